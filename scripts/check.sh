@@ -231,6 +231,8 @@ fi
 step "documentation"
 # With an example among them, packages have the features that the lints have checked them with.
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet --lib --bin sordino --example cpu_levels
+# It takes minutes to build: where it is installed, it is asked.
+if command -v mdbook >/dev/null; then scripts/book.sh; else skip "the book, for mdbook is not installed"; fi
 
 step "packages"
 # Each carries its licences, as links into the root.

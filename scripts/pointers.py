@@ -6,8 +6,8 @@
 
 Looks at every Markdown file but the changelog. In backquotes a path that ends in .rs, .py or .sh must exist, from the root, from
 `crates` or from `src` next to the document; a name in backquotes right behind such a path must occur in that file. A link
-without a scheme must exist, and so must the heading or `id` that it names. The table in docs/crates.md must give the dependencies
-that each Cargo.toml has. docs/SUMMARY.md must name each page under docs/ once, and nothing that does not exist.
+without a scheme must exist, and so must the heading or `id` that it names. docs/SUMMARY.md must name each page under docs/ once, and nothing that
+does not exist.
 """
 import collections
 import functools
@@ -16,13 +16,11 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 from rust_source import ROOT
 
 POINTER = re.compile(r"`([\w./-]+/[\w.-]+\.(?:rs|py|sh))`(?:\s+`(\w+)`)?")
-CRATE = re.compile(r"^\| \[`sordino-[\w-]+`\]\(([\w./-]+)\) \|.*\| ([^|]*) \|$", re.M)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 WHOLE = re.compile(r"\[([^\[\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 FENCE = re.compile(r"^ *(```|~~~).*?^ *\1", re.M | re.S)
@@ -130,18 +128,6 @@ def book(folder):
     (folder / "SUMMARY.md").write_text(text)
 
 
-def mistold(document):
-    """Line and words of each crate whose dependencies a table gives otherwise than its Cargo.toml."""
-    text = document.read_text()
-    for match in CRATE.finditer(text):
-        folder, told = match.groups()
-        manifest = tomllib.loads((document.parent / folder / "Cargo.toml").read_text())
-        names = {name.removeprefix("sordino-") for name in manifest.get("dependencies", {}) if name.startswith("sordino-")}
-        if set(re.findall(r"[\w-]+", told)) - {"nothing"} != names:
-            line = text.count("\n", 0, match.start()) + 1
-            yield line, f"{folder} depends on {', '.join(sorted(names)) or 'nothing'}"
-
-
 def main():
     if sys.argv[1:2] == ["--book"]:
         book(Path(sys.argv[2]))
@@ -151,8 +137,7 @@ def main():
     listed = [name for name in found.stdout.split() if name != "CHANGELOG.md" and (ROOT / name).exists()]
     faults = [f"docs/SUMMARY.md: {why}" for why in unlisted(listed)]
     for name in listed:
-        wrong = [*lost(ROOT / name), *(mistold(ROOT / name) if name == "docs/crates.md" else [])]
-        faults += [f"{name}:{line}: {why}" for line, why in wrong]
+        faults += [f"{name}:{line}: {why}" for line, why in lost(ROOT / name)]
     print("\n".join(faults), end="\n" if faults else "")
     sys.exit(1 if faults else 0)
 

@@ -88,10 +88,10 @@ def estimates():
     wide, narrow = param_check.SETS["pir-1024-s32"], param_check.SETS["pir-1024-s16"]
     # The rows of the sheet's table, up to their levels
     rows = {
-        "`N1024S32` | retrieval with a hint, more columns | 1024 | 2^32 | deviation 32 | uniform": "pir-1024-s32",
-        "`N1024S16` | the same, more columns still | 1024 | 2^32 | deviation 16 | uniform": "pir-1024-s16",
-        "`N1280S16` | the same, if 128 bits under core-SVP are asked for | 1280 | 2^32 | deviation 16 | uniform": "pir-1280-s16",
-        "`Published121` | comparisons with SimplePIR alone | 1024 | 2^32 | deviation 6.4 | uniform": "pir-published121",
+        "`N1024S32` | retrieval with a hint, more columns | 1024 | 2^32 | Gaussian, deviation 32 | as the error": "pir-1024-s32",
+        "`N1024S16` | the same, more columns still | 1024 | 2^32 | Gaussian, deviation 16 | as the error": "pir-1024-s16",
+        "`N1280S16` | the same, if 128 bits under core-SVP are asked for | 1280 | 2^32 | Gaussian, deviation 16 | as the error": "pir-1280-s16",
+        "`Published121` | comparisons with SimplePIR alone | 1024 | 2^32 | Gaussian, deviation 6.4 | as the error": "pir-published121",
         "`hintless-2048-50` | retrieval without a hint | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
         "`rlwe-2048-50`, `rlwe-2048-50-fine` | encrypted centroids; library | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
         "clusters in routed mode; pages that are scanned | module, rank 3 over 512 | 40 bits | Gaussian, deviation 16 | ternary": "lwe-1472-36",
@@ -116,6 +116,12 @@ def estimates():
     for width, t in ((128, 8), (1536, 4), (8192, 8)):
         log2 = 2 * math.log2(width // t * of_polynomial) - 129
         states("sheet.md", f"| {width:,} dimensions, `t = {t}` | {width // t:,} | {power(log2)} | {power(log2 + 30)} |")
+    # A Gaussian error is made of a block of its own and a bit, 256 of them together.
+    of_module = 2 * (256 + 256 // 128)
+    states("sheet.md", f"{of_module} blocks for 512 errors")
+    log2 = 2 * math.log2(24 * -(-16 * 128 // 512) * of_module) - 129
+    states("sheet.md", f"| 24 groups of 16 clusters, 128 dimensions | 96 of 512 errors | {power(log2)} | {power(log2 + 30)} |")
+    states("retrieval.md", f"cost at most {power(2 * math.log2(2**22 // 512 * of_module) - 129)} for the most words that a request may have, 2^22")
     for row, estimate in (("more, deviation 32", wide), ("more still, deviation 16", narrow)):
         states("retrieval.md", f"| {row} | LWE: {estimate[5]:.1f} bits MATZOV, {estimate[6]:.1f} core-SVP |")
 
@@ -214,7 +220,7 @@ def exact():
             states(page, f"| once, on top of the hint, bytes | check rows' part of it, {more} | {once[0]:,} | {once[1]:,} |")
         else:
             rounded = head + state + rows * 15 // 8
-            states(page, f"{once[0]:,} bytes of them once at `t = 4` and {once[1]:,} at `t = 8`, and replies of {reply:,} bytes instead of {rounded:,}")
+            states(page, f"| {once[0]:,} | {once[1]:,} | {reply:,} | {rounded:,} |")
     states("masked.md", f"at most `Q 2^-{EXACT}`")
     states("README.md", f"| one score, by less | no | no | no | yes, 2^-{EXACT} |")
 
@@ -223,9 +229,11 @@ def exact():
 
 
 def seals():
+    # GHASH takes the content, its place and shape (8 blocks at most), and the lengths.
+    tried = lambda size: power(math.log2(-(-size // 16) + 8 + 1) - 128)
     for row, size in (("a bucket of 13,000 bytes", 13_000), ("a chunk of 1,024 vectors of 128 bytes", 1024 * 128), ("a page of payloads of 1 MiB", 1 << 20)):
-        states("sealed.md", f"| {row} | {power(math.log2(-(-size // 16) + 1) - 128)} |")
-    states("README.md", f"| a bucket, chunk or page of payloads changed | yes, {power(math.log2((1 << 16) + 1) - 128)} |")
+        states("sealed.md", f"| {row} | {tried(size)} |")
+    states("README.md", f"| a bucket, chunk or page of payloads changed | yes, {tried(1 << 20)} |")
     states("sealed.md", f"on top, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
 
 
@@ -239,10 +247,14 @@ def retrieval():
     n, most = sets[-1]
     # Words of 32 bits of a secret and of 16 of an error, in blocks of 128 bits that are distinct.
     distinct = 2 * math.log2((32 * n + 16 * most) / 128) - 129
+    # Gaussian secrets and errors take 129 bits each.
+    for set_columns, powers in ((45_000, "2^-97.9"), (190_000, "2^-93.8")):
+        assert power(2 * math.log2((1024 + set_columns) * 129 / 128) - 129) == powers
+        states("retrieval.md", f"{powers} at {set_columns:,} columns")
     columns = ", ".join(str(most) for _, most in sets)
-    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | AES-256 in counter mode over uniform streams, at most {power(distinct)} for {most} columns |")
+    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
-    states("retrieval.md", f"of 2^10 searches of 31 buckets each it is at most {power(10 + math.log2(31) + both)}")
+    states("retrieval.md", f"For 2^10 searches of 31 buckets each, its two powers give at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
     table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
     for length, most in ((1, 733), (272, 628), (13_000, 564), (65_536, 541)):

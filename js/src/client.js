@@ -299,7 +299,7 @@ export class Client {
       await store.put(hex(step.digest), step.body);
       return operation.part(undefined);
     }
-    if (step.kind === "encrypt") return operation.part(await keystream(step));
+    if (step.kind === "encrypt") return operation.words(await keystream(step));
     const began = performance.now();
     const answer = await post(step, { ...this.#settings, signal });
     const ms = performance.now() - began;

@@ -26,8 +26,9 @@ impl Schedule {
         #[expect(clippy::cast_sign_loss, clippy::cast_possible_wrap, reason = "bits")]
         fn expand(key: &[u8]) -> Schedule {
             Schedule::expand(key, |x| {
-                // Four equal columns stay as they are when rows are shifted, so that of a last round under a key
-                // of zeros the S-box is left: sooner than by AESKEYGENASSIST, and Miri knows this one.
+                // If the four columns are equal, ShiftRows changes nothing, so a last round with a zero key
+                // leaves only the S-box. This is faster than AESKEYGENASSIST, and Miri supports this
+                // instruction.
                 let column = _mm_set1_epi32(x as i32);
                 let substituted = _mm_aesenclast_si128(column, _mm_setzero_si128());
                 _mm_cvtsi128_si32(substituted) as u32
@@ -70,7 +71,7 @@ fn round_key(schedule: &Schedule, r: usize) -> __m128i {
     unsafe { _mm_load_si128(schedule.round_key(r).as_ptr().cast()) }
 }
 
-/// The bytes of a register in the opposite order.
+/// Reverses the bytes of a register.
 #[inline(always)]
 fn reverse(x: __m128i) -> __m128i {
     // SAFETY: only a `Key`, which holds the token, hands out blocks.
@@ -170,7 +171,7 @@ fn rounds<const N: usize>(schedule: &Schedule, x: [__m128i; N]) -> [__m128i; N] 
     rounds_to(schedule, x, round_key(schedule, schedule.rounds()))
 }
 
-/// [`rounds`] with another key for the last round.
+/// Like [`rounds`], with another key for the last round.
 #[inline(always)]
 fn rounds_to<const N: usize>(
     schedule: &Schedule,

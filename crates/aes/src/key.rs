@@ -1,4 +1,4 @@
-//! A key that knows its backend.
+//! AES keys that choose their backend.
 
 #[cfg(all(feature = "std", any(target_arch = "x86_64", target_arch = "aarch64")))]
 use alloc::boxed::Box;
@@ -10,17 +10,17 @@ use crate::neon;
 use crate::portable;
 use crate::{Aes, Operation};
 
-/// A scheduled AES key of 128, 192 or 256 bits. Erased when dropped; boxed, so that a move
-/// leaves no copy behind.
+/// A scheduled AES key of 128, 192 or 256 bits. It is erased when dropped, and boxed, so that a
+/// move leaves no copy of it.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Key {
-    /// Without AES instructions.
+    /// The key for software without AES instructions.
     Portable(portable::Key),
-    /// With AES-NI.
+    /// The key for AES-NI.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     AesNi(Box<aesni::Key>),
-    /// With the AES instructions of Arm.
+    /// The key for Arm's AES instructions.
     #[cfg(all(feature = "std", target_arch = "aarch64"))]
     Neon(Box<neon::Key>),
 }
@@ -32,7 +32,7 @@ impl core::fmt::Debug for Key {
 }
 
 impl Key {
-    /// The key of these bytes on the fastest backend of this processor.
+    /// Schedules these bytes as a key, for the fastest backend of this processor.
     ///
     /// # Panics
     /// If there are not 16, 24 or 32 bytes.
@@ -50,7 +50,7 @@ impl Key {
         Self::Portable(portable::Key::new(key))
     }
 
-    /// The same key on the portable backend, to compare with.
+    /// The same key on the portable backend, for comparisons.
     ///
     /// # Panics
     /// If there are not 16, 24 or 32 bytes.
@@ -71,7 +71,7 @@ impl Key {
         }
     }
 
-    /// One block, as an integer whose bytes are the block's, most significant first.
+    /// Encrypts one block, given as an integer whose bytes are the block's, most significant first.
     #[must_use]
     pub fn block(&self, x: u128) -> u128 {
         struct Block(u128);
@@ -92,7 +92,7 @@ mod tests {
     use super::Key;
     use crate::{Aes, LANES, Operation};
 
-    /// FIPS 197, Appendix C.
+    /// The example of FIPS 197, Appendix C.
     #[test]
     fn fips_197() {
         let key: [u8; 32] = core::array::from_fn(|i| u8::try_from(i).unwrap());
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// The results of every method of the interface, as integers.
+    /// Calls every method of the interface, and collects the results as integers.
     struct Interface(u128, u64);
     impl Operation for Interface {
         type Output = Vec<u128>;
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn the_backends_agree() {
         let mut x = 0x0123456789abcdef_fedcba9876543210_u128;
-        // Miri takes a second a key.
+        // Under Miri each key takes a second.
         let times = if cfg!(miri) { 1 } else { 50 };
         for bytes in [16, 24, 32].repeat(times) {
             x = x

@@ -25,7 +25,7 @@ impl Schedule {
         #[target_feature(enable = "neon,aes")]
         fn expand(key: &[u8]) -> Schedule {
             use core::arch::aarch64::vdupq_n_u32;
-            // With the word in all four columns, ShiftRows moves nothing.
+            // If the word is in all four columns, ShiftRows changes nothing.
             Schedule::expand(key, |x| {
                 let state = vreinterpretq_u8_u32(vdupq_n_u32(x));
                 vgetq_lane_u32::<0>(vreinterpretq_u32_u8(vaeseq_u8(state, vdupq_n_u8(0))))
@@ -61,7 +61,8 @@ impl Key {
     }
 }
 
-/// The two halves of a register, first half first, each big-endian in the block.
+/// Packs two integers into a register: `high` is the block's first half, and each half is
+/// big-endian.
 #[inline(always)]
 fn pack(high: u64, low: u64) -> uint8x16_t {
     let halves = [high, low];

@@ -6,24 +6,24 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 #[repr(C, align(16))]
 pub struct Schedule {
-    /// Words of four bytes in memory.
+    /// The round keys as words of four bytes in memory order.
     keys: [[u32; 4]; 15],
-    /// The last round key plus the first, which chains on x86-64 add in one step.
+    /// The XOR of the last and the first round key, which chains on x86-64 add in one step.
     link: [u32; 4],
-    /// `Nr`: 10, 12 or 14.
+    /// The number of rounds `Nr`: 10, 12 or 14.
     #[zeroize(skip)]
     rounds: usize,
 }
 
 impl Schedule {
-    /// The number of rounds `Nr`: 10, 12 or 14. There is one round key more.
+    /// The number of rounds `Nr`: 10, 12 or 14. There are `Nr` + 1 round keys.
     #[inline]
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.rounds
     }
 
-    /// Round key `r`, which in memory is its bytes in the order of a block.
+    /// Round key `r`, whose bytes in memory have the order of a block's.
     ///
     /// # Panics
     /// If `r` is above 14.
@@ -33,7 +33,7 @@ impl Schedule {
         &self.keys[r]
     }
 
-    /// The last round key plus the first: the step between two blocks of a chain.
+    /// The XOR of the last and the first round key: the step between two blocks of a chain.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     pub(crate) fn link(&self) -> &[u32; 4] {

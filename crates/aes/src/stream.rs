@@ -1,4 +1,4 @@
-//! The stream that every sampler reads: AES-256 in counter mode under a seed.
+//! The stream of random bytes that every sampler reads: AES-256 in counter mode under a seed.
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
@@ -6,18 +6,18 @@ use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 use crate::vaes;
 
-/// Blocks that are encrypted in one call: 64 at a time cost a third more than 256, whole rings of 1024 a
-/// tenth less (Zen 4, VAES).
+/// The number of blocks encrypted in one call. Calls of 64 blocks cost a third more than calls of 256.
+/// Calls of a whole ring of 1024 cost a tenth less (Zen 4, VAES).
 const BATCH: usize = 256;
 
-/// Bytes of one batch of blocks.
+/// The bytes of one batch of blocks.
 pub const CHUNK: usize = 16 * BATCH;
 
-/// The keystream of AES-256 under a 32-byte seed: block `i` of the stream with number `nonce` is the
+/// The keystream of AES-256 under a 32-byte seed. Block `i` of the stream with number `nonce` is the
 /// encryption of `i || nonce`, both as 64-bit little-endian integers.
 ///
-/// The key schedule and the last chunk are zeroised on drop. AES runs in constant time: by the
-/// processor's instructions, or bitsliced where there are none.
+/// The key schedule and the last chunk are zeroised on drop. AES runs in constant time, with the
+/// processor's instructions or else bitsliced.
 pub struct Stream {
     cipher: Cipher,
     nonce: u64,
@@ -33,13 +33,13 @@ pub struct Stream {
     )
 )]
 enum Cipher {
-    /// The crate `aes`, on whatever it finds.
+    /// The crate `aes`, which chooses its own backend.
     Aes(Aes256),
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     Vaes(vaes::Counter),
 }
 
-/// A chunk on a cache line, so that no vector load straddles two.
+/// A chunk aligned to a cache line, so that no vector load crosses two lines.
 #[repr(align(64))]
 struct Blocks([u8; CHUNK]);
 
@@ -54,7 +54,7 @@ impl Cipher {
 }
 
 impl Stream {
-    /// The stream of `seed` with number `nonce`, at its start.
+    /// The stream with number `nonce` under `seed`, at its start.
     #[must_use]
     pub fn new(seed: &[u8; 32], nonce: u64) -> Self {
         Self {
@@ -65,13 +65,13 @@ impl Stream {
         }
     }
 
-    /// Goes to the start of stream number `nonce` of the same seed.
+    /// Moves to the start of the stream with number `nonce` under the same seed.
     pub fn restart(&mut self, nonce: u64) {
         self.nonce = nonce;
         self.counter = 0;
     }
 
-    /// The next `len` bytes, up to a whole block, but at most [`CHUNK`].
+    /// The next `len` bytes, rounded up to a whole block, at most [`CHUNK`].
     pub fn chunk(&mut self, len: usize) -> &[u8] {
         let count = len.div_ceil(16).min(BATCH);
         let counter = self.counter;
@@ -131,7 +131,7 @@ mod tests {
         ] {
             let chunk = stream.chunk(len);
             assert_eq!(chunk.len(), expected);
-            // Under Miri one block in 37.
+            // Under Miri the test checks one block in 37.
             let step = if cfg!(miri) { 37 } else { 1 };
             for (i, block) in (blocks..).zip(chunk.chunks_exact(16)).step_by(step) {
                 let mut encrypted = Array([0; 16]);

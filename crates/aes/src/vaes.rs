@@ -1,7 +1,7 @@
-//! VAES: four blocks in a register of 512 bits, several registers side by side.
+//! VAES: four blocks in a register of 512 bits, several registers in parallel.
 //!
-//! The crate `aes` has the same instructions, but loads and stores every block on the way, through calls
-//! that are not inlined: a stream takes four times as long with it (Zen 5, 17 KB at a time).
+//! The crate `aes` uses the same instructions, but loads and stores every block in calls that are not
+//! inlined. A stream takes four times as long with it (Zen 5, 17 KB at a time).
 
 #![expect(unsafe_code, reason = "entry into target features, loads and stores")]
 
@@ -11,9 +11,9 @@ use sordino_cpu::Avx512Vaes;
 
 use crate::Schedule;
 
-/// Registers of a stream that are encrypted side by side.
+/// The registers of a stream that are encrypted in parallel.
 const LANES: usize = 8;
-/// Bytes of a stream that are encrypted side by side.
+/// The bytes of a stream that are encrypted in parallel.
 pub(crate) const GROUP: usize = 64 * LANES;
 
 /// Round key `r` in every quarter of a register.
@@ -64,7 +64,7 @@ impl Counter {
         Self { token, schedule }
     }
 
-    /// The blocks `counter || nonce`, `counter + 1 || nonce` and on, encrypted, in whole groups.
+    /// Encrypts the blocks `counter || nonce`, `counter + 1 || nonce` and so on, in whole groups.
     pub(crate) fn encrypt(&self, counter: u64, nonce: u64, groups: &mut [[u8; GROUP]]) {
         let _ = self.token;
         // SAFETY: the token proves the processor's level.

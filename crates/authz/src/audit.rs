@@ -1,8 +1,8 @@
 //! A log of decisions that shows whether it was changed: a chain of hashes, a tree over them, and signed heads.
 //!
-//! An entry has the principal, action and resource, the verdict, and the policies behind it. The context of the request
-//! is not in it, so neither is whatever a caller puts there about a query. Entries are bytes that the caller stores
-//! where it likes; the log itself keeps 32 bytes of each.
+//! An entry holds the principal, the action, the resource, the verdict, and the policies that decided. It does not hold the
+//! request's context, so nothing that a caller puts there about a query is logged. The caller stores the entries as bytes where
+//! it likes. The log itself keeps 32 bytes of each entry.
 //!
 //! # Definition
 //!
@@ -38,7 +38,7 @@ pub use head::{AuditKey, Head};
 
 /// The context of an entry's digest.
 const ENTRY: &str = "sordino-authz v1 audit: entry";
-/// Most bytes of an entry.
+/// The most bytes of an entry.
 const MOST: usize = 1 << 20;
 
 /// The writing end of a log.
@@ -72,7 +72,7 @@ impl AuditLog {
         Self::default()
     }
 
-    /// The log whose entries are stored in `stored`, to be continued.
+    /// Opens the log whose entries are in `stored`, so that it can be continued.
     ///
     /// # Errors
     /// The errors of [`Head::verify`] about entries: they must agree among themselves. Only a head can show that they are all there.
@@ -84,10 +84,11 @@ impl AuditLog {
         Ok(Self { digests })
     }
 
-    /// The next entry, as bytes to be stored behind the earlier ones. `time` is in milliseconds since 1970.
+    /// Appends an entry, and returns it as bytes, which the caller stores behind the earlier ones. `time` is in milliseconds
+    /// since 1970.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the request's names and the decision are longer than a MiB; the log is then as before.
+    /// [`Error::TooLarge`] if the request's names and the decision are longer than a MiB; the log then stays unchanged.
     pub fn append(
         &mut self,
         time: u64,
@@ -103,7 +104,7 @@ impl AuditLog {
         Ok(bytes)
     }
 
-    /// Number of entries.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.digests.len()
@@ -115,14 +116,14 @@ impl AuditLog {
         self.digests.is_empty()
     }
 
-    /// A head for the entries so far. It hashes all their digests: about 20 ms for a million.
+    /// Signs a head for the entries so far. This hashes all their digests: about 20 ms for a million.
     #[must_use]
     pub fn sign(&self, time: u64, key: &AuditKey) -> Head {
         let root = merkle::root(&self.digests);
         Head::sign(self.digests.len() as u64, self.last(), root, time, key)
     }
 
-    /// The proof that entry `index` is in the log as its next head will have it; `None` if there is no such entry.
+    /// The proof that the log's next head covers entry `index`; `None` if there is no such entry.
     #[must_use]
     pub fn prove(&self, index: usize) -> Option<merkle::Proof> {
         merkle::Tree::new(&self.digests).prove(index)
@@ -172,7 +173,7 @@ fn read(stored: &[u8]) -> Result<Vec<(Entry, Hash)>, Error> {
     Ok(entries)
 }
 
-/// Where an entry is not in its place: it stands further on, or nowhere.
+/// The error for an entry that is not in its place: the entry is stored later, or is missing.
 fn missing(entry: u64, tail: &[u8]) -> Error {
     let (mut rest, mut place) = (tail, entry);
     while let Some((body, _, tail)) = split(rest) {
@@ -186,7 +187,7 @@ fn missing(entry: u64, tail: &[u8]) -> Error {
     Error::AuditRemoved { entry }
 }
 
-/// The first entry of `stored`, its digest, and all behind it.
+/// Splits `stored` into its first entry, the entry's digest, and the remaining bytes.
 fn split(stored: &[u8]) -> Option<(&[u8], &[u8; 32], &[u8])> {
     let (len, rest) = stored.split_first_chunk::<4>()?;
     let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
@@ -195,7 +196,7 @@ fn split(stored: &[u8]) -> Option<(&[u8], &[u8; 32], &[u8])> {
     Some((body, digest, rest))
 }
 
-/// The root over the digests of entries.
+/// The Merkle root of the digests of all entries.
 fn root(entries: &[(Entry, Hash)]) -> Hash {
     let digests: Vec<Hash> = entries.iter().map(|(_, digest)| *digest).collect();
     merkle::root(&digests)

@@ -10,15 +10,15 @@ use crate::error::at_most;
 use crate::places::{Places, place};
 use crate::tokens::step;
 
-/// Most bytes of a text of policies.
+/// The most bytes of a text of policies.
 pub(crate) const POLICIES: usize = 64 << 20;
-/// Most bytes of one policy.
+/// The most bytes of one policy.
 const POLICY: usize = 64 << 10;
-/// Most bytes of a schema.
+/// The most bytes of a schema.
 pub(crate) const SCHEMA: usize = 4 << 20;
-/// Most levels of an expression: brackets around it, and operators next to it.
+/// The most levels of an expression: the brackets around it, and the operators next to it.
 const LEVELS: usize = 160;
-/// Levels that a bracket or an `if` counts for: the parser goes through all kinds of operators within it.
+/// The levels that a bracket or an `if` adds: the parser goes through all kinds of operators within it.
 const BRACKET: usize = 4;
 
 /// Keywords that are operators, or open a part of an expression.
@@ -26,9 +26,9 @@ const WORDS: [&str; 9] = [
     "in", "is", "has", "like", "if", "then", "else", "when", "unless",
 ];
 
-/// Refuses a text that is too long, one with a policy that is too long, and expressions that are too deep.
+/// Checks the length of a text, the length of each policy, and the depth of each expression.
 ///
-/// `one` is the most bytes between two semicolons outside of brackets, and `name` names the policy that the byte is in.
+/// `one` is the most bytes between two semicolons outside of brackets. `name` names the policy that contains a byte.
 pub(crate) fn check(
     what: &'static str,
     text: &str,
@@ -80,7 +80,7 @@ pub(crate) fn check(
     one_policy(start, bytes.len())
 }
 
-/// Bounds of a text of policies.
+/// Checks the bounds of a text of policies.
 pub(crate) fn policies(text: &str) -> Result<(), Error> {
     check("bytes of policies", text, (POLICIES, POLICY), |at| {
         let places = Places::of(text);
@@ -88,7 +88,7 @@ pub(crate) fn policies(text: &str) -> Result<(), Error> {
     })
 }
 
-/// Bounds of a schema.
+/// Checks the bounds of a schema.
 pub(crate) fn schema(text: &str) -> Result<(), Error> {
     check("bytes of a schema", text, (SCHEMA, SCHEMA), |at| {
         format!("schema, {}", place(text, at))
@@ -149,7 +149,7 @@ mod tests {
             policies(&index(170)),
             Err(Error::Expression { .. })
         ));
-        // Blanks beyond ASCII, and none behind a number.
+        // Blanks outside ASCII separate tokens; a number may have no blank behind it.
         for blank in [" ", "\u{a0}", "\u{3000}"] {
             let ifs = |n: usize| {
                 format!(

@@ -2,9 +2,9 @@
 //!
 //! # Keys
 //!
-//! An entry is found by a hash and then compared with the whole [key](crate::key): hashes that collide cost a
-//! comparison, never a wrong value. So the hash need not resist collisions. Its secrets are drawn again in each
-//! process, to make it hard to fill one set on purpose, which would only make the cache miss.
+//! An entry is found by a hash and then compared with the whole [key](crate::key). Hashes that collide cost a
+//! comparison, and never give a wrong value, so the hash need not resist collisions. Each process draws new secrets for
+//! the hash, so that an attacker cannot easily fill one set. A full set would only cause misses.
 //!
 //! # Form
 //!
@@ -20,11 +20,12 @@ use arc_swap::ArcSwapOption;
 
 use crate::key::Key;
 
-/// Slots of a set.
+/// The slots in each set.
 const WAYS: usize = 4;
-/// Bytes counted for an entry next to its key and what its value points at: what is around it, and the value.
+/// The bytes counted for an entry in addition to its key and to what its value points at: the allocation's overhead,
+/// and the value.
 const ENTRY: usize = 256;
-/// Bytes of entries for each slot, as they are expected.
+/// The expected bytes of entries for each slot.
 const SLOT: usize = 384;
 
 /// A table from keys of `N` fields to values.
@@ -32,20 +33,20 @@ const SLOT: usize = 384;
 pub(crate) struct Cache<V, const N: usize> {
     slots: Box<[ArcSwapOption<Entry<V, N>>]>,
     tags: Box<[AtomicU64]>,
-    /// Bytes of all entries, and their bound.
+    /// The bytes of all entries, and their bound.
     used: AtomicUsize,
     most: usize,
-    /// The slot that is emptied next where room is needed.
+    /// The slot that is emptied next when memory is needed.
     hand: AtomicUsize,
 }
 
 /// A key and its value.
 #[derive(Debug)]
 pub(crate) struct Entry<V, const N: usize> {
-    /// Bytes of memory, as they are counted.
+    /// The bytes of memory counted for this entry.
     bytes: usize,
     lengths: [usize; N],
-    /// All fields, one after the other.
+    /// The bytes of all fields, one field after the other.
     fields: Box<[u8]>,
     pub(crate) value: V,
 }
@@ -55,7 +56,7 @@ impl<V, const N: usize> Entry<V, N> {
         self.bytes
     }
 
-    /// True if it is of this key.
+    /// True if the entry has this key.
     #[inline(always)]
     pub(crate) fn has(&self, key: &Key<'_, N>) -> bool {
         key.is(&self.lengths, &self.fields)
@@ -97,7 +98,8 @@ impl<V: Clone, const N: usize> Cache<V, N> {
             })
     }
 
-    /// Remembers a value that points at `beside` bytes, unless that and its key are longer than an eighth of the cache.
+    /// Stores a value that points at `beside` more bytes, unless these bytes and the key are longer than an eighth of
+    /// the cache.
     pub(crate) fn insert(&self, key: &Key<'_, N>, value: V, beside: usize) {
         let fields = key.fields().iter().map(|field| field.len());
         let bytes = ENTRY + beside + fields.sum::<usize>();
@@ -116,7 +118,7 @@ impl<V: Clone, const N: usize> Cache<V, N> {
             value,
         };
         self.put(WAYS * set + way, Some(entry), tag);
-        // Others insert meanwhile; each empties slots until there is room, at most all of them.
+        // Other threads may insert at the same time. Each empties slots until its entry fits, at most all slots.
         for _ in 0..self.slots.len() {
             if self.used.load(Ordering::Relaxed) <= self.most {
                 break;
@@ -154,7 +156,7 @@ mod tests {
         key([b"a", field, b"b"]).of_hash(7)
     }
 
-    /// The reference hashed fields one after the other, so that these pairs had one key.
+    /// An earlier version hashed fields one after the other, so these pairs had the same key.
     #[test]
     fn borders_of_fields_are_in_the_key() {
         let long = [b'x'; 300];
@@ -170,7 +172,7 @@ mod tests {
                 [b"user", b"1", b"read", tail],
                 [b"USER", b"1read", b"", tail],
             ] {
-                // Also if the hash of both is the same.
+                // The entries stay apart even if both hashes are equal.
                 let collides = key(other).of_hash(key(first).hash());
                 assert_eq!(cache.get(&key(other)), None);
                 assert_eq!(cache.get(&collides), None);

@@ -1,4 +1,4 @@
-//! Cedar's syntax trees into scopes and compiled conditions.
+//! Compiles Cedar's syntax trees to scopes and conditions.
 
 use cedar_policy::pst;
 
@@ -8,7 +8,7 @@ use crate::scope::{Party, Scope};
 use crate::value::{EntityUid, Value};
 use crate::world::Nodes;
 
-/// The scope of a policy, its entities numbered.
+/// The scope of a policy, with its entities as numbers.
 pub(crate) fn scope(policy: &pst::Template, nodes: &mut Nodes) -> Option<Scope> {
     use pst::{ActionConstraint as A, PrincipalConstraint as P, ResourceConstraint as R};
     let principal = match &policy.principal {
@@ -43,8 +43,8 @@ pub(crate) fn scope(policy: &pst::Template, nodes: &mut Nodes) -> Option<Scope> 
     })
 }
 
-/// The conditions of a policy as one expression. `Some(None)` if it has none, `None` if one has a part that is not
-/// compiled.
+/// The conditions of a policy as one expression. `Some(None)` if the policy has none; `None` if a part of one
+/// cannot be compiled.
 pub(crate) fn condition(policy: &pst::Template, nodes: &mut Nodes) -> Option<Option<Expr>> {
     let mut whole = None;
     for clause in policy.clauses() {
@@ -173,13 +173,13 @@ fn binary(op: pst::BinaryOp, sides: Box<[Expr; 2]>, nodes: &Nodes) -> Option<Exp
     })
 }
 
-/// `in`; where the right side is entities that are named, by their numbers.
+/// The operator `in`. If the right side is named entities, their numbers are stored.
 fn within(sides: Box<[Expr; 2]>, nodes: &Nodes) -> Expr {
     let named = match &sides[1] {
         Expr::Entity(_, node) => Some(Box::from([*node])),
         Expr::Const(Value::Set(set)) => {
             let members = set.members().iter().map(|member| match member {
-                // Each stood in the set as an expression, and got its number there.
+                // Each entity was an expression of the set, and got its number then.
                 Value::Entity(uid) => nodes.find(uid.borrowed()),
                 _ => None,
             });
@@ -196,7 +196,7 @@ fn within(sides: Box<[Expr; 2]>, nodes: &Nodes) -> Expr {
     }
 }
 
-/// A set, made now if all of it is constant.
+/// A set. If all members are constant, the set is built at compile time.
 fn set(members: Vec<Expr>) -> Option<Expr> {
     match members.iter().map(constant).collect::<Option<Vec<_>>>() {
         Some(members) => Value::set(members).ok().map(Expr::Const),

@@ -8,14 +8,14 @@ use crate::tokens::tokens;
 /// Constructors of extension types, by their names in policies.
 const NAMES: [&str; 4] = ["ip", "decimal", "datetime", "duration"];
 
-/// Refuses calls such as `ip("300.1.1.1")`. A policy with one fails for each request that comes to it, and would have
-/// no say, even if it forbids.
+/// Refuses calls such as `ip("300.1.1.1")`. A policy with such a call fails whenever it is evaluated. It is then
+/// ignored, even if it forbids.
 pub(crate) fn check(text: &str) -> Result<(), Error> {
     let mut last = [(0, ""); 4];
     for (at, token) in tokens(text, 0) {
         let [(_, before), (start, name), (_, open), (_, argument)] = last;
         let call = NAMES.contains(&name) && (open, token) == ("(", ")");
-        // Methods and annotations are no constructors.
+        // Methods and annotations are not constructors.
         if call && argument.starts_with('"') && !matches!(before, "." | "@") {
             evaluate(text, start, at + 1)?;
         }

@@ -6,18 +6,18 @@ use crate::error::at_most;
 use crate::value::{Record, Value};
 use crate::{Error, key};
 
-/// Most bytes of a context in its canonical form.
+/// The most bytes of a context in its canonical form.
 const MOST: usize = 1 << 20;
 
-/// The context of a request: named values that belong to no entity, as a rate or a time.
+/// The context of a request: named values that belong to no entity, such as a rate or a time.
 ///
-/// Its canonical bytes are computed once, here, so that a request can be found in a cache without encoding it.
+/// The constructor computes its canonical bytes once, so that a cache finds a request without encoding it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     record: Record,
     canonical: Box<[u8]>,
     shape: Box<[u8]>,
-    /// Hashes of both, for the keys of this process's caches.
+    /// The hashes of `canonical` and `shape`, for the keys of this process's caches.
     hashes: [u64; 2],
 }
 
@@ -73,7 +73,7 @@ impl Context {
         &self.record
     }
 
-    /// The canonical bytes: equal for equal contexts, different for different ones.
+    /// The canonical bytes. Two contexts are equal if and only if these bytes are equal.
     #[must_use]
     pub fn canonical(&self) -> &[u8] {
         &self.canonical
@@ -87,8 +87,8 @@ impl Context {
         self.hashes[1]
     }
 
-    /// The canonical bytes without the values that no schema looks at. These are numbers, truth values, strings and
-    /// arguments of constructors, which are known to be valid.
+    /// The canonical bytes without the values that schemas do not look at. These are numbers, truth values, strings
+    /// and arguments of constructors, which were checked already.
     pub(crate) fn shape(&self) -> &[u8] {
         &self.shape
     }
@@ -100,7 +100,7 @@ enum Form {
     Shape,
 }
 
-/// A record: its tag, the number of its fields, then each name and value.
+/// Writes a record: its tag, the number of its fields, then each name and value.
 fn write_record(record: &Record, bytes: &mut Vec<u8>, form: Form) -> Result<(), Error> {
     bytes.push(b'R');
     write_len(record.fields().len(), bytes);
@@ -111,7 +111,7 @@ fn write_record(record: &Record, bytes: &mut Vec<u8>, form: Form) -> Result<(), 
     Ok(())
 }
 
-/// A value: a tag, then its content, whatever has no fixed length behind its length.
+/// Writes a value: a tag, then its content. Content of variable length follows its length.
 fn write_value(value: &Value, bytes: &mut Vec<u8>, form: Form) -> Result<(), Error> {
     at_most("bytes of a context", bytes.len(), MOST)?;
     let whole = form == Form::Canonical;
@@ -134,7 +134,7 @@ fn write_value(value: &Value, bytes: &mut Vec<u8>, form: Form) -> Result<(), Err
                 write_bytes(value.as_bytes(), bytes);
             }
         }
-        // Validation looks at the ids of enumerated types and of actions.
+        // Validation checks the ids of enumerated types and of actions.
         Value::Entity(value) => {
             bytes.push(b'E');
             write_bytes(value.type_name().as_bytes(), bytes);

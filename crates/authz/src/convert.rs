@@ -1,4 +1,4 @@
-//! Requests and values in Cedar's own types, and back.
+//! Converts requests and values to Cedar's own types, and back.
 
 use core::str::FromStr;
 
@@ -10,14 +10,14 @@ use crate::Error;
 use crate::request::Request;
 use crate::value::{EntityUid, Extension, Record, Uid, Value};
 
-/// Reasons why a request has no form in Cedar's types.
+/// The reasons why Cedar's types cannot express a request.
 pub(crate) enum Refused {
     Name,
     Context,
     Schema(Box<RequestValidationError>),
 }
 
-/// The request, validated against a schema if there is one.
+/// Converts the request, and validates it against a schema if there is one.
 pub(crate) fn request(
     request: &Request<'_>,
     schema: Option<&cedar_policy::Schema>,
@@ -28,13 +28,14 @@ pub(crate) fn request(
     let pairs = pairs
         .map(|(name, value)| Ok((name.to_string(), expression(value)?)))
         .collect::<Result<Vec<_>, Refused>>()?;
-    // A context has no value that Cedar does not take ([`crate::Context`]).
+    // [`crate::Context`] has already refused the values that Cedar refuses.
     let context = cedar_policy::Context::from_pairs(pairs).map_err(|_| Refused::Context)?;
     cedar_policy::Request::new(principal?, action?, resource?, context, schema)
         .map_err(|error| Refused::Schema(Box::new(error)))
 }
 
-/// An entity's name. Cedar's parser admits spaces within a type's name, which comparisons of bytes do not.
+/// Converts an entity's name. Cedar's parser admits spaces within a type's name; they are refused here,
+/// since names are compared by their bytes.
 pub(crate) fn entity(uid: Uid<'_>) -> Result<cedar_policy::EntityUid, Refused> {
     let name = EntityTypeName::from_str(uid.type_name).map_err(|_| Refused::Name)?;
     if name.to_string() != uid.type_name {
@@ -46,7 +47,7 @@ pub(crate) fn entity(uid: Uid<'_>) -> Result<cedar_policy::EntityUid, Refused> {
     ))
 }
 
-/// The name of one of Cedar's entities.
+/// The name of a Cedar entity.
 pub(crate) fn uid(uid: &cedar_policy::EntityUid) -> EntityUid {
     EntityUid::new(uid.type_name().to_string(), uid.id().unescaped())
 }
@@ -73,7 +74,7 @@ fn expression(value: &Value) -> Result<RestrictedExpression, Refused> {
     })
 }
 
-/// A value of an entity. Of an extension's value, this crate keeps only that it is one.
+/// Converts a value of an entity. Of an extension value, this crate records only its presence.
 pub(crate) fn value(result: EvalResult) -> Result<Value, Error> {
     Ok(match result {
         EvalResult::Bool(value) => Value::Bool(value),

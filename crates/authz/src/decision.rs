@@ -1,8 +1,9 @@
-//! Decisions, and why they fell.
+//! Decisions, and the reasons for them.
 
 use std::sync::Arc;
 
-/// A decision: allowed or denied, by which policies, and what went wrong on the way. Copies share their content.
+/// A decision: allowed or denied, the policies that decided, and the errors of policies that failed. Copies share
+/// their content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision(Arc<Content>);
 
@@ -15,16 +16,16 @@ struct Content {
     epochs: Epochs,
 }
 
-/// Counts of replacements: which policies and which entities a decision was made by.
+/// Numbers of replacements, which identify the policies and the entities behind a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epochs {
-    /// Replacements of policies before.
+    /// The number of times that policies were replaced before.
     pub policies: u64,
-    /// Replacements of entities before.
+    /// The number of times that entities were replaced before.
     pub entities: u64,
 }
 
-/// A policy whose evaluation failed, so that it had no say.
+/// A policy that was ignored because its evaluation failed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("policy {policy}: {reason}")]
 pub struct PolicyError {
@@ -34,14 +35,14 @@ pub struct PolicyError {
     pub reason: Failure,
 }
 
-/// Failures of the evaluation of a policy.
+/// The kinds of failure in the evaluation of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// A value whose kind its operator does not take.
+    /// A value whose type its operator does not accept.
     #[error("an operator got a value of a kind that it does not take")]
     Type,
-    /// An entity that is not among the entities.
+    /// An entity that does not exist.
     #[error("an entity does not exist")]
     NoEntity,
     /// An attribute or tag that an entity does not have.
@@ -56,32 +57,32 @@ pub enum Failure {
     /// An extension function that refused its arguments, or does not exist.
     #[error("an extension function failed")]
     Extension,
-    /// A failure that this crate has no name for.
+    /// A failure of a kind that this crate does not know.
     #[error("the evaluation failed")]
     Other,
 }
 
-/// Reasons for which a request was denied before any policy was asked. It has no form in Cedar's language, or the
-/// schema does not admit it.
+/// The reasons why a request was denied before any policy was evaluated. Cedar's language cannot express the request,
+/// or the schema does not admit it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// A type name that is not written as Cedar writes it.
+    /// A type name in a form that Cedar does not write.
     #[error("a type name is not a name")]
     Name,
     /// An action that the schema does not have.
     #[error("the schema has no such action")]
     Action,
-    /// A principal of a type that does not exist, or is not one of the action's.
+    /// A principal whose type does not exist, or does not fit the action.
     #[error("the action is not for principals of this type")]
     Principal,
-    /// A resource of a type that does not exist, or is not one of the action's.
+    /// A resource whose type does not exist, or does not fit the action.
     #[error("the action is not for resources of this type")]
     Resource,
-    /// An id that its enumerated type does not have.
+    /// An id that is not one of its enumerated type.
     #[error("an enumerated type has no such id")]
     Enumerated,
-    /// A context whose fields are not the action's.
+    /// A context whose fields do not fit the action.
     #[error("the context is not the action's")]
     Context,
 }
@@ -113,7 +114,7 @@ impl Decision {
         }))
     }
 
-    /// Bytes of its lists.
+    /// The bytes of memory of its lists.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.0.policies) + size_of_val(&*self.0.errors)
     }
@@ -124,26 +125,27 @@ impl Decision {
         self.0.allowed
     }
 
-    /// The ids of the policies that decided, in the order of the policies. If the request is allowed, they are the
-    /// policies that permit. If a policy forbids, they are the ones that forbid. There are none if no policy permits.
+    /// The ids of the policies that decided, in the order of the policies. If a policy forbids, these are all
+    /// policies that forbid. If the request is allowed, these are the policies that permit. The list is empty if no
+    /// policy applies.
     #[must_use]
     pub fn policies(&self) -> &[Arc<str>] {
         &self.0.policies
     }
 
-    /// The policies that failed and were left out, in the order of the policies.
+    /// The policies that failed and were ignored, in the order of the policies.
     #[must_use]
     pub fn errors(&self) -> &[PolicyError] {
         &self.0.errors
     }
 
-    /// The reason why no policy was asked, if none was.
+    /// The reason why no policy was evaluated, if there was one.
     #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
         self.0.refusal
     }
 
-    /// The policies and entities that it was made by.
+    /// The versions of the policies and entities that decided.
     #[must_use]
     pub fn epochs(&self) -> Epochs {
         self.0.epochs

@@ -1,4 +1,4 @@
-//! The engine: decisions by the policies and entities of the moment.
+//! The engine, which decides by the current policies and entities.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,56 +16,56 @@ use crate::state::{REMEMBERED, State};
 use crate::value::EntityUid;
 use crate::world::World;
 
-/// Decisions by Cedar policies: deny by default, and one policy that forbids overrides all that permit.
+/// Decides requests by Cedar policies. A request is denied by default, and one policy that forbids overrides all that permit.
 ///
-/// Any number of threads ask at once, without a lock. Policies and entities are replaced as a whole while they ask.
+/// Any number of threads may ask at the same time, without a lock. Policies and entities can be replaced as a whole meanwhile.
 ///
 /// # Replacement
 ///
-/// Policies, entities, all that is compiled from them and the cache of decisions made by them are one value. A
-/// replacement exchanges it for another whose cache is empty. A check loads that value once and uses nothing else. What
-/// it remembers it writes into the cache of the value that it loaded. So a check that begins after a replacement has
-/// returned loads the new value or a later one. What it finds in that cache was decided by the same policies and
-/// entities, so it cannot get an older decision. A check that overlaps a replacement may get either, never a mixture.
-/// [`Decision::epochs`] says which.
+/// One value holds the policies, the entities, everything compiled from them, and the cache of decisions made by them. A
+/// replacement exchanges this value for a new one with an empty cache. A check loads the value once, uses nothing else, and
+/// stores its decision in the cache of that value. So a check that begins after a replacement has returned loads the new value or
+/// a later one. The cache of that value holds only decisions by the same policies and entities, so the check cannot get an older
+/// decision. A check that overlaps a replacement may use the old or the new value, never a mixture. [`Decision::epochs`] tells
+/// which.
 ///
-/// In front of that cache each thread has a small table of its own. Its entries are under the number of the value that
-/// they were decided by. The number of the newest value is published before the value itself, and read once at the
-/// start of a check.
+/// In front of that cache each thread has a small table. Each entry there has the number of the value that decided it. A
+/// replacement publishes the number of the new value before the value itself. A check reads that number once, at its start.
 #[derive(Debug)]
 pub struct Engine {
     state: ArcSwap<State>,
-    /// The number of the newest state. It is stored before that state is.
+    /// The number of the newest state, stored before the state itself.
     number: AtomicU64,
-    /// The state before, kept until the next replacement, so that no check has to free it. Replacements lock it.
+    /// The previous state, kept until the next replacement, so that no check has to free it. Replacements hold this lock.
     before: Mutex<Option<Arc<State>>>,
 }
 
-/// Policies of an engine, and how many of them are compiled.
+/// The number of an engine's policies, and how many of them are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Policies.
+    /// The number of policies.
     pub policies: usize,
-    /// Policies that this crate evaluates itself; the others are left to Cedar's evaluator.
+    /// The number of policies that this crate evaluates itself; Cedar's evaluator runs the others.
     pub compiled: usize,
 }
 
 impl Engine {
-    /// An engine for a schema, policies in Cedar's syntax and entities in Cedar's JSON form. Requests that the schema does not admit are denied.
+    /// Makes an engine for a schema, policies in Cedar's syntax and entities in Cedar's JSON form. It denies requests that the
+    /// schema does not admit.
     ///
     /// # Errors
-    /// [`Error::Parse`], [`Error::Invalid`], [`Error::Template`], [`Error::DuplicatePolicy`] for policies;
-    /// [`Error::Expression`] for one of too many operators; [`Error::Entities`], [`Error::Cycle`], [`Error::UnknownType`],
-    /// [`Error::TooDeep`] for entities; [`Error::TooLarge`] for both.
+    /// [`Error::Parse`], [`Error::Invalid`], [`Error::Template`], [`Error::DuplicatePolicy`] for policies; [`Error::Expression`]
+    /// for a policy with too many operators; [`Error::Entities`], [`Error::Cycle`], [`Error::UnknownType`], [`Error::TooDeep`]
+    /// for entities; [`Error::TooLarge`] for both.
     pub fn new(schema: Schema, policies: &str, entities: &str) -> Result<Self, Error> {
         Self::build(Some(Arc::new(schema)), policies, entities)
     }
 
-    /// An engine without a schema, for policies, entities and requests that are validated elsewhere.
+    /// Makes an engine without a schema. The caller validates policies, entities and requests.
     ///
     /// # Security
-    /// Nothing is validated: a policy that misspells an attribute fails for every request and is left out of the decision,
-    /// also one that forbids.
+    /// Nothing is validated here. A policy that misspells an attribute fails for every request and is then ignored, even if it
+    /// forbids.
     ///
     /// # Errors
     /// The errors of [`Self::new`] but [`Error::UnknownType`]; [`Error::Invalid`] for constructors such as `ip("300.1.1.1")` only.
@@ -93,8 +93,9 @@ impl Engine {
         }
     }
 
-    /// An engine of other policies over the same schema and the present entities, which are not read again and take
-    /// memory once. It remembers decisions in `remembered` bytes; an engine of [`Self::new`] has 16 MiB.
+    /// Makes an engine with other policies over the same schema and the current entities. The entities are not read again, and
+    /// both engines share their memory. The new engine remembers decisions in `remembered` bytes; an engine of [`Self::new`] has
+    /// 16 MiB.
     ///
     /// ```
     /// use sordino_authz::{Engine, Request, Uid};
@@ -154,7 +155,7 @@ impl Engine {
     }
 
     fn replace(&self, next: impl FnOnce(&State, Epochs) -> State) -> Epochs {
-        // The state that is kept there stays whole if a thread panics.
+        // A panic of a thread that holds this lock leaves the stored state intact.
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         let state = self.state.load_full();
         let next = next(&state, state.epochs);
@@ -171,31 +172,31 @@ impl Engine {
         self.check(request).is_allowed()
     }
 
-    /// The decision, made again and not remembered.
+    /// Computes the decision without the caches, and does not store it.
     #[must_use]
     pub fn decide(&self, request: &Request<'_>) -> Decision {
         self.state.load().decide(request)
     }
 
-    /// The decision, if it is remembered.
+    /// The decision, if a cache has it.
     #[must_use]
     pub fn cached(&self, request: &Request<'_>) -> Option<Decision> {
         let (number, key) = (self.number.load(Ordering::Acquire), key(request));
         recent::get(number, &key).or_else(|| remembered(&self.state.load(), &key))
     }
 
-    /// Which policies and entities are in force.
+    /// The numbers of the current policies and entities.
     #[must_use]
     pub fn epochs(&self) -> Epochs {
         self.state.load().epochs
     }
 
-    /// Replaces all entities by the entities of another engine of the same schema, which are not read again.
+    /// Replaces all entities by the entities of an engine with the same schema, which are not read again.
     ///
     /// # Errors
-    /// [`Error::OtherSchema`] if the texts of both schemas differ, or one engine has none. The groups of actions come
-    /// with the entities, and another schema's would leave policies about them without an action. The entities before
-    /// then stay.
+    /// [`Error::OtherSchema`] if the texts of both schemas differ, or one engine has no schema. The groups of actions belong to
+    /// the entities, so with another schema policies could name actions that do not exist. After the error, the entities are
+    /// unchanged.
     pub fn follow(&self, other: &Self) -> Result<Epochs, Error> {
         let (own, other) = (self.state.load(), other.state.load());
         let [text, other_text] = [&own, &other].map(|state| {
@@ -251,7 +252,7 @@ impl Authorizer for Engine {
 }
 
 impl Engine {
-    /// The decision of the state of the moment, which is remembered then.
+    /// The decision by the current state, which then remembers it.
     fn shared(&self, key: &Key<'_, FIELDS>, request: &Request<'_>) -> Decision {
         let state = self.state.load();
         remembered(&state, key).unwrap_or_else(|| {
@@ -262,7 +263,7 @@ impl Engine {
     }
 }
 
-/// The decision that the cache of a state has, which this thread then has too.
+/// The decision from the cache of a state, which this thread's table then stores too.
 fn remembered(state: &State, key: &Key<'_, FIELDS>) -> Option<Decision> {
     let entry = state.cache.entry(key)?;
     let decision = entry.value.clone();
@@ -270,7 +271,7 @@ fn remembered(state: &State, key: &Key<'_, FIELDS>) -> Option<Decision> {
     Some(decision)
 }
 
-/// The whole request as a key.
+/// The key of a whole request.
 #[inline]
 fn key<'a>(request: &Request<'a>) -> Key<'a, FIELDS> {
     let fields = [

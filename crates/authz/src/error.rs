@@ -1,31 +1,31 @@
-//! The errors of this crate: refusals of schemas, policies, entities, values and logs, by name.
+//! The errors of this crate, about schemas, policies, entities, values and logs.
 
 /// Errors of this crate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A text or list that is larger than this crate reads.
+    /// A text or list that is larger than its bound.
     #[error("{what}: {found}, expected at most {most}")]
     TooLarge {
         /// The text or list, with its unit.
         what: String,
-        /// Found.
+        /// The size that was found.
         found: usize,
-        /// Most that is read.
+        /// The largest size that is read.
         most: usize,
     },
-    /// An expression of more levels than are evaluated. Each operator is one level, also in a row: `a || b || c` is
-    /// `(a || b) || c`. A bracket or an `if` is 4.
+    /// An expression with more levels than are evaluated. Each operator counts as one level, even in a row: `a || b ||
+    /// c` is `(a || b) || c`. A bracket or an `if` counts as 4.
     #[error(
         "{what}: an expression of {found} levels, expected at most {most}. Each operator and dot is one level, also in \
          a row, and a bracket 4. Write alternatives as a set, `[\"a\", \"b\"].contains(..)`, or as several policies"
     )]
     Expression {
-        /// The policy and its place, or the place in a schema.
+        /// The policy and its place, or a place in the schema.
         what: String,
-        /// Levels where reading stopped.
+        /// The number of levels at which reading stopped.
         found: usize,
-        /// Most that are read.
+        /// The most levels that are read.
         most: usize,
     },
     /// A value whose parts are nested too deeply.
@@ -33,9 +33,9 @@ pub enum Error {
     TooDeep {
         /// The value.
         what: &'static str,
-        /// Depth where reading stopped.
+        /// The depth at which reading stopped.
         found: usize,
-        /// Deepest that is read.
+        /// The deepest nesting that is read.
         most: usize,
     },
     /// A schema that does not parse, or contradicts itself.
@@ -58,17 +58,17 @@ pub enum Error {
         /// The place, and Cedar's reason.
         reason: String,
     },
-    /// Two policies of one id.
+    /// Two policies with the same id.
     #[error("two policies have the id {id}, {first} and {second}; give each its own `@id`")]
     DuplicatePolicy {
         /// The id.
         id: String,
-        /// Where the first stands.
+        /// The place of the first policy.
         first: String,
-        /// Where the second stands.
+        /// The place of the second policy.
         second: String,
     },
-    /// A template: its places would have to be filled, and nothing here fills them.
+    /// A template: it has slots, and this crate cannot fill them.
     #[error(
         "policy {id} at {place} is a template; write policies without `?principal` and `?resource`"
     )]
@@ -90,97 +90,97 @@ pub enum Error {
         /// The entity.
         entity: String,
     },
-    /// Entities of an engine of another schema.
+    /// The entities belong to an engine with another schema.
     #[error(
         "the engine that is followed has another schema: expected one of the same text, or none for one without"
     )]
     OtherSchema,
-    /// Entities that are not a list of entities, contradict each other or the schema.
+    /// Entities that are not a list of entities, or that contradict each other or the schema.
     #[error("entities: {reason}")]
     Entities {
         /// The fault, and the entity.
         reason: String,
     },
-    /// A record with two attributes of one name.
+    /// A record with two attributes of the same name.
     #[error("two attributes are called {name}")]
     DuplicateAttribute {
         /// The name.
         name: String,
     },
-    /// A value of a context that Cedar's language lacks. It is an extension's value with a wrong argument, or an entity
-    /// of a type with a wrong name.
+    /// A context has a value that Cedar's language does not have. It is an extension value with a wrong argument, or
+    /// an entity whose type has a wrong name.
     #[error("{path} is {value}, which is not a value: {reason}")]
     Value {
-        /// Where it stands, as in `context.sites[].address`; `[]` is a member of a set.
+        /// The path of the value, as in `context.sites[].address`; `[]` is a member of a set.
         path: String,
         /// The value.
         value: String,
         /// Cedar's reason.
         reason: String,
     },
-    /// A vector of another length, of zeros, or with a float that is no number.
+    /// A vector that has another length, is all zeros, or has a float that is infinite or NaN.
     #[error("vector of {found} floats, expected {expected} that are numbers and not all zero")]
     Vector {
-        /// Floats given.
+        /// The number of floats given.
         found: usize,
-        /// Floats expected.
+        /// The number of floats expected.
         expected: usize,
     },
-    /// Bytes that are no audit log's, or contradict themselves.
+    /// Bytes that are not an audit log, or contradict themselves.
     #[error("audit log: corrupt {what}")]
     AuditForm {
         /// The part that does not fit.
         what: &'static str,
     },
-    /// An entry of an audit log that is not as it was written.
+    /// An entry of an audit log that was changed.
     #[error("audit log: entry {entry} was altered")]
     AuditAltered {
         /// The entry's number.
         entry: u64,
     },
-    /// An entry that is missing between others.
+    /// An entry is missing between two others.
     #[error("audit log: entry {entry} was removed")]
     AuditRemoved {
         /// The entry's number.
         entry: u64,
     },
-    /// An entry that is not in its place.
+    /// An entry is not in its place.
     #[error("audit log: entry {entry} stands in place {place}")]
     AuditReordered {
         /// The entry's number.
         entry: u64,
-        /// The place where it stands.
+        /// The number of the place where it was found.
         place: u64,
     },
-    /// Entries that end within one.
+    /// The stored bytes end within an entry.
     #[error("audit log: cut off within entry {entry}")]
     AuditCut {
         /// The entry's number.
         entry: u64,
     },
-    /// Fewer entries than the head was signed for.
+    /// There are fewer entries than the head was signed for.
     #[error("audit log: truncated to {found} entries, the head was signed for {signed}")]
     AuditTruncated {
-        /// Entries found.
+        /// The number of entries found.
         found: u64,
-        /// Entries of the head.
+        /// The number of entries that the head covers.
         signed: u64,
     },
-    /// Entries behind the ones that the head was signed for.
+    /// There are entries behind those that the head was signed for.
     #[error("audit log: {found} entries, the head was signed for {signed}; take a later head")]
     AuditUnsigned {
-        /// Entries found.
+        /// The number of entries found.
         found: u64,
-        /// Entries of the head.
+        /// The number of entries that the head covers.
         signed: u64,
     },
-    /// Entries that agree among themselves, but not with the head.
+    /// The entries fit together, but do not fit the head.
     #[error("audit log: the head was not signed for these entries")]
     AuditHead,
-    /// A head with a signature that is not of the key.
+    /// The head's signature is not valid under the public key.
     #[error("audit log: the head's signature is not of this key")]
     AuditSignature,
-    /// A proof that does not lead from the entry to the head.
+    /// The proof does not lead from the entry to the head.
     #[error("audit log: the proof does not show entry {entry} in this head")]
     AuditProof {
         /// The entry's number.
@@ -188,7 +188,7 @@ pub enum Error {
     },
 }
 
-/// Refuses what is larger than `most`.
+/// Checks that a size is at most `most`.
 pub(crate) fn at_most(what: &str, found: usize, most: usize) -> Result<(), Error> {
     if found <= most {
         Ok(())
@@ -198,7 +198,7 @@ pub(crate) fn at_most(what: &str, found: usize, most: usize) -> Result<(), Error
     }
 }
 
-/// An error and its causes.
+/// The text of an error and of its causes.
 pub(crate) fn chain(error: &dyn core::error::Error) -> String {
     let (mut text, mut cause) = (error.to_string(), error.source());
     while let Some(error) = cause {
@@ -208,7 +208,7 @@ pub(crate) fn chain(error: &dyn core::error::Error) -> String {
     text
 }
 
-/// A hint at the mark of the byte order that a text begins with, since editors hide it.
+/// A hint if a text begins with a byte-order mark, since editors do not show it.
 pub(crate) fn hint(text: &str) -> &'static str {
     match text.starts_with('\u{feff}') {
         true => "; the text begins with a byte order mark: save it as UTF-8 without one",

@@ -1,4 +1,4 @@
-//! The evaluation of compiled conditions: Cedar's, failures included.
+//! Evaluates compiled conditions with the same results and failures as Cedar.
 
 mod val;
 
@@ -10,7 +10,7 @@ use crate::value::{Record, Set, Uid, Value};
 use crate::world::Nodes;
 use val::{Known, Val};
 
-/// A request whose entities have been looked up.
+/// A request after its entities were looked up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) nodes: &'a Nodes,
@@ -20,11 +20,11 @@ pub(crate) struct Asked<'a> {
     pub(crate) resource: Option<Node>,
 }
 
-/// Reasons to stop.
+/// The reasons why an evaluation stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     Failed(Failure),
-    /// A value of an extension type: the policy is Cedar's to evaluate.
+    /// The value has an extension type, so Cedar must evaluate the policy.
     Cedar,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Asked<'a> {
                 record => Val::Record(record),
             },
             Expr::Attribute(expr, name) => match &**expr {
-                // Other fields of the context may well be of an extension type.
+                // Other fields of the context may have an extension type.
                 Expr::Context => of_record(request.context.record(), name)?,
                 expr => self.attribute(&self.value(expr)?, name)?,
             },
@@ -110,7 +110,7 @@ impl<'a> Asked<'a> {
             }
             Expr::Set(members) => {
                 let members = members.iter().map(|member| self.value(member)?.owned());
-                // Members of values that are nested as deeply as can be would be nested deeper.
+                // A set of values at the deepest nesting would exceed the bound.
                 let set = Set::new(members.collect::<Result<_, Stop>>()?);
                 Val::Made(set.map_err(|_| Stop::Cedar)?)
             }

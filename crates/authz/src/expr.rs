@@ -3,8 +3,8 @@
 use crate::names::Node;
 use crate::value::{EntityUid, Value};
 
-/// An expression of the shapes that are compiled: everything but extension functions, tags and records with parts
-/// that are not constant.
+/// An expression that can be compiled. Extension functions, tags, and records with parts that are not constant are left to
+/// Cedar.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Expr {
     Const(Value),
@@ -19,10 +19,10 @@ pub(crate) enum Expr {
     And(Box<[Expr; 2]>),
     Or(Box<[Expr; 2]>),
     Binary(Operator, Box<[Expr; 2]>),
-    /// In one of these entities.
+    /// The value is in at least one of these entities.
     InAny(Box<Expr>, Box<[Node]>),
     Attribute(Box<Expr>, Box<str>),
-    /// Has an attribute, and that another, and so on.
+    /// The value has the first attribute, that attribute's value has the second, and so on.
     Has(Box<Expr>, Box<[Box<str>]>),
     Like(Box<Expr>, Pattern),
     Is(Box<Expr>, Box<str>),
@@ -30,7 +30,7 @@ pub(crate) enum Expr {
     Set(Box<[Expr]>),
 }
 
-/// Operators that take the values of both sides.
+/// The operators that evaluate both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
     Equal,
@@ -45,20 +45,20 @@ pub(crate) enum Operator {
     ContainsAny,
 }
 
-/// A pattern of `like`: pieces of text, and anything between each and the next.
+/// A pattern of `like`: pieces of text, with anything between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern(Box<[Box<str>]>);
 
 impl Pattern {
-    /// The pattern of these pieces; there is at least one.
+    /// The pattern of these pieces; there must be at least one.
     pub(crate) fn new(pieces: Vec<String>) -> Self {
         Self(pieces.into_iter().map(String::into_boxed_str).collect())
     }
 
-    /// True if all of `text` is the pieces in order, with anything between them.
+    /// True if `text` consists of the pieces in order, with anything between them.
     ///
-    /// Each piece between the first and the last is taken where it occurs first, which leaves the most for the rest. UTF-8
-    /// is such that a piece occurs among the bytes only where it does among the characters.
+    /// Each inner piece is matched at its first occurrence, which leaves the most text for the remaining pieces. In UTF-8
+    /// a piece occurs among the bytes only where it occurs among the characters.
     pub(crate) fn matches(&self, text: &str) -> bool {
         match &*self.0 {
             [] => text.is_empty(),

@@ -1,4 +1,4 @@
-//! The graph of entities and parents, looked at before Cedar computes all ancestors: its size, and cycles.
+//! Bounds the graph of entities and parents, and finds its cycles, before Cedar computes all ancestors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,24 +11,25 @@ use serde_json::Value;
 use crate::Error;
 use crate::error::{at_most, chain, hint};
 
-/// Most bytes of a text of entities.
+/// The most bytes of a text of entities.
 const BYTES: usize = 256 << 20;
-/// Most entities.
+/// The most entities.
 const ENTITIES: usize = 1 << 20;
-/// Most ancestors of one entity.
+/// The most ancestors of one entity.
 const ANCESTORS: usize = 1 << 12;
-/// Most ancestors of all entities together.
+/// The most ancestors of all entities together.
 const PAIRS: usize = 1 << 23;
-/// Most parents looked at to count them.
+/// The most parents visited to count ancestors.
 const STEPS: usize = 1 << 27;
-/// Keys of an entity.
+/// The keys of an entity in JSON.
 const KEYS: [&str; 4] = ["uid", "attrs", "parents", "tags"];
-/// Most characters that a message quotes.
+/// The most characters that a message quotes.
 const SHOWN: usize = 80;
 
-/// Reads a list of entities and bounds it: its length, its nesting (by serde_json, to 128 levels), its ancestors.
+/// Reads a list of entities and checks its bounds: its length, its nesting (serde_json admits 128 levels) and its ancestors.
 ///
-/// Cedar gets the value and not the text, so what Cedar refuses in a text is refused here: a key that an object has twice.
+/// Cedar receives the parsed value and not the text. So this function checks what only the text shows: whether an object has a
+/// key twice.
 pub(crate) fn parse(text: &str) -> Result<Value, Error> {
     at_most("bytes of entities", text.len(), BYTES)?;
     let json: JsonValueWithNoDuplicateKeys =
@@ -60,7 +61,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, Error> {
     Ok(json.into())
 }
 
-/// Refuses keys that Cedar would pass over: tags under a misspelled key are tags that no policy finds.
+/// Refuses unknown keys. Cedar would ignore them: no policy would find tags under a misspelled key.
 fn check_keys(uid: Name<'_>, entity: &Value) -> Result<(), Error> {
     let keys = entity.as_object().into_iter().flat_map(|map| map.keys());
     let mut unknown = keys.filter(|key| !KEYS.contains(&key.as_str()));
@@ -72,7 +73,7 @@ fn check_keys(uid: Name<'_>, entity: &Value) -> Result<(), Error> {
     })
 }
 
-/// Refuses a call or an entity with a fault in its form. Without a schema Cedar takes it for a record, which no policy expects.
+/// Refuses a call or an entity in a wrong form. Without a schema Cedar would read it as a record, which no policy expects.
 fn check_value(uid: Name<'_>, value: &Value) -> Result<(), Error> {
     match value {
         Value::Array(list) => list.iter().try_for_each(|value| check_value(uid, value)),
@@ -104,15 +105,15 @@ fn check_value(uid: Name<'_>, value: &Value) -> Result<(), Error> {
     }
 }
 
-/// The beginning of a value's text.
+/// The beginning of a value's text, for a message.
 fn cut(value: &Value) -> String {
     value.to_string().chars().take(SHOWN).collect()
 }
 
 type Name<'a> = (&'a str, &'a str);
 
-/// The type and id of an entity, in one of the two forms that Cedar reads, and with nothing next to them. If one object
-/// had two names, two readers could take one each.
+/// The type and id of an entity, in one of the two forms that Cedar reads. The object may have no other keys: with both forms
+/// in one object, two readers could choose different names.
 fn name(json: &Value) -> Result<Name<'_>, Error> {
     let only = |json: &Value, len| json.as_object().is_some_and(|map| map.len() == len);
     let inner = json.get("__entity").filter(|_| only(json, 1));
@@ -135,7 +136,7 @@ fn shown((kind, id): Name<'_>) -> String {
     format!("{kind}::{id:?}")
 }
 
-/// Refuses cycles, and graphs of more ancestors than the bounds.
+/// Checks that there are no cycles, and that the numbers of ancestors stay within the bounds.
 fn check(parents: &HashMap<Name<'_>, Vec<Name<'_>>>) -> Result<(), Error> {
     acyclic(parents)?;
     let (mut pairs, mut steps) = (0, 0);
@@ -160,7 +161,7 @@ fn check(parents: &HashMap<Name<'_>, Vec<Name<'_>>>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes entities without parents until none is left; if none can be removed, the rest has a cycle.
+/// Removes entities without parents until there are no more. The remaining entities have a cycle or are below one.
 fn acyclic(parents: &HashMap<Name<'_>, Vec<Name<'_>>>) -> Result<(), Error> {
     let mut children: HashMap<Name<'_>, Vec<Name<'_>>> = HashMap::new();
     let mut waits: HashMap<Name<'_>, usize> = HashMap::new();
@@ -187,7 +188,7 @@ fn acyclic(parents: &HashMap<Name<'_>, Vec<Name<'_>>>) -> Result<(), Error> {
             }
         }
     }
-    // Entities below a cycle wait too. Going up reaches the entities of the cycle.
+    // Entities below a cycle remain too. Going up from them reaches the entities of the cycle.
     let mut seen = HashSet::new();
     let mut at = waits.keys().min().copied();
     while let Some(uid) = at {
@@ -203,7 +204,7 @@ fn acyclic(parents: &HashMap<Name<'_>, Vec<Name<'_>>>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Cedar's refusal, by name.
+/// Cedar's refusal as an error of this crate.
 pub(crate) fn refused(error: &EntitiesError) -> Error {
     match error {
         EntitiesError::TransitiveClosureError(_) => Error::Cycle {

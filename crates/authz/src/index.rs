@@ -1,9 +1,9 @@
-//! Which policies can apply to a request: found by its principal, resource, action and types.
+//! Finds the policies that can apply to a request by its principal, resource, action and types.
 //!
-//! Each policy stands under one key of its scope: its principal, its resource, its actions or one of its types. Of the
-//! keys that it has, the one that the fewest policies name is taken. A request looks under its own entities and all
-//! their ancestors. So it finds every policy whose scope it matches, once, and some whose scope it does not. A policy
-//! whose scope does not match has no say and cannot fail, so it need not be evaluated for its errors either.
+//! Each policy is listed under one key of its scope: its principal, its resource, its actions or one of its types. The
+//! key that the fewest policies name is chosen. A request looks up its own entities and all their ancestors. So it
+//! finds each policy whose scope it matches exactly once, and some policies whose scope it does not match. A policy
+//! whose scope does not match cannot decide or fail, so it need not be evaluated for its errors either.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub(crate) struct Index {
     resource_types: Lists<Box<str>>,
     principals: Lists<Node>,
     resources: Lists<Node>,
-    /// By the action itself: the actions of its ancestors are among them.
+    /// The lists by action. An action is also listed under its ancestors.
     actions: Lists<Node>,
 }
 
@@ -64,7 +64,7 @@ impl Index {
         list.push(number);
     }
 
-    /// A list for each entity that is one of the policies' actions or below it.
+    /// A list for each entity that is one of the policies' actions or below one.
     fn by_action(&mut self, policies: &[(Number, &Scope)], nodes: &Nodes) {
         let mut named: HashMap<Node, Vec<usize>> = HashMap::new();
         for (place, (_, scope)) in policies.iter().enumerate() {

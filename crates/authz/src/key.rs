@@ -1,20 +1,20 @@
 //! Keys of caches: lists of fields.
 //!
-//! Two keys are equal only if the lengths of all fields and all bytes are. So no two different lists share a key,
-//! wherever a separator or the border of two fields stands, and whatever their hashes.
+//! Two keys are equal only if all fields have equal lengths and equal bytes. So no two different lists share a key.
+//! Separators, borders of fields and hashes cannot change that.
 //!
-//! The hash is a sum over fields, each multiplied with two secrets of its place. These products do not wait for one
-//! another, while names are short and there are several. A longer field's hash, and a context's, is foldhash's. Secrets
-//! are drawn again in each process.
+//! The hash is a sum over the fields. Each field is multiplied with two secrets for its position, so that these
+//! products do not wait for one another. A longer field, such as a context, is first hashed by foldhash. Each process
+//! draws new secrets.
 
 use core::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-/// Most fields of a key.
+/// The most fields of a key.
 const MOST: usize = 8;
-/// Bytes of the longest field that two words hold.
+/// The bytes of the longest field that fits into two words.
 const SHORT: usize = 16;
 
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
@@ -23,7 +23,7 @@ static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 static SECRETS: LazyLock<[[u64; 2]; MOST]> =
     LazyLock::new(|| core::array::from_fn(|at| [2 * at, 2 * at + 1].map(|n| STATE.hash_one(n))));
 
-/// The hash of a field that many keys have, or that is long.
+/// The hash of a field that is long or shared by many keys.
 pub(crate) fn hash(field: &[u8]) -> u64 {
     let mut hasher = STATE.build_hasher();
     hasher.write(field);
@@ -37,10 +37,10 @@ pub(crate) struct Key<'a, const N: usize> {
     hash: u64,
 }
 
-// A call that copies the fields costs as much as the hash: inline all of this into the function that looks something
-// up.
+// A call copies the fields, which costs as much as the hash. So all of this is inlined into the function that looks a
+// key up.
 impl<'a, const N: usize> Key<'a, N> {
-    /// The key of these fields; `last` is the [`hash`] of the last of them, which is not hashed again.
+    /// The key of these fields. `last` is the [`hash`] of the last field, so that it is not hashed again.
     #[inline(always)]
     pub(crate) fn new(fields: [&'a [u8]; N], last: u64) -> Self {
         const { assert!(N <= MOST) };
@@ -50,7 +50,7 @@ impl<'a, const N: usize> Key<'a, N> {
                 0..=SHORT => halves(field),
                 _ => [hash(field), 0],
             };
-            // In the upper bits, which short names have zeros in.
+            // The length goes into the upper bits, which are zero for short names.
             let len = (field.len() as u64).rotate_right(8);
             sum.wrapping_add(folded(a ^ x, b ^ len ^ y))
         });
@@ -62,7 +62,7 @@ impl<'a, const N: usize> Key<'a, N> {
         &self.fields
     }
 
-    /// True if these are the lengths of the fields, and these their bytes, one after the other.
+    /// True if the fields have these lengths and these bytes.
     #[inline(always)]
     pub(crate) fn is(&self, lengths: &[usize; N], bytes: &[u8]) -> bool {
         let mut rest = bytes;
@@ -85,14 +85,15 @@ impl<'a, const N: usize> Key<'a, N> {
         usize::try_from(self.hash >> 32).unwrap_or(0) & (sets - 1)
     }
 
-    /// Sixteen bits of the hash that do not say the set. They are not 0.
+    /// Sixteen bits of the hash, never 0, which do not depend on the bits of the set.
     #[inline(always)]
     pub(crate) fn tag(&self) -> u64 {
         self.hash & 0xFFFF | 1
     }
 }
 
-/// All bytes of a field of at most [`SHORT`]: fields of one length are equal if and only if these are.
+/// All bytes of a field of at most [`SHORT`] bytes. Fields of the same length are equal if and only if these halves
+/// are.
 #[inline(always)]
 fn halves(field: &[u8]) -> [u64; 2] {
     if let (Some(a), Some(b)) = (field.first_chunk(), field.last_chunk()) {
@@ -107,7 +108,7 @@ fn halves(field: &[u8]) -> [u64; 2] {
     }
 }
 
-/// Both halves of a product.
+/// The XOR of both halves of a product.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
 fn folded(a: u64, b: u64) -> u64 {
@@ -151,7 +152,7 @@ mod tests {
         }
     }
 
-    /// Requests as they come: numbers as names, one type for several, lists of equal bytes with other borders.
+    /// Typical requests: numbers as names, one type for several entities, lists with equal bytes and other borders.
     #[test]
     fn hashes_spread() {
         let names: Vec<String> = (0..4096).map(|n: u32| n.to_string()).collect();
@@ -172,7 +173,7 @@ mod tests {
             *sets.entry(key.set(512)).or_insert(0) += 1;
             *tags.entry(key.tag()).or_insert(0) += 1;
         }
-        // 40 keys a set and 0.6 a tag, with standard deviations of 6.3 and 0.8.
+        // Expected: 40 keys a set and 0.6 a tag, with standard deviations of 6.3 and 0.8.
         let (most, least) = (sets.values().max().unwrap(), sets.values().min().unwrap());
         assert!(
             sets.len() == 512 && (5..=85).contains(least) && *most <= 85,

@@ -1,4 +1,4 @@
-//! Entities under numbers, so that compiled policies compare numbers.
+//! Numbers for entities, so that compiled policies compare numbers.
 
 use core::hash::{BuildHasher, Hasher};
 
@@ -10,12 +10,12 @@ use crate::value::{EntityUid, Uid};
 /// The number of an entity that exists, or that a parent or a policy names.
 pub(crate) type Node = u32;
 
-/// Words that no part of a type's name is.
+/// Reserved words, which no part of a type's name may be.
 const RESERVED: [&str; 10] = [
     "true", "false", "if", "then", "else", "in", "is", "like", "has", "__cedar",
 ];
 
-/// True if this is a type's name as Cedar writes it: identifiers, and `::` between them.
+/// True if this is a type's name in Cedar's notation: identifiers with `::` between them.
 pub(crate) fn is_type(name: &str) -> bool {
     let mut parts = name.split("::");
     parts.all(|part| is_identifier(part) && !RESERVED.contains(&part))
@@ -37,7 +37,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// No names; numbers will begin with `first`.
+    /// An empty set of names, whose numbers will begin with `first`.
     pub(crate) fn from(first: Node) -> Self {
         Self {
             first,
@@ -52,7 +52,7 @@ impl Names {
         self.numbers.find(hash(&self.seed, uid), equal).copied()
     }
 
-    /// The number of an entity; a new number if it has none yet.
+    /// The number of an entity, which gets a new number if it has none yet.
     pub(crate) fn number(&mut self, uid: Uid<'_>) -> Node {
         if let Some(node) = self.find(uid) {
             return node;
@@ -65,12 +65,12 @@ impl Names {
         node
     }
 
-    /// The entity of this number.
+    /// The entity with this number.
     pub(crate) fn uid(&self, node: Node) -> Uid<'_> {
         self.uids[(node - self.first) as usize].borrowed()
     }
 
-    /// The number that comes next.
+    /// The next free number.
     pub(crate) fn end(&self) -> Node {
         self.first + Node::try_from(self.uids.len()).expect("texts are bounded far below")
     }

@@ -1,10 +1,10 @@
-//! Places in texts of policies and schemas, for messages.
+//! Line and column numbers in texts of policies and schemas, for messages.
 
 use miette::Diagnostic;
 
 use crate::tokens::tokens;
 
-/// A text of policies, and the byte at which each of them begins.
+/// A text of policies, and the byte at which each policy begins.
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     text: &'a str,
@@ -12,7 +12,7 @@ pub(crate) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// The places in a text. A semicolon outside of brackets ends a policy.
+    /// Finds the policies of a text. A semicolon outside of brackets ends a policy.
     pub(crate) fn of(text: &'a str) -> Self {
         let (mut starts, mut open, mut begun) = (Vec::new(), 0_usize, false);
         for (at, token) in tokens(text, 0) {
@@ -30,31 +30,31 @@ impl<'a> Places<'a> {
         Self { text, starts }
     }
 
-    /// The number of the policy that the byte `at` is of, from 0 as Cedar counts them.
+    /// The number of the policy that contains byte `at`, counted from 0 as Cedar does.
     pub(crate) fn around(&self, at: usize) -> usize {
         let before = self.starts.partition_point(|start| *start <= at);
         before.saturating_sub(1)
     }
 
-    /// The line and column of the policy of this number.
+    /// The line and column of the policy with this number.
     pub(crate) fn of_policy(&self, number: usize) -> String {
         let start = self.starts.get(number);
         place(self.text, start.copied().unwrap_or(self.text.len()))
     }
 
-    /// The policy of this number, with its place.
+    /// The name of the policy with this number, and its place.
     pub(crate) fn named(&self, number: usize) -> String {
         format!("policy {} at {}", self.id(number), self.of_policy(number))
     }
 
-    /// The policy's `@id`, else the name that Cedar gives it.
+    /// The policy's `@id`, or else the name that Cedar gives the policy.
     pub(crate) fn id(&self, number: usize) -> String {
         let start = self.starts.get(number);
         let id = start.and_then(|start| self.id_at(*start));
         id.map_or_else(|| format!("policy{number}"), str::to_owned)
     }
 
-    /// The annotation `@id` of a policy, as it is written: the policy may be one that does not parse.
+    /// The annotation `@id` of a policy, read from the text, since the policy may not parse.
     fn id_at(&self, start: usize) -> Option<&'a str> {
         let mut tokens = tokens(self.text, start).map(|(_, token)| token);
         while tokens.next()? == "@" {
@@ -81,7 +81,7 @@ pub(crate) fn place(text: &str, at: usize) -> String {
     format!("line {line}, column {column}")
 }
 
-/// An error of Cedar behind its line and column, and Cedar's advice behind it.
+/// A Cedar error with its line and column before it, and Cedar's advice behind it.
 pub(crate) fn placed(text: &str, error: &dyn Diagnostic) -> String {
     let place = offset(error).map(|at| format!("{}: ", place(text, at)));
     let advice = error.help().map(|advice| format!(" ({advice})"));
@@ -92,7 +92,7 @@ pub(crate) fn placed(text: &str, error: &dyn Diagnostic) -> String {
     )
 }
 
-/// The byte that an error of Cedar points at.
+/// The byte that a Cedar error points at.
 pub(crate) fn offset(error: &dyn Diagnostic) -> Option<usize> {
     Some(error.labels()?.next()?.offset())
 }

@@ -1,4 +1,4 @@
-//! Policies: parsed and validated, then compiled against the entities.
+//! Parses and validates policies, then compiles them against the entities.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -26,7 +26,7 @@ pub(crate) struct Policy {
     pub(crate) permits: bool,
     syntax: pst::Policy,
     cedar: cedar_policy::Policy,
-    /// The policy alone, for Cedar's evaluator.
+    /// A set with only this policy, for Cedar's evaluator.
     alone: OnceLock<PolicySet>,
 }
 
@@ -39,7 +39,7 @@ impl Policy {
 }
 
 impl Policies {
-    /// Parses and validates.
+    /// Parses and validates a text of policies.
     pub(crate) fn parse(text: &str, schema: Option<&Schema>) -> Result<Self, Error> {
         bounds::policies(text)?;
         let set: PolicySet = text
@@ -92,7 +92,7 @@ impl Policies {
         self.0.len()
     }
 
-    /// The entities that they name.
+    /// The entities that the policies name.
     pub(crate) fn literals(&self) -> Vec<EntityUid> {
         let all = self.0.iter();
         let all = all.flat_map(|policy| policy.cedar.entity_literals());
@@ -100,7 +100,7 @@ impl Policies {
     }
 }
 
-/// A policy's annotation `@id`, or Cedar's name for its place.
+/// A policy's annotation `@id`, or the name that Cedar derives from its number.
 fn id(policy: &cedar_policy::Policy) -> String {
     annotation(policy).map_or_else(|| policy.id().to_string(), str::to_owned)
 }
@@ -109,14 +109,15 @@ fn annotation(policy: &cedar_policy::Policy) -> Option<&str> {
     policy.annotation("id").filter(|id| !id.is_empty())
 }
 
-/// Cedar's number of a policy, which is its place among all: policy0, policy1, ..
+/// The number in Cedar's name of a policy (policy0, policy1, ..), which is its place among all
+/// policies.
 fn number(id: &PolicyId) -> usize {
     let id: &str = id.as_ref();
     let number = id.strip_prefix("policy").and_then(|id| id.parse().ok());
     number.unwrap_or(usize::MAX)
 }
 
-/// Where a policy stands, and why it has its id if nothing there says it.
+/// The place of a policy. If it has no `@id`, the text says where its id comes from.
 fn stands(policy: &cedar_policy::Policy, places: &Places<'_>) -> String {
     let place = places.of_policy(number(policy.id()));
     match annotation(policy) {
@@ -127,7 +128,7 @@ fn stands(policy: &cedar_policy::Policy, places: &Places<'_>) -> String {
     }
 }
 
-/// The first of Cedar's errors of a text, with its place.
+/// The first Cedar error of a text, with its place.
 fn unparsed(text: &str, errors: &ParseErrors) -> Error {
     let places = Places::of(text);
     let mut all = errors.iter();
@@ -142,7 +143,7 @@ fn unparsed(text: &str, errors: &ParseErrors) -> Error {
     Error::Parse { reason }
 }
 
-/// Refuses policies that the schema does not admit.
+/// Checks that the schema admits all policies.
 fn validate(text: &str, set: &PolicySet, schema: &Schema) -> Result<(), Error> {
     let result = Validator::new(schema.cedar.clone()).validate(set, ValidationMode::Strict);
     let mut errors: Vec<_> = result.validation_errors().collect();
@@ -152,7 +153,7 @@ fn validate(text: &str, set: &PolicySet, schema: &Schema) -> Result<(), Error> {
     };
     let policy = set.policy(error.policy_id());
     let policy = policy.map_or_else(|| error.policy_id().to_string(), id);
-    // Cedar's message begins with Cedar's name of the policy.
+    // Cedar's message begins with Cedar's name of the policy, which is removed.
     let reason = placed(text, *error);
     let reason = reason.replacen(&format!("for policy `{}`, ", error.policy_id()), "", 1);
     let reason = format!("{reason}{}", more(errors.len() - 1));
@@ -179,7 +180,7 @@ pub(crate) struct Program {
 pub(crate) enum Code {
     Always,
     When(Expr),
-    /// Left to Cedar.
+    /// Cedar evaluates the condition.
     Cedar,
 }
 
@@ -218,7 +219,8 @@ fn one(policy: &Policy, nodes: &mut Nodes) -> (Scope, Code) {
     };
     match compile::scope(body, nodes) {
         Some(scope) => (scope, code),
-        // No policy without places has such a scope. Cedar looks at it for every request.
+        // Such a scope occurs only in templates, which are refused. If it did occur, Cedar would
+        // evaluate the policy for every request.
         None => {
             let any = Scope {
                 principal: Party::Any,

@@ -1,11 +1,11 @@
-//! Decisions that a thread found last, in a table of its own in front of the cache that all threads share.
+//! The last decisions of each thread, in a table in front of the cache that all threads share.
 //!
 //! # Why nothing in it is stale
 //!
-//! Every state of every engine in this process has a number that no other has. An entry here is under the number of the
-//! state whose cache it was found in. An engine publishes the number of its next state *before* that state, and a
-//! replacement returns when both are published. A check reads the number first, and an entry is for it only if it is
-//! under exactly that number.
+//! Every state of every engine in this process has its own number. An entry of this table has the number of the state
+//! whose cache it came from. An engine publishes the number of its next state *before* that state, and a replacement
+//! returns after both are published. A check reads the number first, and uses an entry only if it has exactly that
+//! number.
 //!
 //! - A check that begins after a replacement has returned reads its number or a later one. So what it finds was decided
 //!   by that state or a later one.
@@ -16,13 +16,14 @@
 //!   loads, the old one or the new one. It overlaps the replacement, so either will do. The decision is remembered
 //!   under the number of the state that was asked, not the one that was read.
 //!
-//! Numbers are drawn from one counter of 64 bits, so the engine that takes a dropped one's place in memory has others.
+//! One 64-bit counter gives all numbers. So an engine that takes a dropped engine's place in memory has other numbers.
 //!
 //! # Bounds
 //!
-//! A thread has 16 KiB for its table, and keeps at most 1,024 entries of at most 1 KiB. It shares them with the cache
-//! where that still has them; longer ones are found in the cache. What a replaced state or a dropped engine leaves
-//! behind is within that bound, until other entries take its slots or the thread ends. Nothing is allocated here.
+//! A thread has 16 KiB for its table, and keeps at most 1,024 entries of at most 1 KiB each. It shares the memory of an
+//! entry with the cache while the cache keeps it. Longer entries are found only in the cache. Entries of replaced
+//! states or dropped engines stay within that bound, until other entries take their slots or the thread ends. This
+//! module allocates nothing.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -32,11 +33,11 @@ use crate::cache::Entry;
 use crate::decision::Decision;
 use crate::key::Key;
 
-/// Fields of a request, as they are in a key.
+/// The fields of a request in a key.
 pub(crate) const FIELDS: usize = 7;
-/// Sets of two slots.
+/// The number of sets, of two slots each.
 const SETS: usize = 512;
-/// Bytes of the longest entry.
+/// The bytes of the longest entry.
 const LONGEST: usize = 1024;
 
 type Remembered = Arc<Entry<Decision, FIELDS>>;
@@ -48,28 +49,28 @@ thread_local! {
     static RECENT: RefCell<Recent> = const { RefCell::new(Recent::NONE) };
 }
 
-/// A number that no state had before. The first is 1, so no state has 0.
+/// A new number that no state has had. The first is 1, so no state has 0.
 pub(crate) fn number() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// The decision of the state of this number, if this thread remembers it.
+/// The decision by the state with this number, if this thread remembers it.
 #[inline(always)]
 pub(crate) fn get(number: u64, key: &Key<'_, FIELDS>) -> Option<Decision> {
-    // A thread that ends has no table.
+    // A thread that is ending has no table any more.
     let found = RECENT.try_with(|recent| recent.borrow().get(number, key));
     found.ok().flatten()
 }
 
-/// Remembers an entry of the cache of the state of this number.
+/// Remembers an entry from the cache of the state with this number.
 pub(crate) fn put(number: u64, key: &Key<'_, FIELDS>, entry: Remembered) {
     if entry.bytes() <= LONGEST {
         let _ = RECENT.try_with(|recent| recent.borrow_mut().put(number, key, entry));
     }
 }
 
-/// The table of a thread. In a set, the one that came last is first.
+/// The table of a thread. In each set, the newest entry is first.
 struct Recent([[Slot; 2]; SETS]);
 
 impl Recent {
@@ -97,7 +98,7 @@ mod tests {
     use crate::decision::Epochs;
     use crate::key::hash;
 
-    /// A decision that says which one it is.
+    /// A decision that can be recognised by its number.
     fn decision(policies: u64) -> Decision {
         let epochs = Epochs {
             policies,
@@ -113,7 +114,7 @@ mod tests {
         Key::new(fields, hash(context))
     }
 
-    /// The entry of a cache that has this one alone.
+    /// The entry of a cache that holds nothing else.
     fn entry(key: &Key<'_, FIELDS>, which: u64) -> Remembered {
         let cache = Cache::new(1 << 20);
         let decision = decision(which);
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!((found(one, &key), found(other, &key)), (Some(1), None));
         put(other, &key, entry(&key, 2));
         assert_eq!((found(one, &key), found(other, &key)), (Some(1), Some(2)));
-        // Nobody is 0, which empty slots are under.
+        // No state has number 0, which empty slots have.
         assert_eq!(found(0, &key), None);
         let elsewhere = std::thread::spawn(move || found(one, &self::key(b"ann", b"")));
         assert_eq!(elsewhere.join().unwrap(), None);
@@ -148,7 +149,7 @@ mod tests {
             put(number, one, entry(one, which as u64));
             let before = which.checked_sub(1);
             for (at, other) in keys.iter().enumerate() {
-                // A set has two slots: this one, and the one before.
+                // A set has two slots: the newest entry, and the one before.
                 let expected = (at == which || Some(at) == before).then_some(at as u64);
                 assert_eq!(found(number, other), expected);
             }
@@ -181,8 +182,8 @@ mod tests {
             })
             .collect();
         let alive = || kept.iter().filter(|entry| entry.strong_count() > 0).count();
-        // Names that are consecutive numbers fall into nearly all sets. With the secrets of one process in 300 they
-        // fall into some dozen fewer.
+        // Names that are consecutive numbers reach nearly all sets. One process in 300 draws secrets with which they
+        // miss some dozen more.
         let most = 2 * SETS;
         assert!((most * 3 / 4..=most).contains(&alive()), "{}", alive());
         RECENT.with(|recent| *recent.borrow_mut() = Recent::NONE);

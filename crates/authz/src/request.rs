@@ -11,9 +11,9 @@ pub struct Request<'a> {
     pub principal: Uid<'a>,
     /// The requested action.
     pub action: Uid<'a>,
-    /// On what.
+    /// The resource of the request.
     pub resource: Uid<'a>,
-    /// Whatever else policies may look at.
+    /// Other values that policies may read.
     pub context: &'a Context,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The same in this context.
+    /// The same request with this context.
     #[must_use]
     pub fn with(self, context: &'a Context) -> Self {
         Self { context, ..self }
@@ -39,6 +39,6 @@ impl<'a> Request<'a> {
 
 /// Answers requests: an [`Engine`](crate::Engine) in this process, or a service elsewhere.
 pub trait Authorizer {
-    /// The decision, with its explanation. Without a reason to allow, it denies.
+    /// The decision, with its explanation. It denies unless there is a reason to allow.
     fn check(&self, request: &Request<'_>) -> Decision;
 }

@@ -1,4 +1,4 @@
-//! A schema, and which requests it admits.
+//! A schema, and the check of requests against it.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::request::Request;
 use crate::tokens::tokens;
 use crate::{Error, bounds};
 
-/// Bytes of remembered verdicts on kinds of requests.
+/// The bytes of remembered verdicts on kinds of requests.
 const REMEMBERED: usize = 1 << 20;
 
 /// A schema in Cedar's own notation: the types of entities, the actions, and the context of each.
@@ -30,10 +30,11 @@ const REMEMBERED: usize = 1 << 20;
 /// ```
 #[derive(Debug)]
 pub struct Schema {
-    /// Schemas of one text say the same.
+    /// The schema's text. Schemas with equal texts are taken to be the same.
     pub(crate) text: Box<str>,
     pub(crate) cedar: cedar_policy::Schema,
-    /// Verdicts by types, action and shape of the context: nothing else of a request is looked at, unless types are enumerated.
+    /// The verdicts by types, action and shape of the context. Validation reads nothing else of a request, unless types are
+    /// enumerated.
     known: Option<Cache<Option<Refusal>, 5>>,
 }
 
@@ -41,8 +42,8 @@ impl Schema {
     /// Reads a schema.
     ///
     /// # Errors
-    /// [`Error::Schema`] if it does not parse, names what it does not declare, or has an attribute twice in one record.
-    /// [`Error::TooLarge`] above 4 MiB. [`Error::Expression`] beyond 40 brackets within each other.
+    /// [`Error::Schema`] if it does not parse, names something that it does not declare, or has an attribute twice in one
+    /// record. [`Error::TooLarge`] above 4 MiB. [`Error::Expression`] beyond 40 brackets within each other.
     pub fn parse(text: &str) -> Result<Self, Error> {
         bounds::schema(text)?;
         check_keys(text)?;
@@ -62,7 +63,7 @@ impl Schema {
         Ok(Self { text, cedar, known })
     }
 
-    /// The reason why the schema does not admit this request, if it does not.
+    /// The reason why the schema does not admit this request; `None` if it does.
     pub(crate) fn refusal(&self, request: &Request<'_>) -> Option<Refusal> {
         let fields = [
             request.principal.type_name.as_bytes(),
@@ -82,7 +83,7 @@ impl Schema {
         })
     }
 
-    /// Cedar's own validation.
+    /// Validates a request with Cedar.
     fn validate(&self, request: &Request<'_>) -> Option<Refusal> {
         match convert::request(request, Some(&self.cedar)) {
             Ok(_) => None,
@@ -102,10 +103,10 @@ impl Schema {
     }
 }
 
-/// Refuses an attribute that a record has twice. Cedar takes the last of them, which a reader may not notice.
+/// Refuses a record with the same attribute twice. Cedar takes the last of them, which a reader may not notice.
 fn check_keys(text: &str) -> Result<(), Error> {
     let (mut open, mut name) = (vec![HashMap::new()], None);
-    // A name is a key if `:` or `?:` is behind it, and not `::`.
+    // A name is a key if it is followed by `:` or `?:`, and not by `::`.
     for (at, token) in tokens(text, 0) {
         match token {
             "{" => open.push(HashMap::new()),
@@ -135,7 +136,7 @@ fn check_keys(text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A name as Cedar reads it: one in quotes may have escapes.
+/// A name as Cedar reads it: a quoted name may have escapes.
 fn unescaped(name: &str) -> String {
     let read = || {
         let text = name.parse::<cedar_policy::RestrictedExpression>().ok()?;

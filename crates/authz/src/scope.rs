@@ -9,7 +9,7 @@ use crate::world::Nodes;
 #[derive(Debug)]
 pub(crate) struct Scope {
     pub(crate) principal: Party,
-    /// Any action, or one of these: exactly, or below it.
+    /// `None` for any action. Otherwise the actions, and true if actions below them match too.
     pub(crate) action: Option<(Box<[Node]>, bool)>,
     pub(crate) resource: Party,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Scope {
 #[derive(Debug)]
 pub(crate) enum Party {
     Any,
-    /// An entity of this type, and this entity: exactly, or below it.
+    /// An entity of this type and, if given, this entity. True if entities below it match too.
     Is(Option<Box<str>>, Option<(Node, bool)>),
 }
 

@@ -1,4 +1,4 @@
-//! Policies of similar meaning, by vectors that the caller computes from their texts.
+//! Finds policies of similar meaning, by vectors that the caller computes from their texts.
 
 use std::sync::Arc;
 
@@ -7,27 +7,27 @@ use sordino_lsh::{Codes, Kind, Nearest, Scratch, Seed, SimHash};
 use crate::Error;
 use crate::error::at_most;
 
-/// Most floats of a vector.
+/// The most floats of a vector.
 const DIMS: usize = 4096;
-/// Most policies.
+/// The most policies.
 const POLICIES: usize = 1 << 20;
-/// Up to this number of floats, all vectors are compared: about 20 us.
+/// Up to this number of floats, all vectors are compared, which takes about 20 us.
 const EXACT: usize = 1 << 17;
-/// Bits of a vector's code. On clustered vectors of 128 floats, the 400 nearest codes of 256 bits hold over 0.99 of the
-/// ten nearest.
+/// The bits of a vector's code. On clustered vectors of 128 floats, the 400 nearest codes of 256 bits include over 0.99
+/// of the ten nearest vectors.
 const BITS: usize = 256;
-/// Vectors compared with a query after their codes were: at least this number, and [`PER_RESULT`] for each result asked
-/// for.
+/// The number of vectors compared with a query after their codes: at least this number, and [`PER_RESULT`] for each
+/// requested result.
 const CANDIDATES: usize = 200;
 const PER_RESULT: usize = 20;
-/// The functions of codes are drawn from it; it is no secret.
+/// The public seed of the functions that compute codes.
 const SEED: Seed = Seed(*b"sordino-authz v1 similar/code/01");
 
 /// Vectors of policies, searched by cosine.
 ///
-/// Few vectors are compared with a query one by one. Of many, 256-bit codes are compared, and then the vectors of the
-/// nearest codes. Where vectors have clusters, as embeddings of texts do, on average at least 9.5 of ten results are
-/// the nearest of all.
+/// If there are few vectors, each is compared with a query. If there are many, their 256-bit codes are compared, and
+/// then the vectors of the nearest codes. If vectors have clusters, as embeddings of texts do, on average at least 9.5
+/// of ten results are among the true ten.
 ///
 /// # Examples
 /// ```
@@ -42,12 +42,12 @@ const SEED: Seed = Seed(*b"sordino-authz v1 similar/code/01");
 pub struct Similar {
     dim: usize,
     policies: Vec<Arc<str>>,
-    /// Vectors of length 1, one after the other.
+    /// All vectors, scaled to length 1, one after the other.
     vectors: Vec<f32>,
     codes: Option<(SimHash, Codes)>,
 }
 
-/// A policy, and how near it is.
+/// A policy, and its nearness to the query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match {
     /// The policy's id.
@@ -57,10 +57,10 @@ pub struct Match {
 }
 
 impl Similar {
-    /// Vectors of `dim` floats with the ids of their policies.
+    /// Takes vectors of `dim` floats with the ids of their policies.
     ///
     /// # Errors
-    /// [`Error::Vector`] for a vector of another length, of zeros, or with a float that is no number;
+    /// [`Error::Vector`] if a vector has another length, is all zeros, or has an infinite or NaN float.
     /// [`Error::TooLarge`] beyond 4,096 floats or a million policies.
     pub fn new<I: Into<Arc<str>>>(
         dim: usize,
@@ -89,7 +89,7 @@ impl Similar {
     /// The `k` policies nearest to `query`, nearest first.
     ///
     /// # Errors
-    /// [`Error::Vector`] as in [`Self::new`].
+    /// [`Error::Vector`], as for [`Self::new`].
     pub fn find(&self, query: &[f32], k: usize) -> Result<Vec<Match>, Error> {
         let query = unit(self.dim, query)?;
         let near = self
@@ -117,7 +117,7 @@ impl Similar {
         Ok(matches.collect())
     }
 
-    /// The places of the nearest codes.
+    /// The positions of the nearest codes.
     fn near(
         &self,
         (hash, codes): &(SimHash, Codes),
@@ -154,14 +154,14 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-/// The vector at length 1.
+/// The vector scaled to length 1.
 fn unit(dim: usize, vector: &[f32]) -> Result<Vec<f32>, Error> {
     let (found, expected) = (vector.len(), dim);
     let longest = vector.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
     if found != expected || vector.iter().any(|x| !x.is_finite()) || longest == 0.0 {
         return Err(Error::Vector { found, expected });
     }
-    // By the longest first, so that no square overflows or vanishes.
+    // The largest coordinate scales the vector first, so that no square overflows or vanishes.
     let scaled = vector.iter().map(|x| x / longest);
     let norm = scaled
         .clone()

@@ -1,4 +1,4 @@
-//! Policies and entities as they stand, and decisions by them.
+//! The current policies and entities, and decisions by them.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::request::Request;
 use crate::schema::Schema;
 use crate::world::{Nodes, World};
 
-/// Bytes of remembered decisions, unless an engine is made for fewer.
+/// The bytes of remembered decisions, unless an engine is made for fewer.
 pub(crate) const REMEMBERED: usize = 16 << 20;
 
-/// Whatever a decision depends on next to the request, and the decisions that were made by it.
+/// Everything that a decision depends on apart from the request, and the decisions made so far.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) schema: Option<Arc<Schema>>,
@@ -27,20 +27,20 @@ pub(crate) struct State {
     pub(crate) world: Arc<World>,
     pub(crate) program: Program,
     pub(crate) cache: Cache<Decision, FIELDS>,
-    /// No other state's, of any engine.
+    /// A number that no other state of any engine has.
     pub(crate) number: u64,
     pub(crate) epochs: Epochs,
-    /// Bytes of remembered decisions.
+    /// The bound of the bytes of remembered decisions.
     pub(crate) remembered: usize,
-    /// Decisions by one policy alone without errors, and the decision by no policy.
+    /// The decisions by one policy alone without errors, and the decision by no policy.
     alone: Box<[Decision]>,
     none: Decision,
 }
 
-/// Numbers of policies; a few need no allocation.
+/// Numbers of policies; a few of them need no allocation.
 type Few = SmallVec<[u32; 8]>;
 
-/// Policies that applied, and policies that failed.
+/// The policies that apply, and the policies that failed.
 #[derive(Default)]
 struct Found {
     permits: Few,
@@ -74,7 +74,7 @@ impl State {
         }
     }
 
-    /// The decision, made again.
+    /// Computes the decision without the cache.
     pub(crate) fn decide(&self, request: &Request<'_>) -> Decision {
         let refusal = match &self.schema {
             Some(schema) => schema.refusal(request),
@@ -172,14 +172,15 @@ impl State {
     }
 }
 
-/// The reason why Cedar has no such request, schema or not. Policies that are compiled would not notice.
+/// The reason why Cedar cannot express the request, with or without a schema. Compiled policies would
+/// not notice it.
 fn unnamed(request: &Request<'_>) -> Option<Refusal> {
     let uids = [request.principal, request.action, request.resource];
     let named = uids.iter().all(|uid| is_type(uid.type_name));
     (!named).then_some(Refusal::Name)
 }
 
-/// The name of one of Cedar's errors.
+/// The kind of a Cedar error.
 fn failure(error: &AuthorizationError) -> Failure {
     let AuthorizationError::PolicyEvaluationError(error) = error;
     match error.inner() {

@@ -1,9 +1,9 @@
-//! Tokens of policies and schemas, as far as brackets, operators and names go.
+//! Splits policies and schemas into tokens: brackets, operators and names.
 
-/// Operators of two characters.
+/// The operators of two characters.
 const PAIRS: [&[u8; 2]; 6] = [b"&&", b"||", b"==", b"!=", b"<=", b">="];
 
-/// Tokens from a byte on, without blanks and comments.
+/// The tokens from a byte on, without blanks and comments.
 pub(crate) fn tokens(text: &str, start: usize) -> impl Iterator<Item = (usize, &str)> {
     let mut at = start;
     let all = core::iter::from_fn(move || {
@@ -42,7 +42,8 @@ pub(crate) fn step(text: &str, at: usize) -> usize {
     (at + len).min(text.len())
 }
 
-/// Letters, digits, underscores, and every character beyond ASCII that is not blank: Cedar has blanks beyond ASCII too.
+/// True for letters, digits, underscores, and every character beyond ASCII that is not blank. Cedar also has blanks
+/// beyond ASCII.
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii() && !c.is_whitespace()
 }

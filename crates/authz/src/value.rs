@@ -4,10 +4,10 @@ use cedar_policy::RestrictedExpression;
 
 use crate::Error;
 
-/// Deepest nesting of sets and records within a value.
+/// The deepest nesting of sets and records within a value.
 pub(crate) const DEPTH: usize = 32;
 
-/// An entity by its type and id, as in `Folder::"reports"`.
+/// An entity's type and id, as in `Folder::"reports"`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityUid {
     type_name: Box<str>,
@@ -15,26 +15,26 @@ pub struct EntityUid {
 }
 
 impl EntityUid {
-    /// The entity `id` of type `type_name`, namespaces included: `Acme::Folder`.
+    /// The entity `id` of type `type_name`, which includes namespaces: `Acme::Folder`.
     #[must_use]
     pub fn new(type_name: impl Into<Box<str>>, id: impl Into<Box<str>>) -> Self {
         let (type_name, id) = (type_name.into(), id.into());
         Self { type_name, id }
     }
 
-    /// The name of its type.
+    /// The name of the entity's type.
     #[must_use]
     pub fn type_name(&self) -> &str {
         &self.type_name
     }
 
-    /// Its id within the type.
+    /// The entity's id within its type.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The same, borrowed.
+    /// Borrows the name.
     #[must_use]
     pub fn borrowed(&self) -> Uid<'_> {
         Uid::new(&self.type_name, &self.id)
@@ -92,16 +92,16 @@ pub enum Value {
     Set(Set),
     /// Named values.
     Record(Record),
-    /// The call of an extension's constructor: an address, a decimal, a time, a duration.
+    /// The call of an extension's constructor, which makes an address, a decimal, a time or a duration.
     Extension {
-        /// Which constructor.
+        /// The constructor.
         kind: Extension,
-        /// Its argument, as `10.0.0.0/8`.
+        /// The constructor's argument, as `10.0.0.0/8`.
         argument: Box<str>,
     },
 }
 
-/// Constructors of Cedar's extension types.
+/// The constructors of Cedar's extension types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Extension {
@@ -116,7 +116,7 @@ pub enum Extension {
 }
 
 impl Extension {
-    /// The call in Cedar's own form.
+    /// The call in Cedar's own types.
     pub(crate) fn call(self, argument: &str) -> RestrictedExpression {
         match self {
             Self::Ip => RestrictedExpression::new_ip(argument),
@@ -128,7 +128,7 @@ impl Extension {
 }
 
 impl core::fmt::Display for Extension {
-    /// Its name in policies.
+    /// Writes the constructor's name in policies.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Self::Ip => "ip",
@@ -146,7 +146,7 @@ impl Value {
         Self::String(text.into())
     }
 
-    /// A set; a member that occurs twice counts once.
+    /// A set; duplicate members count once.
     ///
     /// # Errors
     /// [`Error::TooDeep`] if members are nested deeper than 31 sets and records.
@@ -172,7 +172,7 @@ impl Value {
         }
     }
 
-    /// True if a value of an extension type is in it.
+    /// True if the value contains a value of an extension type.
     pub(crate) fn has_extension(&self) -> bool {
         match self {
             Self::Set(set) => set.extension,
@@ -183,7 +183,7 @@ impl Value {
     }
 }
 
-/// A set: members sorted, each once.
+/// A set: sorted members without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Set {
     members: Box<[Value]>,
@@ -257,10 +257,10 @@ impl Record {
         &self.fields
     }
 
-    /// The field of this name.
+    /// The field with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
-        // Records are short, and a scan by length and bytes is faster than a search by order.
+        // For short records a scan by length and bytes is faster than a binary search.
         if self.fields.len() <= 8 {
             let field = self.fields.iter().find(|(other, _)| **other == *name);
             return field.map(|(_, value)| value);
@@ -276,7 +276,7 @@ impl Record {
     }
 }
 
-/// The depth of a set or record of these values.
+/// The depth of a set or record that contains these values.
 fn deeper<'a>(values: impl Iterator<Item = &'a Value>) -> Result<usize, Error> {
     let found = 1 + values.map(Value::depth).max().unwrap_or(0);
     if found > DEPTH {

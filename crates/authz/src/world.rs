@@ -1,4 +1,4 @@
-//! The entities that policies look at, each with its attributes and all its ancestors.
+//! The entities that policies refer to, each with its attributes and all its ancestors.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::names::{Names, Node};
 use crate::value::{EntityUid, Record, Uid};
 use crate::{Error, convert, graph};
 
-/// Entities, as Cedar has them, and as compiled policies read them.
+/// The entities, for Cedar and for compiled policies.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) cedar: cedar_policy::Entities,
@@ -18,14 +18,14 @@ pub(crate) struct World {
 /// One entity.
 #[derive(Debug, Default)]
 struct Entity {
-    /// `None` if it is only named as a parent.
+    /// `None` if the entity is only named as a parent.
     attributes: Option<Record>,
-    /// Sorted, without itself.
+    /// The sorted ancestors, without the entity itself.
     ancestors: Box<[Node]>,
 }
 
 impl World {
-    /// Entities of Cedar's JSON form, and the entities of the schema's actions.
+    /// Reads entities in Cedar's JSON form, and adds the entities of the schema's actions.
     pub(crate) fn parse(text: &str, schema: Option<&cedar_policy::Schema>) -> Result<Self, Error> {
         let json = graph::parse(text)?;
         let cedar = cedar_policy::Entities::from_json_value(json, schema);
@@ -34,7 +34,7 @@ impl World {
             names: Names::default(),
             entities: Vec::new(),
         };
-        // Cedar's names are long to compare and convert: each is converted once.
+        // Cedar's names are slow to compare and convert, so each is converted once.
         let mut converted = HashMap::new();
         for entity in world.cedar.iter() {
             let attributes = entity.attrs().map(|(name, value)| {
@@ -78,7 +78,7 @@ impl World {
     }
 }
 
-/// A world, and numbers for the entities that only policies name.
+/// The entities of a world, and numbers for the entities that only policies name.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     pub(crate) world: Arc<World>,
@@ -97,7 +97,7 @@ impl Nodes {
         self.world.names.find(uid).or_else(|| self.others.find(uid))
     }
 
-    /// The number of an entity; a new number if it has none yet.
+    /// The number of an entity, which gets a new number if it has none yet.
     pub(crate) fn number(&mut self, uid: Uid<'_>) -> Node {
         let node = self.world.names.find(uid);
         node.unwrap_or_else(|| self.others.number(uid))

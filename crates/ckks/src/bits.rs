@@ -1,7 +1,8 @@
 //! Lists of numbers of a few bits each, one after another, lowest bit first.
 
 /// The widths of the numbers of a list, in eighths of a bit. Number `i` lies at bits `floor(i e / 8)..floor((i + 1) e /
-/// 8)`. A width that is no whole number of bits so alternates between the two next to it.
+/// 8)`. If a width is not a whole number of bits, the numbers alternate between the next smaller and the next larger
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
     eighths: usize,
@@ -39,7 +40,7 @@ impl Width {
         i * self.eighths / 8
     }
 
-    /// Bytes of `count` numbers.
+    /// The length in bytes of `count` numbers.
     pub(crate) const fn len(self, count: usize) -> usize {
         self.start(count).div_ceil(8)
     }
@@ -59,7 +60,7 @@ impl Width {
                 *word = held.to_le_bytes();
                 rest = after;
                 bits -= u64::BITS;
-                // The part of the number that did not fit; 0 if it ended with the word.
+                // The part of the number that did not fit into the word, or 0 if the number ended with the word.
                 held = number >> (w - bits);
             }
         }
@@ -104,7 +105,7 @@ mod tests {
             let mut found = vec![0; numbers.len()];
             width.read(&bytes, &mut found);
             prop_assert_eq!(&found, &numbers);
-            // Bit by bit, by the definition.
+            // Decodes bit by bit, as the definition says.
             for (i, &number) in numbers.iter().enumerate() {
                 let first = i * eighths / 8;
                 for j in 0..width.of(i) as usize {

@@ -1,4 +1,4 @@
-//! Column packing: the encrypted dot products of one query with all vectors of a database, in one pass.
+//! Column packing: computes the encrypted dot products of one query with all vectors of a database, in one pass.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -30,15 +30,14 @@
 //! linear functional at the query's polynomials. A [`Combination`] of the functionals checks all answers at once,
 //! before anything is decrypted. The server does not know its weights.
 //!
-//! A seed begins an **epoch**, every change a new **version**. Queries name their epoch; hints, deltas and
-//! replies name both, and what belongs to another state is refused by name.
+//! A new seed begins an **epoch**, and every change begins a new **version**. Queries name their epoch; hints, deltas
+//! and replies name both. A message for another state is refused with an error that names both states.
 //!
 //! # Security
-//! The server sees RLWE samples under fresh secrets and public values: it learns `K`, `d`, when queries
-//! and updates come, and nothing of a query. A [`SecretKey`] is moved into the call that decrypts, so no
-//! second query can be made or read with it. There is no privacy of the database towards clients: every
-//! answer is a linear equation in it, and hints are many. Scores carry an error that depends on the
-//! secret: they stay with the client.
+//! The server sees RLWE samples under fresh secrets, and public values. It learns `K`, `d` and the times of queries and
+//! updates, and nothing of a query. A [`SecretKey`] is moved into the call that decrypts, so it can make or read only
+//! one query. The database is not private from clients: every answer is a linear equation in it, and so is the hint.
+//! Scores carry an error that depends on the secret, so they must stay with the client.
 
 mod client;
 mod combination;

@@ -1,8 +1,8 @@
 //! Row packing: dot products of an encrypted query with a few thousand plaintext vectors.
 //!
-//! `floor(N / d)` vectors share one polynomial, their coordinates reversed, so that one product of
-//! polynomials holds all their dot products as coefficients. No rotations, no evaluation keys, no
-//! embedding, depth one.
+//! `floor(N / d)` vectors share one polynomial, with their coordinates reversed, so that one
+//! product of polynomials holds all their dot products as coefficients. This needs no rotations, no
+//! evaluation keys, no embedding, and depth one.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -22,8 +22,8 @@
 //! decrypt   <q, c_v> = (c0_k - c1_k s)[v d + d - 1] / (D_q D_c)
 //! ```
 //!
-//! A dimension above `N` is cut into `ceil(d / N)` equal parts with one `b` and one `p` each, whose
-//! products are added up.
+//! A dimension above `N` is cut into `ceil(d / N)` equal parts with one `b` and one `p` each. The
+//! products of the parts are added up.
 
 mod params;
 mod plaintexts;

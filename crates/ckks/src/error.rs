@@ -1,23 +1,23 @@
-//! The reasons for a refusal.
+//! The error type.
 
 /// Why an input was refused. Nothing here depends on a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A dimension of zero or above the largest supported.
+    /// The dimension is zero or above the largest supported one.
     #[error("dimension {found} is outside 1..={most}")]
     Dimension {
         /// The dimension given.
         found: usize,
-        /// The largest that is supported.
+        /// The largest supported dimension.
         most: usize,
     },
-    /// More vectors than are supported.
+    /// The number of vectors is above the largest supported one.
     #[error("{found} vectors are more than {most}")]
     Count {
         /// The number given.
         found: usize,
-        /// The largest that is supported.
+        /// The largest supported number.
         most: usize,
     },
     /// A list of coordinates does not have the length that the dimension requires.
@@ -34,24 +34,24 @@ pub enum Error {
         /// Its position in the list.
         index: usize,
     },
-    /// A vector is longer than the parameter set scores without wrapping.
+    /// A vector is longer than the parameter set allows: its scores could wrap.
     #[error("vector {index} has a norm above the bound of the parameter set")]
     Norm {
         /// The vector's number; 0 for a query.
         index: usize,
     },
-    /// The real-valued operation was asked of a modular set, or the other way round.
+    /// The operation is for real-valued sets and the set is modular, or the other way round.
     #[error("the parameter set is {} and the values are not", if *.modular { "modular" } else { "real-valued" })]
     Encoding {
         /// True if the set is modular.
         modular: bool,
     },
-    /// Answers that were rounded cannot be combined.
+    /// The set rounds its answers, and rounded answers cannot be combined.
     #[error(
         "the parameter set rounds its answers, and rounded answers cannot be combined: use the set's `whole()`"
     )]
     Whole,
-    /// An integer that is not in `[-P/2, P/2)`.
+    /// An integer is not in `[-P/2, P/2)`.
     #[error("coordinate {index} is not centred mod 2^{log_p}")]
     Range {
         /// Its position in the list.
@@ -59,85 +59,85 @@ pub enum Error {
         /// `log2 P`.
         log_p: u32,
     },
-    /// A message for other public polynomials: made for another seed.
+    /// A message was made for another seed, so for other public polynomials.
     #[error("epoch {found:016x}, expected {expected:016x}")]
     Epoch {
-        /// The first eight bytes of the seed it was made for, as a little-endian integer.
+        /// The first eight bytes of the message's seed, as a little-endian integer.
         found: u64,
-        /// The same of the receiver's seed.
+        /// The first eight bytes of the receiver's seed, as a little-endian integer.
         expected: u64,
     },
-    /// A message for a state of the database that the receiver does not have.
+    /// A message belongs to a state of the database that the receiver does not have.
     #[error("database version {found}, expected {expected}")]
     Version {
         /// The version found.
         found: u64,
-        /// The receiver's state; for a delta, the state after it.
+        /// The receiver's version. For a delta, the version after the receiver's.
         expected: u64,
     },
     /// The system refused an operation on a file.
     #[error("file: {0}")]
     Io(std::io::ErrorKind),
-    /// A vector number beyond the last.
+    /// A vector's number is beyond the last one.
     #[error("vector {index} does not exist: there are {count}")]
     Index {
-        /// The number asked for.
+        /// The number of the vector.
         index: usize,
         /// The number of vectors.
         count: usize,
     },
-    /// Two parties' objects belong to different parameter sets, dimensions or counts.
+    /// Two objects belong to different parameter sets, dimensions or counts.
     #[error("{what} differ: found {found}, expected {expected}")]
     Mismatch {
-        /// The thing that differs.
+        /// The property that differs.
         what: &'static str,
-        /// On the object that was given.
+        /// Its value in the given object.
         found: usize,
-        /// On the receiver.
+        /// Its value in the receiver.
         expected: usize,
     },
-    /// A modulus above what is secure for the ring degree.
+    /// The modulus is too large to be secure at the ring degree.
     #[error("log2 QP of {found} is above {most}, the cap for N = {n}")]
     Security {
         /// The ring degree.
         n: usize,
         /// `log2 QP`, rounded up.
         found: u32,
-        /// The largest with 128 bits of security; 0 if the degree has no entry.
+        /// The largest with 128 bits of security, or 0 if the degree is not supported.
         most: u32,
     },
-    /// A modulus that is not a prime of 20 to 50 bits, 1 mod 2N, different from the others.
+    /// A modulus is not a prime of 20 to 50 bits that is 1 mod 2N and different from the others.
     #[error("modulus {found} does not serve the ring")]
     Modulus {
         /// The modulus given.
         found: u64,
     },
-    /// Operands of different levels, or a level that does not exist.
+    /// The levels of two operands differ, or a level does not exist.
     #[error("level {found}, expected {most}")]
     Level {
         /// The level found.
         found: usize,
-        /// The level expected, or the highest.
+        /// The level expected, or the highest level.
         most: usize,
     },
-    /// Scales that differ, or that the modulus has no room for.
+    /// Two scales differ, or a scale is too large for the modulus.
     #[error("scales differ, or the modulus has no room for the scale")]
     Scale,
-    /// Values that are too large for the modulus.
+    /// Values are too large for the modulus.
     #[error(
         "values times the scale reach a quarter of the first modulus: expected smaller values, or a smaller scale"
     )]
     ValueRoom,
-    /// A rotation for which the evaluator has no key.
+    /// The evaluator has no key for the rotation.
     #[error("no key for a rotation by {rotation}")]
     MissingKey {
-        /// The rotation asked for.
+        /// The requested rotation.
         rotation: usize,
     },
-    /// Bytes that do not begin with this crate's magic and the expected kind of message.
+    /// The bytes do not begin with this crate's magic number and the expected kind of message.
     #[error("not a message of the expected kind")]
     Kind,
-    /// A message of a version that this crate does not read.
+    /// The message has a version that this crate does not read.
     #[error("message version {found}, expected {expected}")]
     FormatVersion {
         /// The version found.
@@ -145,13 +145,13 @@ pub enum Error {
         /// The version that this crate reads and writes.
         expected: u8,
     },
-    /// A message that names a parameter set that does not exist.
+    /// The message names a parameter set that does not exist.
     #[error("unknown parameter set {found}")]
     UnknownSet {
         /// The number found.
         found: u8,
     },
-    /// A message whose length does not fit its head.
+    /// The length of the message does not fit its head.
     #[error("message of {found} bytes, expected {expected}")]
     MessageLength {
         /// Bytes found.
@@ -159,7 +159,7 @@ pub enum Error {
         /// Bytes expected.
         expected: usize,
     },
-    /// A file whose length changed after it was mapped.
+    /// The length of a mapped file has changed.
     #[error("the file has {found} bytes, and had {expected} when it was mapped")]
     Changed {
         /// Bytes found.
@@ -167,7 +167,7 @@ pub enum Error {
         /// Bytes that were mapped.
         expected: usize,
     },
-    /// A coefficient that is not a residue of its modulus.
+    /// A coefficient is not a residue of its modulus.
     #[error("coefficient {index} is not below the modulus")]
     Coefficient {
         /// Its position in the message.

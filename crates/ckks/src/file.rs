@@ -1,4 +1,5 @@
-//! Files of encoded vectors: a page with the head and the fields, then the values as they are scored.
+//! Files of encoded vectors: a page with the head and the fields, then the values in the form that
+//! scoring reads.
 
 use std::io::Write;
 
@@ -7,7 +8,7 @@ use sordino_lattice::store::{Changed, OFFSET, Store};
 use crate::Error;
 use crate::wire::{Head, Kind};
 
-/// Refuses a file that is not as long as it was when it was mapped.
+/// Checks that a file still has the length that it had when it was mapped.
 pub(crate) fn check_unchanged(store: &Store) -> Result<(), Error> {
     match store.changed()? {
         None => Ok(()),
@@ -29,7 +30,7 @@ pub(crate) fn write(
     out.write_all(values)
 }
 
-/// The head of a file's contents, its `LEN` bytes of fields, and its values.
+/// Splits a file's contents into its head, its `LEN` bytes of fields, and its values.
 pub(crate) fn split<const LEN: usize>(
     kind: Kind,
     bytes: &[u8],
@@ -46,7 +47,7 @@ pub(crate) fn split<const LEN: usize>(
     Ok((head, fields, values))
 }
 
-/// Refuses values whose length does not fit the file's head.
+/// Checks that the length of the values fits the file's head.
 pub(crate) fn check_values(values: &[u8], expected: Option<usize>) -> Result<(), Error> {
     let expected = expected.and_then(|len| len.checked_add(OFFSET));
     let found = OFFSET + values.len();

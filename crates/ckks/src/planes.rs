@@ -1,8 +1,7 @@
-//! Lists of `r`-bit numbers as planes. Each whole byte `p` gives a plane with that byte of every number. Then each bit
-//! that is left gives a plane with that bit of every number.
+//! Lists of `r`-bit numbers as planes. For each whole byte `p` of the numbers, a plane holds that byte of every
+//! number. For each remaining bit, a plane holds that bit of every number.
 //!
-//! They are as dense as bit packing, take no shifts, and a client's byte-wise dot product reads them as
-//! they are.
+//! Planes are as dense as bit packing and need no shifts. A client's byte-wise dot product reads them directly.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -10,13 +9,13 @@ mod avx2;
 mod avx512;
 mod portable;
 
-/// Bytes of `count` numbers of `r` bits.
+/// The length in bytes of `count` numbers of `r` bits.
 pub(crate) const fn len(count: usize, r: u32) -> usize {
     let (bytes, bits) = split(r);
     bytes * count + bits * count.div_ceil(8)
 }
 
-/// Byte planes and bit planes of `r`-bit numbers.
+/// The numbers of byte planes and of bit planes for `r`-bit numbers.
 pub(crate) const fn split(r: u32) -> (usize, usize) {
     ((r / 8) as usize, (r % 8) as usize)
 }
@@ -68,12 +67,12 @@ pub(crate) fn read(planes: &[u8], r: u32, out: &mut [u64]) {
     portable::read(planes, r, out);
 }
 
-/// The dot products of `count` numbers of `r` bits with parts of `weights`, mod `2^64`, in constant time:
-/// `dots[i]` is that with `weights[starts[i]..][..count]`. Weights are 64 at most in size: with larger ones
-/// the sums of vector kernels leave their lanes.
+/// The dot products of `count` numbers of `r` bits with parts of `weights`, mod `2^64`, in constant time. `dots[i]` is
+/// the product with `weights[starts[i]..][..count]`. Weights must be from -64 to 64: with larger ones the sums of the
+/// vector kernels overflow their lanes.
 ///
 /// # Panics
-/// If `count` is above `2^16`, or a part lies outside the weights.
+/// Panics if `count` is above `2^16`, or a part lies outside the weights.
 pub(crate) fn dots(
     planes: &[u8],
     count: usize,
@@ -83,7 +82,7 @@ pub(crate) fn dots(
     dots: &mut Vec<u64>,
 ) {
     assert_eq!(planes.len(), len(count, r), "bytes of the planes");
-    // Each plane's sum of products below 2^15 stays in 31 bits.
+    // Each product is below 2^15, so the sum of a plane stays within 31 bits.
     assert!(count <= 1 << 16, "numbers of a dot product");
     #[cfg(target_arch = "x86_64")]
     if let (Some(token), true) = (

@@ -1,16 +1,16 @@
-//! The distance of scores from exact ones, predicted and measured.
+//! The error of scores, predicted and measured.
 //!
-//! Two predictions: one holds for all vectors, and one for vectors without structure:
+//! There are two predictions. One holds for all vectors, and one for vectors without structure:
 //!
 //! | | for | what it is |
 //! |---|---|---|
 //! | [`WorstError`] | every vector and query of the set's norm | what rounding their coordinates can add up to, and a bound on the noise |
 //! | [`statistical_bound`] | vectors and queries whose rounding errors are independent | a standard deviation, times what the probability asks for |
 //!
-//! Coordinates are rounded to a grid. Errors of unlike coordinates cancel each other, so their sum over `d` coordinates
-//! does not grow with `d`. Errors of equal coordinates add up, to `sqrt(d)` times half a step of the grid. Such are
-//! constant vectors, integer features over a common norm, and few distinct values. A public random rotation of all
-//! vectors and queries makes any of them like random ones.
+//! Coordinates are rounded to a grid. Errors of unlike coordinates cancel each other, so their sum over `d` coordinates does not
+//! grow with `d`. Errors of equal coordinates add up, to `sqrt(d)` times half a step of the grid. Coordinates are equal in
+//! constant vectors, in integer features over a common norm, and where there are few distinct values. A public random rotation of
+//! all vectors and queries makes their coordinates like random ones.
 //!
 //! ```
 //! use sordino_ckks::dot::Params;
@@ -25,13 +25,13 @@
 //! assert!(statistical < 2f64.powi(-17));
 //! ```
 
-/// A bound on the worst of `scores` errors of the given standard deviation, exceeded with probability at most
-/// `2^log2_failure`. It is the union bound over two-sided Gaussian tails, `2 exp(-x^2 / 2)` each.
+/// A bound on the worst of `scores` errors of the given standard deviation, exceeded with probability at most `2^log2_failure`.
+/// It is a union bound over two-sided Gaussian tails, `2 exp(-x^2 / 2)` each.
 ///
 /// With [`dot::Params::statistical_error`](crate::dot::Params::statistical_error) or
-/// [`column::Params::statistical_error`](crate::column::Params::statistical_error) it is a statement about vectors and
-/// queries whose rounding errors are independent, random ones for instance. It does **not** hold for constant vectors
-/// and the like. For these use [`WorstError::bound`].
+/// [`column::Params::statistical_error`](crate::column::Params::statistical_error), the bound holds for vectors and queries whose
+/// rounding errors are independent, for example random ones. It does **not** hold for vectors with structure, such as constant
+/// ones. For these use [`WorstError::bound`].
 #[must_use]
 pub fn statistical_bound(standard_deviation: f64, scores: usize, log2_failure: f64) -> f64 {
     let log2_tails = 1.0 + (scores.max(1) as f64).log2() - log2_failure;
@@ -41,11 +41,11 @@ pub fn statistical_bound(standard_deviation: f64, scores: usize, log2_failure: f
 /// The error of a score for the worst vectors and query within the set's norm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorstError {
-    /// The most that rounding adds, whatever is drawn: of the coordinates of vectors and query, of the answer
-    /// and of the score. In the units of the score.
+    /// The most that rounding adds in any case, in the units of the score. It covers the rounding of coordinates, of the answer
+    /// and of the score.
     pub rounding: f64,
-    /// The subgaussian parameter of the noise, over the secret, the errors and the public polynomials. The noise is
-    /// above `x` times this with probability at most `2 exp(-x^2 / 2)`.
+    /// The subgaussian parameter of the noise, over the secret, the errors and the public polynomials. The noise exceeds `x`
+    /// times this parameter with probability at most `2 exp(-x^2 / 2)`.
     pub noise: f64,
 }
 
@@ -65,9 +65,9 @@ pub struct Statistics {
     pub count: usize,
     /// The mean of the errors.
     pub mean: f64,
-    /// The root of the mean of their squares.
+    /// The root of the mean of the squared errors.
     pub rms: f64,
-    /// The largest, without its sign.
+    /// The largest absolute value of the errors.
     pub worst: f64,
 }
 
@@ -98,7 +98,7 @@ impl Statistics {
         -self.worst.log2()
     }
 
-    /// The precision of the mean square in bits.
+    /// The precision of the root mean square error in bits.
     #[must_use]
     pub fn rms_bits(&self) -> f64 {
         -self.rms.log2()

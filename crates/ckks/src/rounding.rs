@@ -1,9 +1,9 @@
-//! Vectors and queries that are refused before anything is rounded.
+//! Checks on vectors and queries before they are rounded.
 
 use crate::Error;
 
-/// Refuses coordinates that are not finite and vectors whose norm is above `bound`. Its outcome alone
-/// depends on the values; not inlined, so that the constant-time check can name it.
+/// Checks that coordinates are finite and that the norm of each vector is at most `bound`. Only the
+/// outcome depends on the values. Not inlined, so that the constant-time check can name it.
 #[inline(never)]
 pub(crate) fn check_norms(vectors: &[f32], dim: usize, bound: f64) -> Result<(), Error> {
     for (index, vector) in vectors.chunks_exact(dim).enumerate() {

@@ -1,4 +1,4 @@
-//! Slot mode: classic CKKS, with rotations, next to which the packings are measured.
+//! Slot mode: classic CKKS with rotations. Benchmarks compare the packings with it.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -14,9 +14,9 @@
 //! eprint 2019/688).
 //!
 //! # Security
-//! The owner of a key decides how long it lives. A decrypted value carries an error that depends on the secret, so it
-//! must stay with the key holder (Li and Micciancio, eprint 2020/1533). Nothing here hides the plaintext operands from
-//! the key holder.
+//! The owner of a key decides how long to use it. A decrypted value carries an error that depends on the secret, so it
+//! must stay with the key holder (Li and Micciancio, eprint 2020/1533). The scheme does not hide the plaintext
+//! operands from the key holder.
 
 mod ciphertext;
 mod encoder;

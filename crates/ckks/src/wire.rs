@@ -1,7 +1,7 @@
 //! The head of every message: its kind, version, parameter set and shape.
 //!
 //! All integers are little-endian and of fixed width. The shape fixes the length of the body, so a
-//! body of any other length is refused before anything is allocated for it.
+//! body of any other length is refused before memory for it is allocated.
 
 use crate::Error;
 
@@ -138,7 +138,7 @@ pub(crate) fn check_count(count: usize) -> Result<(), Error> {
     })
 }
 
-/// Refuses coordinates that do not fill whole vectors.
+/// Checks that coordinates fill whole vectors.
 pub(crate) fn check_rows(coordinates: usize, dim: usize) -> Result<(), Error> {
     if coordinates.is_multiple_of(dim) {
         return Ok(());
@@ -149,7 +149,7 @@ pub(crate) fn check_rows(coordinates: usize, dim: usize) -> Result<(), Error> {
     })
 }
 
-/// Refuses a body whose length does not fit its head.
+/// Checks that the length of a body fits its head.
 pub(crate) fn check_body(body: &[u8], expected: usize) -> Result<(), Error> {
     if body.len() == expected {
         return Ok(());
@@ -160,7 +160,7 @@ pub(crate) fn check_body(body: &[u8], expected: usize) -> Result<(), Error> {
     })
 }
 
-/// Refuses an object that differs from its receiver in `what`: a count, a dimension, a set.
+/// Checks that an object equals its receiver in `what`: a count, a dimension, or a set.
 pub(crate) fn check_same(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected {
         return Ok(());

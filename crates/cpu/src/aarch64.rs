@@ -1,4 +1,4 @@
-//! Tokens of 64-bit Arm.
+//! Tokens for 64-bit Arm.
 
 token!(
     /// NEON: 128-bit vectors, in every 64-bit Arm processor.

@@ -1,4 +1,4 @@
-//! AMX: the level whose registers a process must ask the operating system for.
+//! AMX: the level for which a process must ask the operating system.
 
 #![expect(
     unsafe_code,
@@ -19,16 +19,16 @@ const TILE_STATE: u32 = 1 << 17 | 1 << 18;
 
 /// `Avx512Vnni` and AMX-INT8: products of tiles of bytes.
 ///
-/// Linux gives a process the tiles only when it asks for them. [`Self::detect`] asks, the first time that it is called
-/// on a processor that has them. From then on every thread of the process may use them, also one that was started
-/// before, and so may processes that it forks. It costs no memory until a thread does use them. Then the system keeps 8
-/// KiB more for the thread, and 8 KiB more on the stack of a signal handler. Where the system refuses, and on every
-/// other system, there is no token.
+/// Linux gives a process the tiles only after the process asks for them. [`Self::detect`] asks at its first call on a
+/// processor that has them. From then on every thread of the process may use the tiles, including threads started
+/// before, and so may forked processes. This costs no memory until a thread uses the tiles. Then the system keeps 8 KiB
+/// more for the thread, and 8 KiB more on the stack of a signal handler. If the system refuses, and on every other
+/// system, there is no token.
 #[derive(Clone, Copy, Debug)]
 pub struct Amx(Avx512Vnni);
 
 impl Amx {
-    /// The token, if this processor has the level, the system admits it, and so does `SORDINO_CPU`.
+    /// The token, if this processor has the level and both the system and `SORDINO_CPU` admit it.
     #[inline]
     #[must_use]
     pub fn detect() -> Option<Self> {
@@ -36,7 +36,7 @@ impl Amx {
         (Level::ceiling() >= Level::Amx && usable()).then_some(Self(vnni))
     }
 
-    /// The token of the level below, which this one includes.
+    /// The token of the next lower level, which this level includes.
     #[inline]
     #[must_use]
     pub const fn vnni(self) -> Avx512Vnni {
@@ -55,8 +55,8 @@ impl Token for Amx {
     }
 }
 
-/// Asks the processor and the system once. Threads that ask at the same time get the same answer, so
-/// it does not matter whose is kept.
+/// Asks the processor and the system once. Threads that ask at the same time get the same answer, so any of their
+/// results may be stored.
 fn usable() -> bool {
     const UNKNOWN: u8 = 2;
     static USABLE: AtomicU8 = AtomicU8::new(UNKNOWN);
@@ -70,7 +70,7 @@ fn usable() -> bool {
     }
 }
 
-/// True if the processor has tiles of bytes and the system saves them. For processors with AVX-512.
+/// True if the processor has tiles of bytes and the system saves them. Call it only on processors with AVX-512.
 fn has_tiles() -> bool {
     if __cpuid_count(0, 0).eax < 7 || __cpuid_count(7, 0).edx & TILE_AND_INT8 != TILE_AND_INT8 {
         return false;
@@ -106,7 +106,7 @@ fn permitted() -> bool {
     result == 0
 }
 
-/// No other system is known to be asked this way.
+/// On other systems no such request is known.
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 fn permitted() -> bool {
     false

@@ -1,29 +1,29 @@
-//! The level that an operation runs at.
+//! The instruction level that an operation uses.
 
 use crate::{Level, Token};
 
-/// A level that this processor has: which kernels an operation runs. Kernels of all levels compute the
-/// same bits, so a backend is chosen for speed alone, in tests and benchmarks; elsewhere
-/// [`Backend::detect`] is right.
+/// A level that this processor has, which determines the kernels of an operation. Kernels of all levels compute the
+/// same bits, so the choice affects speed only. Tests and benchmarks choose a level; other code calls
+/// [`Backend::detect`].
 ///
-/// A crate may have no kernel at a backend's level, or its kernel may want an extension that the processor lacks. Then
-/// it runs the kernel of the next lower level.
+/// A crate may have no kernel for a backend's level, or its kernel may need an extension that the processor lacks. The
+/// crate then runs the kernel of the next lower level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Backend(Level);
 
 impl Backend {
-    /// The kernels written in plain Rust, which run everywhere and define all others.
+    /// The kernels in plain Rust, which run everywhere and define the results of all others.
     pub const PORTABLE: Self = Self(Level::Portable);
 
-    /// The fastest backend that this processor has and `SORDINO_CPU` admits, tiles aside.
+    /// The fastest backend that this processor has and `SORDINO_CPU` admits, excluding tiles.
     #[inline]
     #[must_use]
     pub fn detect() -> Self {
         Self::available().next().unwrap_or(Self::PORTABLE)
     }
 
-    /// Every backend that this processor has and `SORDINO_CPU` admits, tiles aside, fastest first. The last
-    /// is [`Backend::PORTABLE`].
+    /// Every backend that this processor has and `SORDINO_CPU` admits, excluding tiles, fastest first. The last is
+    /// [`Backend::PORTABLE`].
     #[inline]
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
@@ -42,8 +42,8 @@ impl Backend {
             .map(Self)
     }
 
-    /// The fastest backend, tiles included, for crates that have kernels on them. Detecting tiles asks the
-    /// system for them, see `Amx`.
+    /// The fastest backend including tiles, for crates that have kernels for them. This asks the system for tiles, see
+    /// `Amx`.
     #[must_use]
     pub fn detect_with_tiles() -> Self {
         Self::available_with_tiles()
@@ -51,8 +51,7 @@ impl Backend {
             .unwrap_or(Self::PORTABLE)
     }
 
-    /// [`Backend::available`] after tiles, if the processor has them. Detecting these asks the system for them,
-    /// see `Amx`.
+    /// Tiles, if the processor has them, and then [`Backend::available`]. This asks the system for tiles, see `Amx`.
     pub fn available_with_tiles() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let tiles = crate::Amx::detect().map(|_| Self(Level::Amx));
@@ -67,7 +66,7 @@ impl Backend {
         self.0
     }
 
-    /// The name of its level, for reports.
+    /// The name of the backend's level, for reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0.name()

@@ -1,7 +1,7 @@
-//! Kernels of other crates: one declaration of their levels, one call of the right one.
+//! Macros with which other crates declare kernels for each level and call the right one.
 
-/// Declares the kernels of a crate: an enum with a variant for each level, and `of`, the fastest kernels of a
-/// [`Backend`](crate::Backend). A variant holds the token that the level's kernels need.
+/// Declares the kernels of a crate: an enum with a variant for each level, and `of`, which returns the fastest
+/// kernels of a [`Backend`](crate::Backend). A variant holds the token that the level's kernels need.
 ///
 /// ```
 /// sordino_cpu::kernels! {
@@ -29,7 +29,7 @@ macro_rules! kernels {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         $vis enum $name {
-            /// The definition, in plain Rust.
+            /// Plain Rust, which defines the results.
             Portable,
             /// 256-bit vectors of x86-64.
             #[cfg(target_arch = "x86_64")]
@@ -76,8 +76,8 @@ macro_rules! kernels {
     };
 }
 
-/// Calls a function of the module of these kernels' level: `portable`, `avx2`, `avx512` or `neon` below `$noun`. The
-/// level's token comes before its arguments, except for the portable one.
+/// Calls a function in the module for these kernels' level: `portable`, `avx2`, `avx512` or `neon` below `$noun`.
+/// The level's token is passed before the arguments, except for the portable level.
 ///
 /// ```
 /// mod sum {

@@ -1,9 +1,9 @@
-//! Levels in their order, and the variable that lowers what is detected.
+//! The levels in order, and the variable that limits the detected level.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// A set of instructions that kernels are written for, lower ones first.
+/// A set of instructions for which kernels are written, ordered from low to high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
@@ -32,8 +32,8 @@ impl Level {
         }
     }
 
-    /// The highest level that the variable `SORDINO_CPU` admits; the highest of all where it is not set.
-    /// It is read at every call.
+    /// The highest level that the variable `SORDINO_CPU` admits, or the highest of all if it is not set. Every
+    /// call reads the variable.
     ///
     /// # Errors
     /// [`UnknownLevel`] if the variable names no level. Detection ignores such a name. A program that must run at
@@ -46,15 +46,15 @@ impl Level {
         }
     }
 
-    /// The highest level that detection may report: read once per process, with a line on standard error
-    /// if the variable names no level.
+    /// The highest level that detection may report, read once per process. A line on standard error reports a
+    /// variable that names no level.
     #[cfg(feature = "std")]
     pub(crate) fn ceiling() -> Self {
         static CEILING: std::sync::OnceLock<Level> = std::sync::OnceLock::new();
         *CEILING.get_or_init(|| {
             Self::requested().unwrap_or_else(|unknown| {
                 use std::io::Write as _;
-                // Not `eprintln`, which panics where standard error is closed.
+                // `eprintln` would panic if standard error is closed.
                 let _ = std::writeln!(
                     std::io::stderr(),
                     "sordino: SORDINO_CPU is ignored: {unknown}"
@@ -77,7 +77,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// A name that is not one of a level.
+/// A name that is not the name of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownLevel;
 
@@ -92,7 +92,7 @@ impl core::error::Error for UnknownLevel {}
 impl FromStr for Level {
     type Err = UnknownLevel;
 
-    /// Reads [`Level::name`], or `native` for the highest level.
+    /// Parses [`Level::name`], or `native` for the highest level.
     fn from_str(name: &str) -> Result<Self, UnknownLevel> {
         Ok(match name {
             "portable" => Self::Portable,
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    /// Runs of kernels under Miri show nothing of them if portable code ran instead.
+    /// If portable code ran instead, runs of kernels under Miri would test nothing.
     #[cfg(all(miri, target_arch = "x86_64"))]
     #[test]
     fn miri_detects_what_it_builds_for() {
@@ -147,7 +147,7 @@ mod tests {
         );
     }
 
-    /// A test run that was asked for a level must not run at another: a wrong name fails here.
+    /// A test run for a requested level must not run at another level: a wrong name fails here.
     #[cfg(feature = "std")]
     #[test]
     fn these_tests_run_at_the_level_that_was_asked_for() {

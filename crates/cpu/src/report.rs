@@ -1,9 +1,10 @@
-//! Names of what is detected.
+//! Names of the detected levels and extensions.
 
 use std::vec;
 use std::vec::Vec;
 
-/// The names of the levels and extensions that are detected here, for the head of a report.
+/// The names of the levels and extensions that are detected on this processor, for the head of a
+/// report.
 #[must_use]
 pub fn levels() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]

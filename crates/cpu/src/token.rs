@@ -1,9 +1,9 @@
-//! Tokens: values that prove what the processor can do.
+//! Tokens: values that prove that the processor has certain instructions.
 
 use crate::Level;
 
-/// A proof that this processor has certain instructions. It is a value of one of this crate's types, which only
-/// detection makes.
+/// A proof that this processor has certain instructions. Only this crate's detection makes values of such
+/// types.
 pub trait Token: Copy + sealed::Sealed {
     /// The lowest level that admits the token.
     const LEVEL: Level;
@@ -13,11 +13,11 @@ pub trait Token: Copy + sealed::Sealed {
 }
 
 pub(crate) mod sealed {
-    /// Keeps others from adding tokens.
+    /// Prevents other crates from adding tokens.
     pub trait Sealed {}
 }
 
-/// The answer of the processor, or of the compiler where there is no `std`.
+/// Asks the processor or, without `std`, the compiler.
 #[cfg(feature = "std")]
 macro_rules! has {
     ($detect:ident, $feature:tt) => {
@@ -31,7 +31,7 @@ macro_rules! has {
     };
 }
 
-/// Declares a token: its name, the lowest level that admits it, the features it proves.
+/// Declares a token: its name, the lowest level that admits it, and the features that it proves.
 macro_rules! token {
     ($(#[$doc:meta])* $name:ident, $level:ident, $detect:ident, [$($feature:tt),+]) => {
         $(#[$doc])*
@@ -43,7 +43,7 @@ macro_rules! token {
             #[inline]
             #[must_use]
             pub fn detect() -> Option<Self> {
-                // Miri detects what it was told to build for.
+                // Miri detects the features that it was built for.
                 ($crate::Level::ceiling() >= $crate::Level::$level
                     && $(has!($detect, $feature))&&+)
                 .then_some(Self(()))

@@ -1,4 +1,4 @@
-//! Tokens of x86-64.
+//! Tokens for x86-64.
 
 token!(
     /// AVX2: 256-bit integer vectors.

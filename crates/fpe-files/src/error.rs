@@ -1,4 +1,4 @@
-//! Reasons for the work on a file to stop.
+//! The reasons why the work on a file stops.
 
 use std::{
     borrow::Cow,
@@ -21,7 +21,7 @@ pub enum Error {
     /// Standard input or output could not be read or written.
     #[error("standard input or output: {0}")]
     Stream(#[from] io::Error),
-    /// Something is wrong with what is in a file.
+    /// The content of a file has a fault.
     #[error("{path}: {source}", path = path.display())]
     Input {
         /// The file.
@@ -29,7 +29,7 @@ pub enum Error {
         /// The fault.
         source: Box<Self>,
     },
-    /// The key file is not what the documentation says.
+    /// The key file does not have the documented form.
     #[error(
         "{path}: not a key of format-preserving encryption: expected a line \"sordino-fpe-key-1:\" and the key in \
          hexadecimal, as `sordino fpe keygen` writes it",
@@ -39,7 +39,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A key file was to be made where there is a file.
+    /// A key file was to be created, but the file exists.
     #[error(
         "{path}: the file exists already, and keys are never overwritten: choose another name, or move the file away",
         path = path.display()
@@ -48,7 +48,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// Key and format do not fit.
+    /// The key and the format do not fit together.
     #[error("{0}")]
     Parameters(sordino_fpe::Error),
     /// The delimiter cannot separate fields.
@@ -56,18 +56,18 @@ pub enum Error {
         "the delimiter: expected one ASCII character other than a quotation mark or a line end"
     )]
     Delimiter,
-    /// There is no such column.
+    /// The input has no such column.
     #[error("the input has no column {column}: there are {found}")]
     NoColumn {
-        /// Its name, or its number from 1.
+        /// The column's name, or its number from 1.
         column: String,
         /// The columns of the input.
         found: String,
     },
-    /// A column without a name is not named by a number.
+    /// The input has no column names, and the text is not a column number.
     #[error("column {column} of an input without a header: expected its number, from 1")]
     ColumnNumber {
-        /// The text found there.
+        /// The text that was given.
         column: String,
     },
     /// The input is compressed.
@@ -75,19 +75,20 @@ pub enum Error {
         "the input is compressed by gzip: expected text, as `gunzip -c FILE | sordino fpe ...` gives it"
     )]
     Compressed,
-    /// Two columns have the name that was asked for.
+    /// Two columns have the requested name.
     #[error(
         "the input has column {column} twice, as number {first} and as number {second}: rename one of them"
     )]
     ColumnTwice {
         /// Its name.
         column: String,
-        /// The first of them, from 1.
+        /// The number of the first of them, from 1.
         first: usize,
-        /// The next, from 1.
+        /// The number of the second, from 1.
         second: usize,
     },
-    /// Values were to be their own tweaks: a result would not tell the tweak that decrypts it.
+    /// The same column gives the values and their tweaks. A result would then not tell the tweak that
+    /// decrypts it.
     #[error(
         "column {column} is named by --column and by --tweak-column: a value cannot be decrypted by itself, so name \
          another column for the tweaks"
@@ -105,15 +106,15 @@ pub enum Error {
         column: usize,
         /// The reason.
         source: sordino_fpe::Error,
-        /// The values of the format in words.
+        /// The values that the format accepts, in words.
         expected: &'static str,
     },
-    /// A value is empty, and [empty values do not pass](crate::Transform::keep_empty).
+    /// A value is empty, and [empty values are not allowed](crate::Transform::keep_empty).
     #[error(
         "{place}: the value is empty: expected {expected}, or --keep-empty, which lets empty values pass"
     )]
     Empty {
-        /// The line or row, from 1, and the column with its name, where it has one.
+        /// The line or row, from 1, and the column with its name, if it has one.
         place: String,
         /// The values of the format in words.
         expected: &'static str,
@@ -126,15 +127,15 @@ pub enum Error {
         /// The field, from 1.
         column: usize,
     },
-    /// A line is no JSON object.
+    /// A line is not a JSON object.
     #[error("line {line}, character {character}: expected one JSON object")]
     Json {
         /// The line, from 1.
         line: u64,
-        /// The character at which that was seen.
+        /// The character at which the parser found the fault.
         character: usize,
     },
-    /// Two members of an object have the name that was asked for: programs differ in which one counts.
+    /// Two members of an object have the requested name. Programs differ in which of them they use.
     #[error(
         "line {line}: the object has member {member:?} twice, with values at character {first} and at character {second}"
     )]
@@ -148,7 +149,7 @@ pub enum Error {
         /// The byte at which the next begins, from 1.
         second: usize,
     },
-    /// An object has no such member.
+    /// An object does not have the requested member.
     #[error("line {line}: the object has no member {member:?}: there are {found}")]
     NoMember {
         /// The line, from 1.
@@ -158,7 +159,7 @@ pub enum Error {
         /// The members of the record.
         found: String,
     },
-    /// A member is no string.
+    /// A member is not a string.
     #[error(
         "line {line}: member {member:?} is not a string: write numbers as strings, because leading zeros count"
     )]
@@ -174,7 +175,7 @@ pub enum Error {
         /// The library's words.
         why: String,
     },
-    /// A column holds no text.
+    /// A column does not hold text.
     #[error("column {column} holds {found}: expected text")]
     ColumnType {
         /// Its name.
@@ -197,12 +198,12 @@ pub enum Error {
     Fields {
         /// The line, from 1.
         line: u64,
-        /// Its fields.
+        /// The number of its fields.
         found: u64,
-        /// Fields of the first record.
+        /// The number of fields of the first record.
         expected: u64,
     },
-    /// A quotation mark opens a field and is not closed, so no record can be recognised from there on.
+    /// A quotation mark opens a field and is not closed, so the records after it cannot be recognised.
     #[error("line {line}, column {column}: the quotation mark that opens the field is not closed")]
     Quote {
         /// The line of the quotation mark, from 1.
@@ -218,24 +219,24 @@ pub enum Error {
         /// The field, from 1.
         column: usize,
     },
-    /// A line is too long to be a value, or a record to be held in memory.
+    /// A line is too long for a value, or a record is too long to keep in memory.
     #[error("line {line}: longer than {max} bytes")]
     LineLength {
         /// The line, from 1.
         line: u64,
-        /// The longest.
+        /// The longest length that is accepted.
         max: u64,
     },
 }
 
 impl Error {
-    /// Names the file that an error of the system is about.
+    /// Adds the file's name to an error of the system.
     pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, source }
     }
 
-    /// Names the file of an error that tells only a place in it.
+    /// Adds the file's name to an error that only names a place in the file.
     #[must_use]
     pub fn within(self, path: Option<&Path>) -> Self {
         match (path, self) {
@@ -267,7 +268,7 @@ impl Error {
     }
 }
 
-/// The values that a format expects, after an error that tells only where a value departs from them.
+/// Adds the values that a format expects to an error that only names the place of a fault.
 struct Expected(sordino_fpe::Error, &'static str);
 
 impl std::fmt::Display for Expected {
@@ -281,12 +282,12 @@ impl std::fmt::Display for Expected {
     }
 }
 
-/// The names of columns for a message: a table may have thousands, and a name may be long.
+/// The names of columns for a message, shortened: a table may have thousands, and a name may be long.
 pub(crate) fn listed<'a>(names: impl Iterator<Item = Cow<'a, str>>) -> String {
     const MOST: usize = 20;
     let mut names = names.map(|name| {
         let short = name.chars().take(40).collect::<String>();
-        // A space at an end would not be seen.
+        // A name with spaces at an end is quoted, since they would not be visible.
         match name.trim() == name {
             true => short,
             false => format!("{short:?}"),

@@ -1,5 +1,5 @@
-//! One field of JSON lines. The parser tells where each value lies, so all other bytes are written as they
-//! were read.
+//! Transforms one field of JSON lines. The parser reports the position of each value, so all other bytes are written as they were
+//! read.
 
 use crate::{
     Error, Transform,
@@ -16,29 +16,29 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// The members of an object that are worked on.
+/// The members of an object that are transformed or used as tweaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {
-    /// The name of the values' member, at the top of each object.
+    /// The member with the values, at the top level of each object.
     pub value: String,
-    /// The name of the records' own tweaks.
+    /// The member with the records' own tweaks.
     pub tweak: Option<String>,
 }
 
-/// Names that a message has room for, and one.
+/// The names that fit into a message, and one more.
 const NAMED: usize = 21;
 
 /// Where two members of an object lie in its line.
 struct Found<'a> {
     value: Option<Range<usize>>,
     tweak: Option<Range<usize>>,
-    /// The first names.
+    /// The first names of members.
     names: Vec<Cow<'a, str>>,
-    /// A name that came again, and where the two values lie.
+    /// A name that occurs twice, and the positions of the two values.
     twice: Option<(&'a str, [usize; 2])>,
 }
 
-/// Notes the bytes of two members. A name that comes twice is refused: programs differ in which one counts.
+/// Records the positions of two members. A name that occurs twice is refused, since programs differ in which value they use.
 struct Finder<'a> {
     members: &'a Members,
     line: &'a str,
@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for Finder<'de> {
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The text of a member: a string without its escapes; `null` is empty.
+/// The text of a member: a string with its escapes resolved, or an empty text for `null`.
 fn text(raw: &str) -> Option<Zeroizing<String>> {
     if raw == "null" {
         return Some(Zeroizing::default());
@@ -95,7 +95,7 @@ fn text(raw: &str) -> Option<Zeroizing<String>> {
     serde_json::from_str(raw).ok().map(Zeroizing::new)
 }
 
-/// The new line, and where in it the value was.
+/// The new line, and the position of the old value.
 fn work(
     transform: &Transform,
     members: &Members,
@@ -106,7 +106,7 @@ fn work(
     let finder = Finder { members, line };
     let found = parser.deserialize_map(finder);
     let found = found.and_then(|found| parser.end().map(|()| found));
-    // The parser's words may hold what it has read.
+    // The parser's message may quote the input, so it is not shown.
     let found = found.map_err(|error| Error::Json {
         line: number,
         character: error.column(),
@@ -146,9 +146,9 @@ fn work(
     Ok((place, Zeroizing::new(result)))
 }
 
-/// One member of the object on every line. All other bytes stay as they are: other members, their order, white
-/// space, blank lines, line ends, a byte-order mark. Errors of lines go to `refused`, unless
-/// [`Transform::on_error`] is [`crate::OnError::Stop`].
+/// Transforms one member of the object on every line. All other bytes stay unchanged: other members, their order, white space,
+/// blank lines, line ends, a byte-order mark. Errors of lines go to `refused`, unless [`Transform::on_error`] is
+/// [`crate::OnError::Stop`].
 ///
 /// # Errors
 /// [`Error::OwnTweak`]; [`Error::Json`], [`Error::MemberTwice`], [`Error::NoMember`], [`Error::NoText`], [`Error::Value`], [`Error::Empty`],

@@ -13,10 +13,10 @@ use zeroize::Zeroizing;
 /// The beginning of a key file; the key follows in lower-case hex.
 pub const KEY_FILE_PREFIX: &str = "sordino-fpe-key-1:";
 
-/// Longer than any key file.
+/// A length that no key file reaches.
 const MAX_FILE: u64 = 128;
 
-/// Reads the key of a key file.
+/// Reads the key from a key file.
 ///
 /// # Errors
 /// [`Error::File`] if it cannot be read, [`Error::KeyFile`] if it is not a key file.
@@ -29,8 +29,8 @@ pub fn read_key(path: &Path) -> Result<AesKey, Error> {
     parse_key(&text).ok_or_else(|| Error::KeyFile { path: path.into() })
 }
 
-/// The key in a key file's text, whose size follows from its digits; `None` if it is no such text. White space at its
-/// end does not count.
+/// The key in a key file's text; the number of digits tells its size. `None` if the text has another form. White
+/// space at the end is ignored.
 #[must_use]
 pub fn parse_key(text: &[u8]) -> Option<AesKey> {
     let text = text.trim_ascii_end();
@@ -41,10 +41,10 @@ pub fn parse_key(text: &[u8]) -> Option<AesKey> {
     AesKey::from_slice(size, &key).ok()
 }
 
-/// Writes a new key of this size to a file that does not exist yet.
+/// Writes a new key of this size to a file, which must not exist.
 ///
 /// # Errors
-/// [`Error::KeyExists`], and [`Error::File`] if it cannot be written; then nothing is left of it.
+/// [`Error::KeyExists`] if the file exists. [`Error::File`] if it cannot be written; then no file is left.
 pub fn generate_key(path: &Path, size: AesSize) -> Result<(), Error> {
     let mut key = Zeroizing::new(vec![0; size.bytes()]);
     SysRng
@@ -65,7 +65,7 @@ pub fn generate_key(path: &Path, size: AesSize) -> Result<(), Error> {
     let text = Zeroizing::new(format!("{KEY_FILE_PREFIX}{}\n", *digits));
     let written = file.write_all(text.as_bytes());
     written.and_then(|()| file.sync_all()).map_err(|error| {
-        // It was made by this call, so it is no one else's.
+        // This call created the file, so it belongs to nobody else.
         let _ = std::fs::remove_file(path);
         Error::at(path)(error)
     })

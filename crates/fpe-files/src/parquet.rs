@@ -1,4 +1,4 @@
-//! One column of a Parquet file.
+//! Transforms one column of a Parquet file.
 
 use crate::{Error, Transform, error::listed, table::only};
 use arrow_array::{
@@ -21,19 +21,19 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// Rows that are decoded at a time.
+/// The rows that are decoded at a time.
 const BATCH: usize = 8192;
 
-/// Metadata that the writer makes itself.
+/// The key of metadata that the writer creates itself.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
-/// One column of text of a Parquet file. A categorical column is written as plain text. Rows, other columns, the
-/// schema, compression and metadata stay. The bytes differ, because another program writes them. Errors of rows go to
+/// Transforms one column of text in a Parquet file. A categorical column is written as plain text. Rows, other columns, the
+/// schema, compression and metadata are kept. The file's bytes differ, because another program writes them. Errors of rows go to
 /// `refused`, unless [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Parquet`] for a file that is damaged or in an encoding that is not read. [`Error::NoColumn`], and
-/// [`Error::ColumnTwice`] for a name that two columns have. [`Error::OwnTweak`], [`Error::ColumnType`], [`Error::Row`], [`Error::Empty`].
+/// [`Error::Parquet`] if the file is damaged or has an unsupported encoding. [`Error::NoColumn`], and [`Error::ColumnTwice`] for
+/// a name that two columns have. [`Error::OwnTweak`], [`Error::ColumnType`], [`Error::Row`], [`Error::Empty`].
 pub fn transform_parquet<R: ChunkReader + 'static>(
     transform: &Transform,
     (column, tweak): (&str, Option<&str>),
@@ -41,7 +41,7 @@ pub fn transform_parquet<R: ChunkReader + 'static>(
     output: impl Write + Send,
     refused: &mut dyn FnMut(Error),
 ) -> Result<(), Error> {
-    // Decoders of this format have assertions that a damaged file can reach.
+    // Decoders of this format have assertions that a damaged file can trigger.
     let work = || rewrite(transform, (column, tweak), input, output, refused);
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(damaged("it is damaged")))
 }
@@ -76,7 +76,7 @@ fn rewrite<R: ChunkReader + 'static>(
     Ok(())
 }
 
-/// The properties of the file that is read, for the one that is written.
+/// The writer's properties, taken from the file that is read.
 fn properties(metadata: &ParquetMetaData) -> WriterProperties {
     let file = metadata.file_metadata();
     let kept = |pair: &&KeyValue| pair.key != ARROW_SCHEMA;
@@ -92,7 +92,7 @@ fn properties(metadata: &ParquetMetaData) -> WriterProperties {
     properties.build()
 }
 
-/// The number of a column of text.
+/// The number of the column with this name, which must hold text.
 fn find(schema: &Schema, name: &str) -> Result<usize, Error> {
     let named = |&at: &usize| schema.field(at).name() == name;
     let at = only((0..schema.fields().len()).filter(named), name)?;
@@ -117,7 +117,7 @@ fn is_text(kind: &DataType) -> bool {
     )
 }
 
-/// The schema with this column as one of plain text: values of a dictionary get results of their own.
+/// The schema with this column as plain text, since each value of a dictionary gets several results.
 fn plain(schema: &Schema, column: usize) -> SchemaRef {
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
     if let DataType::Dictionary(_, kind) = fields[column].data_type() {
@@ -130,7 +130,7 @@ fn plain(schema: &Schema, column: usize) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The same values, not in a dictionary.
+/// The same values without a dictionary.
 fn unpacked(array: &ArrayRef) -> Result<ArrayRef, Error> {
     match array.as_any_dictionary_opt() {
         Some(dictionary) => {
@@ -154,7 +154,7 @@ fn texts(array: &ArrayRef) -> Box<dyn Iterator<Item = Option<&str>> + '_> {
     }
 }
 
-/// A batch with its column worked on, without the rows that are left out.
+/// A batch with the column transformed, without the rows that are left out.
 fn work(
     transform: &Transform,
     (batch, written): (&RecordBatch, &SchemaRef),

@@ -1,5 +1,5 @@
-//! Records of CSV (RFC 4180) with their bytes, so that whatever is not worked on is written as it
-//! was read. The `csv` crate gives the values of fields, and not the bytes that they were read from.
+//! Reads records of CSV (RFC 4180) with their bytes, so that all other fields are written as they
+//! were read. The `csv` crate gives the values of fields, but not their original bytes.
 
 use crate::Error;
 use std::{
@@ -9,7 +9,7 @@ use std::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-/// The longest record that is held in memory, in bytes.
+/// The longest record that is kept in memory, in bytes.
 const MAX_RECORD: usize = 1 << 24;
 
 /// One record at a time: the blank lines before it, its fields, and its line end.
@@ -21,13 +21,13 @@ pub(crate) struct Record {
     place: Place,
 }
 
-/// The place that reading has come to.
+/// The current position of the reader.
 #[derive(Default)]
 struct Place {
     state: State,
     /// The first byte of the field within the record.
     start: usize,
-    /// Line ends so far, and one of them was a return just before.
+    /// The number of line ends so far, and true if the previous byte was a carriage return.
     line_ends: u64,
     after_return: bool,
     /// The line of the last quotation mark that opened a field.
@@ -36,22 +36,22 @@ struct Place {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum State {
-    /// Before the first field of a record, where blank lines are passed over.
+    /// Before the first field of a record; blank lines are skipped here.
     #[default]
     Before,
     /// Before a field.
     Start,
-    /// In a field without quotation marks, or behind a closing one.
+    /// In a field without quotation marks, or after a closing one.
     Plain,
-    /// Behind a quotation mark that is not closed yet.
+    /// After a quotation mark that is not closed yet.
     Quoted,
-    /// Behind a quotation mark that closes the field, or is the first of two that stand for one.
+    /// After a quotation mark that closes the field, or is the first of two that stand for one.
     Closing,
 }
 
 impl Record {
-    /// Reads the next record in place of this one; false at the end of the input. The last record
-    /// may be blank lines and no field.
+    /// Reads the next record into this value; false at the end of the input. The last record may be
+    /// blank lines without a field.
     ///
     /// # Errors
     /// [`Error::Quote`] if a quotation mark is not closed, [`Error::LineLength`] for a record of
@@ -86,12 +86,12 @@ impl Record {
         }
     }
 
-    /// Takes byte `at` of the record; true if it ends the record.
+    /// Processes byte `at` of the record; true if it ends the record.
     fn step(&mut self, at: usize, byte: u8, delimiter: u8) -> bool {
         let place = &mut self.place;
         let line = place.line_ends + 1;
         let is_end = matches!(byte, b'\r' | b'\n');
-        // A return and a line feed together are one line end.
+        // A carriage return and a line feed together are one line end.
         if is_end && !(byte == b'\n' && place.after_return) {
             place.line_ends += 1;
         }
@@ -119,7 +119,7 @@ impl Record {
         is_end && place.state == State::Start
     }
 
-    /// Ends a record without a line end: at the end of the input, or where it is too long.
+    /// Ends a record that has no line end: at the end of the input, or if it is too long.
     fn end(&mut self, end_of_input: bool) -> Result<bool, Error> {
         match self.place.state {
             State::Quoted => Err(Error::Quote {
@@ -167,8 +167,7 @@ impl Record {
     /// The value of field `i`, without quotation marks around it.
     ///
     /// # Errors
-    /// [`Error::AfterQuote`] if there is text behind the closing quotation mark: it would not
-    /// come back.
+    /// [`Error::AfterQuote`] if there is text after the closing quotation mark: it would be lost.
     pub(crate) fn value(&self, i: usize) -> Result<Cow<'_, [u8]>, Error> {
         let field = &self.bytes[self.fields[i].clone()];
         let Some(quoted) = field.strip_prefix(b"\"") else {
@@ -196,7 +195,7 @@ impl Record {
     }
 }
 
-/// `value` as a field: in quotation marks if it must be or `quoted` says so.
+/// `value` as a CSV field. It gets quotation marks if it needs them or `quoted` is true.
 pub(crate) fn field(value: &str, quoted: bool, delimiter: u8) -> Cow<'_, str> {
     let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n');
     if quoted || value.bytes().any(special) {

@@ -1,20 +1,20 @@
-//! From reader to writer, one value at a time.
+//! Transforms values from a reader to a writer, one at a time.
 
 use crate::Error;
 use sordino_fpe::FormatCipher;
 use std::io::{BufRead, Cursor, Read, Write};
 use zeroize::Zeroizing;
 
-/// The longest line that is taken for a value, in bytes.
+/// The longest line that is read as a value, in bytes.
 const MAX_LINE: u64 = 1 << 20;
 
 /// The byte-order mark of UTF-8, which some programs write before the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The first bytes of gzip's files; no text begins with them.
+/// The first bytes of gzip files; no text begins with them.
 const GZIP: &[u8] = b"\x1f\x8b";
 
-/// The way on from a value that the format refuses.
+/// What to do with a value that the format refuses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
     /// End the run at the first refused value.
@@ -24,27 +24,28 @@ pub enum OnError {
     Report,
     /// Report every refused value and leave its record out.
     Skip,
-    /// Report every refused value and write its record unchanged: the value stays in clear.
+    /// Report every refused value and write its record unchanged, so that the value stays unencrypted.
     Keep,
 }
 
-/// The work on every value.
+/// The transformation of every value.
 #[derive(Debug)]
 pub struct Transform {
-    /// The format under its key.
+    /// The format and its key.
     pub cipher: FormatCipher,
-    /// Encrypt, or else decrypt.
+    /// True to encrypt, false to decrypt.
     pub encrypt: bool,
     /// The tweak of all values.
     pub tweak: Vec<u8>,
-    /// True if empty values pass.
+    /// True if empty values are allowed and stay empty.
     pub keep_empty: bool,
-    /// The way on from a refused value.
+    /// What to do with a refused value.
     pub on_error: OnError,
 }
 
 impl Transform {
-    /// One value, with a tweak of its own after the common one. `name` is that of its column, empty where it has none.
+    /// Transforms one value, whose own tweak follows the common tweak. `name` is the column's name, or empty if it has
+    /// none.
     pub(crate) fn value(
         &self,
         own: &[u8],
@@ -71,7 +72,7 @@ impl Transform {
         })
     }
 
-    /// One value of text, with a tweak of its own after the common one.
+    /// Transforms one value of text, whose own tweak follows the common tweak.
     pub(crate) fn text(
         &self,
         own: &[u8],
@@ -80,7 +81,7 @@ impl Transform {
         if value.is_empty() && self.keep_empty {
             return Ok(Zeroizing::default());
         }
-        // The length separates the common tweak from the record's own.
+        // The length separates the common tweak from the record's own tweak.
         let mut tweak = (self.tweak.len() as u64).to_be_bytes().to_vec();
         tweak.extend_from_slice(&self.tweak);
         tweak.extend_from_slice(own);
@@ -92,8 +93,8 @@ impl Transform {
         result.map(Zeroizing::new)
     }
 
-    /// Reports an error of one record, or returns it. Then true if the record is to be written unchanged, and false if
-    /// it is to be left out.
+    /// Reports an error of one record, or returns it. The result is true if the record is to be written unchanged, and
+    /// false if it is left out.
     pub(crate) fn refuse(
         &self,
         error: Error,
@@ -107,7 +108,7 @@ impl Transform {
     }
 }
 
-/// The input behind its byte-order mark. If it has one, it is written as it is.
+/// The input after its byte-order mark. A mark is copied to the output.
 pub(crate) fn after_mark<'a>(
     input: &'a mut dyn BufRead,
     output: &mut dyn Write,
@@ -124,7 +125,7 @@ pub(crate) fn after_mark<'a>(
     Ok(Cursor::new(head).chain(input))
 }
 
-/// A line without its end, and the end.
+/// A line without its end, and the line end.
 pub(crate) struct Line<'a> {
     pub(crate) content: &'a [u8],
     pub(crate) end: &'a [u8],
@@ -153,8 +154,8 @@ pub(crate) fn read_line<'a>(
     Ok(Some(Line { content, end }))
 }
 
-/// Every line is a value; line ends and a byte-order mark stay as they are. Errors of values go
-/// to `refused`, unless [`Transform::on_error`] is [`OnError::Stop`].
+/// Transforms a file in which every line is a value. Line ends and a byte-order mark stay unchanged. Errors of values
+/// go to `refused`, unless [`Transform::on_error`] is [`OnError::Stop`].
 ///
 /// # Errors
 /// [`Error::Value`], [`Error::Empty`], [`Error::NotUtf8`], [`Error::LineLength`] with the line; [`Error::Stream`].

@@ -1,4 +1,4 @@
-//! One column of a CSV file.
+//! Transforms one column of a CSV file.
 
 use crate::{
     Error, Transform,
@@ -12,20 +12,20 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// A column by name or by number.
+/// A column, given by name or by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// Its name in the header.
+    /// The column's name in the header.
     Name(String),
-    /// Its number from 0.
+    /// The column's number from 0.
     Number(usize),
 }
 
 impl Column {
-    /// A name where there is a header, else a number from 1.
+    /// Reads `text` as a name if there is a header, and as a number from 1 otherwise.
     ///
     /// # Errors
-    /// [`Error::ColumnNumber`] for what is no such number.
+    /// [`Error::ColumnNumber`] if the text is not such a number.
     pub fn new(text: &str, header: bool) -> Result<Self, Error> {
         if header {
             return Ok(Self::Name(text.into()));
@@ -39,7 +39,7 @@ impl Column {
         })
     }
 
-    /// Its name, empty where it has only a number.
+    /// The column's name, or an empty text if it has only a number.
     fn name(&self) -> &str {
         match self {
             Self::Name(name) => name,
@@ -47,7 +47,7 @@ impl Column {
         }
     }
 
-    /// Its number among the fields of the first record.
+    /// The column's number among the fields of the first record.
     fn find(&self, first: &Record) -> Result<usize, Error> {
         let found = match self {
             Self::Name(name) => {
@@ -79,7 +79,7 @@ impl fmt::Display for Column {
     }
 }
 
-/// The names of the first record's fields, and a hint at the delimiter where one field seems to hold them all.
+/// The names of the first record's fields, with a hint about the delimiter if one field seems to contain them all.
 fn names(first: &Record) -> String {
     let fields = (0..first.len()).filter_map(|i| first.value(i).ok());
     let text = listed(fields.map(|field| String::from_utf8_lossy(&field).into_owned().into()));
@@ -94,7 +94,7 @@ fn names(first: &Record) -> String {
     }
 }
 
-/// The only column with a name, if any has it. If two had it, one would be left as it is.
+/// The only column with a name, if there is one. If two columns have it, one of them would stay unencrypted, so that is an error.
 pub(crate) fn only(
     mut found: impl Iterator<Item = usize>,
     name: &str,
@@ -109,7 +109,7 @@ pub(crate) fn only(
     }
 }
 
-/// The part of a CSV file that is worked on.
+/// The columns of a CSV file that are used, and the file's dialect.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The column of the values.
@@ -118,11 +118,11 @@ pub struct Table {
     pub tweak_column: Option<Column>,
     /// True if the first record is a header.
     pub header: bool,
-    /// The separator of the fields: a character of ASCII, but no quotation mark and no line end.
+    /// The separator of the fields: an ASCII character that is neither a quotation mark nor a line end.
     pub delimiter: u8,
 }
 
-/// Columns and number of fields, as the first record has them.
+/// The columns and the number of fields, taken from the first record.
 struct Layout {
     column: usize,
     tweak: Option<usize>,
@@ -144,7 +144,7 @@ impl Table {
         })
     }
 
-    /// The new field of a record, as it is to be written.
+    /// The new field of a record, as it is written.
     fn work(
         &self,
         transform: &Transform,
@@ -171,15 +171,14 @@ impl Table {
     }
 }
 
-/// One column of CSV (RFC 4180). All other bytes stay as they are: fields, quotation marks, blank
-/// lines, line ends, a byte-order mark. The column's own fields keep their quotation marks, and
-/// get some where the result needs them. Errors of records go to `refused`, unless
-/// [`Transform::on_error`] is [`crate::OnError::Stop`].
+/// Transforms one column of CSV (RFC 4180). All other bytes stay unchanged: fields, quotation marks, blank lines, line ends, a
+/// byte-order mark. The column's own fields keep their quotation marks, and get some if the result needs them. Errors of records
+/// go to `refused`, unless [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Value`], [`Error::Empty`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line. [`Error::Quote`],
-/// [`Error::LineLength`], after which no record can be told. [`Error::NoColumn`]; [`Error::ColumnTwice`] for a name
-/// that two columns have; [`Error::OwnTweak`]; [`Error::Delimiter`]; [`Error::Stream`].
+/// [`Error::Value`], [`Error::Empty`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line.
+/// [`Error::Quote`] or [`Error::LineLength`]: no record after it can be recognised. [`Error::NoColumn`]; [`Error::ColumnTwice`]
+/// for a name that two columns have; [`Error::OwnTweak`]; [`Error::Delimiter`]; [`Error::Stream`].
 pub fn transform_csv(
     transform: &Transform,
     table: &Table,
@@ -195,7 +194,7 @@ pub fn transform_csv(
     let mut record = Record::default();
     let mut layout = None;
     while record.read(&mut input, delimiter)? {
-        // Blank lines at the end.
+        // A record without fields is the blank lines at the end.
         if record.len() == 0 {
             output.write_all(record.bytes())?;
             continue;

@@ -12,15 +12,15 @@ struct Run {
     len: u32,
 }
 
-/// With at most this many runs every one is looked at for each symbol.
+/// Up to this many runs, a look-up visits every run for each symbol.
 const SCAN: usize = 64;
 
 /// An ordered set of 2 to 65,536 symbols; the position of a symbol is its numeral.
 ///
 /// # Security
 /// An alphabet of at most 64 runs of consecutive code points is translated by arithmetic on all its runs. No branch and
-/// no address then depends on the symbol. Every preset, and every alphabet of at most 64 symbols, is such. Larger
-/// irregular alphabets are searched, and their time and memory access show the symbols.
+/// no address then depends on the symbol. This holds for every preset, and for every alphabet of at most 64 symbols.
+/// Larger irregular alphabets are searched, and time and memory access then reveal the symbols.
 ///
 /// ```
 /// use sordino_fpe::{AesKey, Alphabet, Ff1, NumeralCipher};
@@ -33,14 +33,14 @@ const SCAN: usize = 64;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alphabet {
-    /// By code point.
+    /// The runs, sorted by code point.
     runs: Cow<'static, [Run]>,
-    /// By numeral; empty where the runs are scanned.
+    /// The symbols by numeral, or an empty table if look-ups scan the runs.
     table: Vec<char>,
     radix: u32,
 }
 
-/// A preset: runs of ASCII, in the order of their numerals.
+/// Defines a preset: runs of ASCII, in the order of their numerals.
 macro_rules! preset {
     ($(#[$doc:meta])* $name:ident = $radix:literal: $($first:literal $numeral:literal $len:literal),+) => {
         $(#[$doc])*
@@ -132,7 +132,7 @@ impl Alphabet {
         })
     }
 
-    /// Symbols of the alphabet.
+    /// The number of symbols.
     #[must_use]
     pub fn radix(&self) -> u32 {
         self.radix
@@ -191,7 +191,7 @@ impl Alphabet {
             .filter_map(|numeral| char::from_u32(self.symbol(numeral)))
     }
 
-    /// Refuses an alphabet whose number of symbols is not the cipher's radix.
+    /// Checks that the number of symbols is the cipher's radix.
     pub(crate) fn check_radix(&self, radix: u32) -> Result<(), Error> {
         if self.radix != radix {
             return Err(Error::Radix {
@@ -203,7 +203,7 @@ impl Alphabet {
         Ok(())
     }
 
-    /// The numerals of code points; an error has the index of the first that is not a symbol.
+    /// The numerals of code points. The error has the index of the first code point that is not a symbol.
     pub(crate) fn numerals(
         &self,
         symbols: impl Iterator<Item = u32>,
@@ -221,7 +221,7 @@ impl Alphabet {
     }
 }
 
-/// The symbols in the order of their numerals.
+/// Displays the symbols in the order of their numerals.
 impl fmt::Display for Alphabet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.symbols().try_for_each(|symbol| f.write_char(symbol))

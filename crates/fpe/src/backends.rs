@@ -1,5 +1,5 @@
-//! Compares every backend of the rounds with the definition of FF1 and FF3, which has the steps of SP 800-38G. Backends
-//! are vector registers, AES instructions, portable code, and eight strings in step.
+//! Tests that compare every backend of the rounds with the definition of FF1 and FF3, which has the steps of SP
+//! 800-38G. The backends are vector registers, AES instructions, portable code, and eight strings in step.
 
 use crate::{
     AesKey, AesSize, Error, Ff1, NumeralCipher, Tweaks,
@@ -10,7 +10,7 @@ use proptest::{collection::vec, prelude::*};
 use sordino_aes::Key;
 use std::{boxed::Box, vec::Vec};
 
-/// A plan of one cipher on every backend that this processor has, after the definition.
+/// The definition, then a plan of the same cipher for every backend that this processor has.
 type Backends = Vec<(&'static str, Box<dyn NumeralCipher>)>;
 
 /// The definition as a cipher: its radix, and a function of direction, tweak and numerals.
@@ -119,7 +119,7 @@ fn half(radix: u32, bits: u32) -> usize {
     powers.take_while(|&x| x <= 1 << bits).count()
 }
 
-/// Fewest numerals of at least 100 values.
+/// The fewest numerals with at least 100 values.
 fn min_len(radix: u32) -> usize {
     Ff1::new(&AesKey::new_128(&[0; 16]), radix)
         .unwrap()
@@ -127,13 +127,13 @@ fn min_len(radix: u32) -> usize {
         .min_len()
 }
 
-/// Where lengths, pieces of `y` or bytes of a numeral change, and their neighbours.
+/// Radices at which lengths, pieces of `y` or bytes of a numeral change, and their neighbours.
 const RADICES: [u32; 22] = [
     2, 3, 4, 5, 9, 10, 11, 16, 26, 36, 62, 64, 99, 100, 101, 255, 256, 257, 1000, 46341, 65535,
     65536,
 ];
 
-/// Numerals that make the smallest and the largest halves, and a pattern.
+/// Numerals that give the smallest and the largest halves, and a pattern.
 fn extremes(radix: u32, len: usize) -> [Vec<u16>; 3] {
     let numerals = |numeral: &dyn Fn(u32) -> u32| {
         (0u32..)
@@ -148,7 +148,7 @@ fn extremes(radix: u32, len: usize) -> [Vec<u16>; 3] {
     ]
 }
 
-/// Every length to the end of what vector registers hold, odd and even, at each of [`RADICES`].
+/// Tests every length up to the longest for vector registers, odd and even, at each of [`RADICES`].
 #[test]
 fn every_length_of_the_edge_radices() {
     let key = AesKey::new_128(b"a key: 16 bytes.");
@@ -170,7 +170,7 @@ fn every_length_of_the_edge_radices() {
     }
 }
 
-/// Without this the other tests would not reach the vector registers.
+/// Without this check, the other tests might not reach the vector registers.
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 #[test]
 fn halves_to_2_26_go_through_vector_registers() {
@@ -210,12 +210,12 @@ fn radix() -> impl Strategy<Value = u32> {
     prop_oneof![
         proptest::sample::select(&RADICES[..]),
         2u32..=65536,
-        // Small ones are as frequent as large ones.
+        // The distribution makes small radices as frequent as large ones.
         (1u32..=16, any::<u32>()).prop_map(|(bits, x)| (x >> (32 - bits)).max(2)),
     ]
 }
 
-/// A radix and numerals below it: up to the length of two halves of `bits` bits, and `more`.
+/// A radix, and numerals below it. Their number is up to the length of two halves of `bits` bits, plus `more`.
 fn numerals(bits: u32, more: usize) -> impl Strategy<Value = (u32, Vec<u16>)> {
     radix().prop_flat_map(move |radix| {
         let min = min_len(radix);
@@ -267,7 +267,7 @@ proptest! {
         let portable = Ff1::with_key(Key::portable(key.bytes()), radix).unwrap().allow_small_domain();
         let native = Ff1::new(&key, radix).unwrap().allow_small_domain();
         let (portable, native) = (portable.plan(x.len(), 8).unwrap(), native.plan(x.len(), 8).unwrap());
-        // The first record as it is, each of the others turned by one more.
+        // The first record unchanged, and each further record rotated by one more numeral.
         let mut all: Vec<u16> = (0..records).flat_map(|i| {
             let (head, tail) = x.split_at(i % x.len());
             [tail, head].concat()
@@ -289,7 +289,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]
 
-    /// Halves of many limbs, whose conversion is not quadratic.
+    /// Halves of many limbs. Their conversion is faster than quadratic.
     #[test]
     fn ff1_on_long_halves((radix, x) in numerals(127, 1500), key in key(), tweak in vec(any::<u8>(), 0..40)) {
         agree(&ff1(&key, radix, x.len(), 8), &tweak, &x);

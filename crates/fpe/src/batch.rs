@@ -1,5 +1,5 @@
-//! Many strings of one length under one key. Eight go in step, so that the latency of the AES rounds of one hides
-//! behind the others. With VAES 32 go in step, in registers of four blocks.
+//! Many strings of one length under one key. Eight of them run in step, so that the latency of one string's AES
+//! rounds hides behind the others. With VAES, 32 run in step, in registers of four blocks.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod avx512;
@@ -24,14 +24,14 @@ use zeroize::Zeroize;
 /// The tweaks of a batch.
 #[derive(Clone, Copy, Debug)]
 pub enum Tweaks<'a> {
-    /// The same for all records.
+    /// One tweak for all records.
     One(&'a [u8]),
-    /// One for each record, in their order.
+    /// One tweak for each record, in their order.
     Each(&'a [&'a [u8]]),
 }
 
 impl<'a> Tweaks<'a> {
-    /// The tweak of record `i`; past the last record any will do.
+    /// The tweak of record `i`. Past the last record it may be any tweak.
     #[inline(always)]
     pub(crate) fn get(self, i: usize) -> &'a [u8] {
         match self {
@@ -55,12 +55,12 @@ impl<'a> Tweaks<'a> {
 }
 
 impl<C: BlockCipher> Ff1Plan<C> {
-    /// Encrypts records of [`Ff1Plan::len`] numerals that lie one after another. The result
-    /// equals [`NumeralCipher::encrypt_numerals`] of each. On an error all are unchanged.
+    /// Encrypts records of [`Ff1Plan::len`] numerals that lie one after another. The result equals
+    /// [`NumeralCipher::encrypt_numerals`] of each record. After an error all records are unchanged.
     ///
     /// # Errors
-    /// [`Error::Batch`] if the records are not whole or there is not one tweak for each;
-    /// [`Error::Numeral`] with the index in `records`; [`Error::TweakLength`].
+    /// [`Error::Batch`] if the records are not whole or there is not one tweak for each. [`Error::Numeral`] with
+    /// the index in `records`. [`Error::TweakLength`].
     pub fn encrypt_numerals_batch(
         &self,
         tweaks: Tweaks<'_>,
@@ -81,8 +81,8 @@ impl<C: BlockCipher> Ff1Plan<C> {
         self.numerals_batch::<DECRYPT>(tweaks, records)
     }
 
-    /// Encrypts records of [`Ff1Plan::len`] symbols of an ASCII alphabet that lie one after
-    /// another. The result equals [`NumeralCipher::encrypt_ascii`] of each. On an error all are unchanged.
+    /// Encrypts records of [`Ff1Plan::len`] symbols of an ASCII alphabet that lie one after another. The result
+    /// equals [`NumeralCipher::encrypt_ascii`] of each record. After an error all records are unchanged.
     ///
     /// ```
     /// use sordino_fpe::{AesKey, Alphabet, Ff1, Tweaks};
@@ -96,8 +96,8 @@ impl<C: BlockCipher> Ff1Plan<C> {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Ff1Plan::encrypt_numerals_batch`], with [`Error::Symbol`] for [`Error::Numeral`];
-    /// [`Error::Radix`], [`Error::Alphabet`] for an alphabet that does not fit.
+    /// The errors of [`Ff1Plan::encrypt_numerals_batch`], with [`Error::Symbol`] for [`Error::Numeral`].
+    /// [`Error::Radix`] or [`Error::Alphabet`] for an alphabet that does not fit.
     pub fn encrypt_ascii_batch(
         &self,
         alphabet: &Alphabet,
@@ -205,8 +205,8 @@ impl<C: BlockCipher> Ff1Plan<C> {
         Ok(())
     }
 
-    /// Encrypts or decrypts all whole groups of 32 decimal records, where there is VAES, and returns
-    /// the records that are left with their tweaks.
+    /// Encrypts or decrypts all whole groups of 32 decimal records if the processor has VAES. Returns the
+    /// remaining records with their tweaks.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     fn groups_of_32<'t, 'r, const D: Direction>(
         &self,
@@ -254,8 +254,8 @@ impl<C: BlockCipher> Ff1Plan<C> {
         }
     }
 
-    /// Encrypts or decrypts all records, eight at a time. The last group is filled up with zeros.
-    /// `number` reads a half, `write` writes it.
+    /// Encrypts or decrypts all records, eight at a time. Zeros fill up the last group. `number` reads a half,
+    /// and `write` writes it.
     fn eights<T, H: Half, const D: Direction>(
         &self,
         halves: &[H; 2],

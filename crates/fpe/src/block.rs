@@ -1,4 +1,4 @@
-//! The block ciphers that FF1 and FF3 can be built on.
+//! The block ciphers that FF1 and FF3 can use.
 
 use cipher::consts::U16;
 use cipher::{Block, BlockCipherEncrypt};
@@ -6,14 +6,14 @@ use cipher::{Block, BlockCipherEncrypt};
 use sordino_aes::aesni;
 use sordino_aes::{Aes, Key, LANES, Operation};
 
-/// A block cipher of 128 bits under one key: [`NativeAes`], or any that implements [`BlockCipherEncrypt`]. Only its
-/// forward direction is used.
+/// A block cipher of 128 bits under one key: [`NativeAes`], or any that implements [`BlockCipherEncrypt`]. FF1 and
+/// FF3 use only its forward direction.
 pub trait BlockCipher: sealed::Sealed + Clone {
     /// Runs an operation with the cipher inlined into its loop.
     #[doc(hidden)]
     fn run<O: Operation>(&self, operation: O) -> O::Output;
 
-    /// The key of AES-NI, for kernels that keep it in registers.
+    /// The key of AES-NI, for kernels that keep the key in registers.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     #[doc(hidden)]
     fn aesni(&self) -> Option<&aesni::Key> {
@@ -24,13 +24,13 @@ pub trait BlockCipher: sealed::Sealed + Clone {
 mod sealed {
     use super::{BlockCipherEncrypt, NativeAes, U16};
 
-    /// Keeps others from adding ways to run an operation.
+    /// Prevents other crates from adding ways to run an operation.
     pub trait Sealed {}
     impl Sealed for NativeAes {}
     impl<C: BlockCipherEncrypt<BlockSize = U16> + Clone> Sealed for C {}
 }
 
-/// AES with the instructions that this processor has, inlined into the rounds. Erased when dropped.
+/// AES with the instructions of this processor, inlined into the rounds. Erased when dropped.
 #[derive(Clone, Debug)]
 pub struct NativeAes(pub(crate) Key);
 
@@ -102,7 +102,7 @@ impl<C: BlockCipherEncrypt<BlockSize = U16>> Aes for Integers<'_, C> {
     }
 }
 
-/// One block, as an integer whose bytes are the block's, most significant first.
+/// Encrypts one block, given as an integer whose bytes are the block's, most significant first.
 pub(crate) fn encrypt(cipher: &impl BlockCipher, x: u128) -> u128 {
     struct One(u128);
     impl Operation for One {

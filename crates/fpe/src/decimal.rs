@@ -1,4 +1,5 @@
-//! Decimal digits in ASCII from and to integers, eight at a time within a 64-bit register.
+//! Converts decimal digits in ASCII to integers and back, eight digits at a time in a 64-bit
+//! register.
 
 use crate::reciprocal::Divisor64;
 
@@ -8,7 +9,7 @@ pub(crate) const MAX_LEN: usize = 19;
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 const E8: u64 = 100_000_000;
 
-/// Index of the first byte that is no decimal digit.
+/// Checks that all bytes are decimal digits. The error has the index of the first that is not.
 pub(crate) fn check(x: &[u8]) -> Result<(), usize> {
     let bad = |x: u8| x.wrapping_sub(b'0') > 9;
     if x.iter().fold(false, |any, &x| any | bad(x)) {
@@ -17,14 +18,14 @@ pub(crate) fn check(x: &[u8]) -> Result<(), usize> {
     Ok(())
 }
 
-/// The number that at most [`MAX_LEN`] digits write, and whether all were digits.
+/// The number that up to [`MAX_LEN`] digits represent, and whether all bytes were digits.
 #[inline(always)]
 pub(crate) fn parse(x: &[u8]) -> (u64, bool) {
     let (head, rest) = x.split_at(x.len() % 8);
     let (mut number, mut good) = if head.is_empty() {
         (0, true)
     } else {
-        // Zeros in front, which little-endian is below.
+        // Zeros go in front of the digits, which are the low bytes in little-endian order.
         let shift = 64 - 8 * head.len();
         few(
             (load(head) << shift) | (ZEROS & !(u64::MAX << shift)),
@@ -57,7 +58,7 @@ pub(crate) fn format(mut number: u64, out: &mut [u8]) {
     }
 }
 
-/// [`parse`] of the digits in the opposite order.
+/// Like [`parse`], with the digits in reverse order.
 #[cfg(feature = "legacy-ff3")]
 #[inline(always)]
 pub(crate) fn parse_reversed(x: &[u8]) -> (u64, bool) {
@@ -76,7 +77,7 @@ pub(crate) fn parse_reversed(x: &[u8]) -> (u64, bool) {
     (number, good)
 }
 
-/// [`format`] with the digits in the opposite order.
+/// Like [`format`], with the digits in reverse order.
 #[cfg(feature = "legacy-ff3")]
 #[inline(always)]
 pub(crate) fn format_reversed(mut number: u64, out: &mut [u8]) {
@@ -92,7 +93,7 @@ pub(crate) fn format_reversed(mut number: u64, out: &mut [u8]) {
     }
 }
 
-/// Fewer than eight bytes, the first lowest, in loads of four, two and one.
+/// Loads fewer than eight bytes, the first lowest, by loads of four, two and one.
 #[inline(always)]
 fn load(x: &[u8]) -> u64 {
     let (mut number, mut at) = (0, 0);
@@ -111,7 +112,7 @@ fn load(x: &[u8]) -> u64 {
     number
 }
 
-/// The lowest bytes of `number`; `out` has fewer than eight.
+/// Stores the lowest bytes of `number`. `out` has fewer than eight bytes.
 #[inline(always)]
 fn store(mut number: u64, mut out: &mut [u8]) {
     for width in [4, 2, 1] {
@@ -124,7 +125,8 @@ fn store(mut number: u64, mut out: &mut [u8]) {
     }
 }
 
-/// The number that eight digits write, the first digit lowest, and whether all were digits.
+/// The number that eight digits represent, the first digit lowest, and whether all bytes were
+/// digits.
 #[inline(always)]
 fn eight(x: u64) -> (u64, bool) {
     let (fours, good) = fours(x);
@@ -132,7 +134,8 @@ fn eight(x: u64) -> (u64, bool) {
     (number, good)
 }
 
-/// [`eight`] where all but the last `len` digits are zero; up to four need a product less.
+/// Like [`eight`], where all but the last `len` digits are zero. Up to four digits need one product
+/// less.
 #[inline(always)]
 fn few(x: u64, len: usize) -> (u64, bool) {
     if len > 4 {
@@ -142,8 +145,8 @@ fn few(x: u64, len: usize) -> (u64, bool) {
     (fours >> 32, good)
 }
 
-/// The numbers that four and four digits write, and whether all were digits. Neighbours are
-/// joined to pairs, the pairs to fours.
+/// The two numbers that four and four digits represent, and whether all bytes were digits.
+/// Neighbouring digits are joined to pairs, and the pairs to fours.
 #[inline(always)]
 fn fours(x: u64) -> (u64, bool) {
     let x = x ^ ZEROS;
@@ -160,7 +163,7 @@ fn digits(x: u64) -> u64 {
     digits_of_fours((x << 32).wrapping_sub(high.wrapping_mul((10_000 << 32) - 1)))
 }
 
-/// [`digits`] of a number below `10^len`.
+/// Like [`digits`], for a number below `10^len`.
 #[inline(always)]
 fn few_digits(x: u64, len: usize) -> u64 {
     if len > 4 {
@@ -170,9 +173,9 @@ fn few_digits(x: u64, len: usize) -> u64 {
 }
 
 /// The inverse of [`fours`]. The products are exact for their operands: `floor(x / 10000)` for
-/// eight digits, then `/ 100` below 10000, `/ 10` below 100. A part `x` becomes its high half and,
-/// above it, what that leaves: in one subtraction, `x 2^k - high (d 2^k - 1)`.
-/// Nothing here overflows; wrapping operations have no checks, which would be branches.
+/// eight digits, then `/ 100` below 10000, `/ 10` below 100. A part `x` is replaced by its quotient
+/// and, above that, its remainder, in one subtraction: `x 2^k - high (d 2^k - 1)`. Nothing here
+/// overflows. Wrapping operations are used because overflow checks would be branches.
 #[inline(always)]
 fn digits_of_fours(fours: u64) -> u64 {
     let high = (fours.wrapping_mul(10_486) >> 20) & 0x0000_007f_0000_007f;
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn every_eight_digits_are_exact_where_products_round() {
-        // All that the three divisions depend on: each pair of four digits.
+        // Tests every pair of four digits, on which the three divisions depend.
         for four in 0..10_000u64 {
             for x in [
                 four,

@@ -1,6 +1,6 @@
-//! The components of SP 800-38G, Section 4, on integers of any size as strings of bytes with the
-//! most significant first. [`crate::ff1::definition`] and `ff3::definition` are written with
-//! them, for the tests of everything that is fast; they are slow, and not in constant time.
+//! The components of SP 800-38G, Section 4, on integers of any size, as byte strings with the most
+//! significant byte first. [`crate::ff1::definition`] and `ff3::definition` use them. Tests compare
+//! all fast code with these; they are slow, and not in constant time.
 
 use sordino_aes::Key;
 
@@ -10,7 +10,7 @@ use alloc::{vec, vec::Vec};
 /// Algorithm 1: `NUM_radix(X)`, as `[x]^b`.
 ///
 /// # Panics
-/// If the number does not fit `b` bytes.
+/// Panics if the number does not fit into `b` bytes.
 pub(crate) fn num(x: &[u16], radix: u32, b: usize) -> Vec<u8> {
     let mut number = vec![0; b];
     for &numeral in x {
@@ -40,8 +40,8 @@ pub(crate) fn str(y: &[u8], radix: u32, m: usize) -> Vec<u16> {
     x
 }
 
-/// `STR^m((NUM(a) + y) mod radix^m)`, or with a minus sign to decrypt, for `a` of `m` numerals:
-/// numeral by numeral, as on paper.
+/// `STR^m((NUM(a) + y) mod radix^m)`, or with a minus sign to decrypt, for `a` of `m` numerals. It
+/// works numeral by numeral, as on paper.
 pub(crate) fn mix<const D: Direction>(a: &[u16], y: &[u8], radix: u32) -> Vec<u16> {
     let (mut c, y) = (a.to_vec(), str(y, radix, a.len()));
     let (radix, mut carry) = (i64::from(radix), 0);
@@ -54,8 +54,8 @@ pub(crate) fn mix<const D: Direction>(a: &[u16], y: &[u8], radix: u32) -> Vec<u1
     c
 }
 
-/// `b = ceil(ceil(n LOG(radix)) / 8)`: the bytes of the largest number that `n` numerals write,
-/// `radix^n - 1`, which has `ceil(n LOG(radix))` bits.
+/// `b = ceil(ceil(n LOG(radix)) / 8)`: the bytes of the largest number that `n` numerals can
+/// represent, `radix^n - 1`, which has `ceil(n LOG(radix))` bits.
 pub(crate) fn bytes(radix: u32, n: usize) -> usize {
     let largest = vec![u16::try_from(radix - 1).expect("a radix is at most 65536"); n];
     let number = num(&largest, radix, 2 * n);
@@ -89,7 +89,7 @@ mod tests {
     fn published_examples() {
         assert_eq!(num(&[0, 0, 0, 1, 1, 0, 1, 0], 5, 2), 755u16.to_be_bytes());
         assert_eq!(str(&559u16.to_be_bytes(), 12, 4), [0, 3, 10, 7]);
-        // LOG(radix^v) that floating point gets wrong: 256^29 - 1 has 29 bytes, not 30.
+        // Floating point gets this LOG(radix^v) wrong: 256^29 - 1 has 29 bytes, not 30.
         assert_eq!(bytes(256, 29), 29);
         assert_eq!((bytes(10, 5), bytes(2, 8), bytes(2, 9)), (3, 1, 2));
     }

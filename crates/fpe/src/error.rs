@@ -1,16 +1,16 @@
-//! Reasons to refuse a call. No message holds a plaintext, a ciphertext or a key; messages
-//! about formats name symbols of the format alone.
+//! Reasons to refuse a call. No message holds a plaintext, a ciphertext or a key. Messages about formats show only
+//! symbols of the format.
 
 /// The reason why a key, a parameter or an input was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The key is not one of the AES size that was asked for.
+    /// The key does not have the requested AES size.
     #[error("key of {found} bytes: expected {expected}")]
     KeyLength {
         /// Bytes given.
         found: usize,
-        /// Bytes of a key of the size asked for.
+        /// Bytes of a key of the requested size.
         expected: usize,
     },
     /// The radix is outside the range of the algorithm.
@@ -26,24 +26,24 @@ pub enum Error {
     /// The numeral string or the text is too short or too long for the algorithm, the radix and the format.
     #[error("input of {found} symbols: expected {}", Lengths(*min, *max))]
     Length {
-        /// Symbols given, including the ones that a format keeps.
+        /// Symbols given, including those that a format keeps.
         found: usize,
         /// Fewest symbols allowed.
         min: usize,
         /// Most symbols allowed.
         max: usize,
     },
-    /// So little of a text is encrypted that its values can be tried one by one.
+    /// So few symbols of a text are encrypted that an attacker can try all values.
     #[error(
         "input of {found} symbols, of which {encrypted} are encrypted: expected {min} symbols, or `allow_small_domain` \
          (--allow-small-domain), by which values can be found by trying"
     )]
     FewSymbols {
-        /// Symbols given, including the ones that a format keeps.
+        /// Symbols given, including those that a format keeps.
         found: usize,
         /// The number of symbols that are encrypted.
         encrypted: usize,
-        /// Fewest symbols without the option.
+        /// Fewest encrypted symbols, unless the option is set.
         min: usize,
     },
     /// A numeral is not below the radix.
@@ -52,13 +52,13 @@ pub enum Error {
         /// Position of the first such numeral.
         index: usize,
     },
-    /// A symbol is not in the alphabet, or not what the format has at this place.
+    /// A symbol is not in the alphabet, or the format does not allow it at this position.
     #[error("symbol {index}, counted from 0, does not belong to the alphabet or format")]
     Symbol {
         /// Position of the first such symbol.
         index: usize,
     },
-    /// The tweak is longer than the algorithm allows, or not of the length it fixes.
+    /// The tweak is longer than the algorithm allows, or does not have the fixed length.
     #[error("tweak of {found} bytes: expected {expected}")]
     TweakLength {
         /// Bytes given.
@@ -69,11 +69,10 @@ pub enum Error {
     /// The integer is outside the range of the cipher.
     #[error("integer outside the range of the cipher")]
     OutOfRange,
-    /// The range, the product of a format's segments, or the list of bases is not one that
-    /// the algorithm can permute.
+    /// The algorithm cannot permute the range, the product of a format's segments, or the list of bases.
     #[error("domain of {found} values: expected {min} to {max}{}", small(*found, *min))]
     Domain {
-        /// Values in the domain (saturated).
+        /// Values in the domain, or the largest integer if they are more.
         found: u128,
         /// Fewest values.
         min: u128,
@@ -92,7 +91,7 @@ pub enum Error {
         /// Position of the second occurrence.
         index: usize,
     },
-    /// The alphabet has symbols outside ASCII, where bytes are to be its symbols.
+    /// The alphabet has symbols outside ASCII, but the symbols must be bytes.
     #[error("the alphabet is not of ASCII")]
     Alphabet,
     /// Riffpe's label width is zero or above the limit.
@@ -103,7 +102,7 @@ pub enum Error {
         /// Largest width.
         max: usize,
     },
-    /// The batch is not a whole number of records, or not one tweak per record was given.
+    /// The batch is not a whole number of records, or does not have one tweak per record.
     #[error("{found} items in the batch: expected {expected}")]
     Batch {
         /// Items given.
@@ -117,39 +116,39 @@ pub enum Error {
     /// A format is not well formed.
     #[error("format: {what}")]
     Format {
-        /// The fault.
+        /// The reason.
         what: &'static str,
     },
-    /// A symbol is in two sets of a format that may share none. A reader of a ciphertext could not tell for which set
-    /// it stands.
+    /// A symbol is in two sets of a format that must be disjoint. In a ciphertext, decryption could not tell to which
+    /// set the symbol belongs.
     #[error("format: symbol {symbol:?} is in {first} and in {second}")]
     FormatOverlap {
         /// The first such symbol.
         symbol: char,
         /// The first of the two sets.
         first: SymbolSet,
-        /// The other.
+        /// The second set.
         second: SymbolSet,
     },
-    /// A symbol of a format's alphabet is not one that its check is defined for.
+    /// The check of a format is not defined for a symbol of its alphabet.
     #[error("format: the check does not cover symbol {symbol:?} of the alphabet")]
     FormatUncovered {
         /// The first such symbol.
         symbol: char,
     },
-    /// An option was set that this kind of format does not have.
+    /// The caller set an option that this kind of format does not have.
     #[error("format: {format} has no option `{option}`")]
     FormatOption {
-        /// The option's method.
+        /// The name of the option's method.
         option: &'static str,
         /// The kind of format.
         format: &'static str,
     },
 }
 
-/// The way to a domain that is small, and not too small.
+/// What to do about a domain that is small: the hint depends on whether the option would help.
 fn small(found: u128, min: u128) -> &'static str {
-    // The bounds of FF1 and FF3, without the option and with it.
+    // The bounds of FF1 and FF3, without and with the option.
     match min == 1_000_000 && (100..min).contains(&found) {
         true => {
             ", or `allow_small_domain` (--allow-small-domain), by which values can be found by trying"
@@ -158,7 +157,8 @@ fn small(found: u128, min: u128) -> &'static str {
     }
 }
 
-/// Lengths in words: a bound that no input reaches would only hide the other one.
+/// Displays the two lengths in words. It leaves out a bound that no input reaches, because that would hide the other
+/// bound.
 struct Lengths(usize, usize);
 
 impl core::fmt::Display for Lengths {
@@ -171,15 +171,15 @@ impl core::fmt::Display for Lengths {
     }
 }
 
-/// A set of symbols that a [`crate::Format::text`] is made of.
+/// A set of symbols in a [`crate::Format::text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SymbolSet {
-    /// The alphabet of the symbols that are encrypted.
+    /// The alphabet of the encrypted symbols.
     Alphabet,
-    /// The characters that stay where they are.
+    /// The characters that stay in their positions.
     Pass,
-    /// The symbols that the check may end in.
+    /// The symbols that can end a check.
     Check,
 }
 

@@ -28,16 +28,17 @@ use crate::{
     numerals::NumeralCipher,
 };
 
-/// Fewest values that a string may take, by the draft of SP 800-38G Revision 1.
+/// Fewest values that a string may have, by the draft of SP 800-38G Revision 1.
 pub const MIN_DOMAIN: u128 = 1_000_000;
 
-/// Fewest values that a string may take, by SP 800-38G of 2016.
+/// Fewest values that a string may have, by SP 800-38G of 2016.
 pub const LEGACY_MIN_DOMAIN: u128 = 100;
 
-/// FF1 under one key, over one radix, with the block cipher `C`: AES, or with [`Ff1::with_cipher`] any other.
+/// FF1 under one key, over one radix, with the block cipher `C`: AES, or with [`Ff1::with_cipher`] a different
+/// cipher.
 ///
-/// [`Ff1::plan`] prepares one length and is what to keep where many strings are encrypted; the
-/// methods of [`NumeralCipher`] make a plan for each call.
+/// [`Ff1::plan`] prepares one length. Keep the plan if you encrypt many strings; the methods of [`NumeralCipher`]
+/// make a plan for each call.
 ///
 /// ```
 /// use sordino_fpe::{AesKey, Ff1, NumeralCipher};
@@ -51,9 +52,9 @@ pub const LEGACY_MIN_DOMAIN: u128 = 100;
 /// ```
 ///
 /// # Security
-/// Length and radix are public. Where a half is below `2^128`, time and memory access depend on
-/// neither the key, nor the numerals, nor the tweak's content. Longer halves use integers of
-/// many limbs, whose time depends slightly on their values.
+/// Length and radix are public. If a half is below `2^128`, time and memory access do not depend on the key, the
+/// numerals or the tweak's content. Longer halves use integers of many limbs, whose time depends slightly on
+/// their values.
 #[derive(Clone)]
 pub struct Ff1<C = NativeAes> {
     cipher: C,
@@ -70,7 +71,7 @@ impl<C> core::fmt::Debug for Ff1<C> {
 }
 
 impl Ff1 {
-    /// FF1 with AES of the key's size; `radix` from 2 to 65536.
+    /// FF1 with AES of the key's size. `radix` is from 2 to 65536.
     ///
     /// # Errors
     /// [`Error::Radix`].
@@ -84,8 +85,8 @@ impl Ff1 {
 }
 
 impl<C: BlockCipher> Ff1<C> {
-    /// FF1 with a block cipher of 128 bits that has its key already; `radix` from 2 to 65536. SP 800-38G asks for
-    /// AES, for which [`Ff1::new`] has kernels of its own.
+    /// FF1 with a block cipher of 128 bits that already has its key. `radix` is from 2 to 65536. SP 800-38G
+    /// requires AES, for which [`Ff1::new`] has faster code.
     ///
     /// ```
     /// use aes::{Aes128, cipher::KeyInit};
@@ -103,7 +104,7 @@ impl<C: BlockCipher> Ff1<C> {
     /// [`Error::Radix`].
     ///
     /// # Security
-    /// The cipher given decides about constant time and erasure of the key.
+    /// The given cipher determines whether the code is constant-time and whether the key is erased.
     pub fn with_cipher(cipher: C, radix: u32) -> Result<Self, Error> {
         if !(2..=65536).contains(&radix) {
             return Err(Error::Radix {
@@ -119,11 +120,11 @@ impl<C: BlockCipher> Ff1<C> {
         })
     }
 
-    /// Also takes strings of 100 to 999,999 possible values, to read data of before Revision 1.
+    /// Also accepts strings of 100 to 999,999 possible values. Use it to read data from before Revision 1.
     ///
     /// # Security
-    /// In so small a domain some thousands of ciphertexts reveal the messages (Bellare, Hoang and Tessaro, eprint
-    /// 2016/794; Hoang, Tessaro and Trieu, eprint 2018/556).
+    /// In such a small domain, some thousands of ciphertexts reveal the messages (Bellare, Hoang and Tessaro,
+    /// eprint 2016/794; Hoang, Tessaro and Trieu, eprint 2018/556).
     #[must_use]
     pub fn allow_small_domain(mut self) -> Self {
         self.min_domain = LEGACY_MIN_DOMAIN;
@@ -145,8 +146,7 @@ impl<C: BlockCipher> Ff1<C> {
         len
     }
 
-    /// Prepares strings of `len` numerals. Tweaks of `tweak_len` bytes will be the quickest;
-    /// others are taken too.
+    /// Prepares strings of `len` numerals. Tweaks of `tweak_len` bytes are fastest; the plan accepts others, too.
     ///
     /// # Errors
     /// [`Error::Length`] if `len` is below [`Ff1::min_len`] or above `2^32 - 1`.

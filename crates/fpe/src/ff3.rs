@@ -6,8 +6,8 @@
 //! | `T_L`, `T_R` | the halves of the tweak: 8 bytes for FF3, 56 bits for FF3-1 |
 //! | `W` | the tweak's half of a round: `T_R` in even rounds, `T_L` in odd ones |
 //!
-//! Numerals count from the least significant, and the block and the key go through AES with
-//! their bytes reversed.
+//! The least significant numeral comes first, and the block and the key go through AES with their bytes in reverse
+//! order.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod avx512;
@@ -27,18 +27,18 @@ use sordino_aes::Key;
 /// FF3, whose tweak has 8 bytes.
 ///
 /// # Security
-/// Broken: Durak and Vaudenay (eprint 2017/521) recover messages through the tweak's schedule.
-/// Withdrawn by NIST. For reading old data only.
+/// Broken: Durak and Vaudenay (eprint 2017/521) recover messages by means of the tweak's schedule. Withdrawn by NIST.
+/// Use it only to read old data.
 pub type Ff3<C = NativeAes> = Ff3Cipher<8, C>;
 
 /// FF3-1, whose tweak has 7 bytes.
 ///
 /// # Security
 /// Removed from the second draft of SP 800-38G Revision 1 (February 2025). Beyne (eprint 2021/815) distinguishes it,
-/// and recovers messages, with about `2^23` to `2^24` queries at a million values. For reading old data only.
+/// and recovers messages, with about `2^23` to `2^24` queries at a million values. Use it only to read old data.
 pub type Ff3_1<C = NativeAes> = Ff3Cipher<7, C>;
 
-/// FF3 ([`Ff3`]) or FF3-1 ([`Ff3_1`]), by the tweak's bytes.
+/// FF3 ([`Ff3`]) or FF3-1 ([`Ff3_1`]), depending on the number of tweak bytes.
 ///
 /// ```
 /// use sordino_fpe::{AesKey, Ff3_1, NumeralCipher};
@@ -66,7 +66,7 @@ impl<const TWEAK: usize, C> core::fmt::Debug for Ff3Cipher<TWEAK, C> {
 }
 
 impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
-    /// With AES of the key's size; `radix` from 2 to 65536.
+    /// A cipher with AES of the key's size. `radix` is from 2 to 65536.
     ///
     /// # Errors
     /// [`Error::Radix`].
@@ -77,14 +77,14 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
 }
 
 impl<const TWEAK: usize, C: BlockCipher> Ff3Cipher<TWEAK, C> {
-    /// With a block cipher of 128 bits that has its key already; `radix` from 2 to 65536. Its key is FF3's key with its
-    /// bytes in the opposite order.
+    /// A cipher with a block cipher of 128 bits that already has its key. `radix` is from 2 to 65536. The block
+    /// cipher's key must be FF3's key with its bytes in reverse order.
     ///
     /// # Errors
     /// [`Error::Radix`].
     ///
     /// # Security
-    /// The cipher given decides about constant time and erasure of the key.
+    /// The given cipher determines whether the code is constant-time and whether the key is erased.
     pub fn with_cipher(cipher: C, radix: u32) -> Result<Self, Error> {
         if !(2..=65536).contains(&radix) {
             return Err(Error::Radix {
@@ -100,18 +100,18 @@ impl<const TWEAK: usize, C: BlockCipher> Ff3Cipher<TWEAK, C> {
         })
     }
 
-    /// Also takes strings of 100 to 999,999 possible values.
+    /// Also accepts strings of 100 to 999,999 possible values.
     ///
     /// # Security
-    /// The plaintexts of so small a domain can be found, and with fewer ciphertexts than for FF1:
-    /// see [`crate::Ff1::allow_small_domain`].
+    /// An attacker can find the plaintexts in such a small domain, with fewer ciphertexts than for FF1: see
+    /// [`crate::Ff1::allow_small_domain`].
     #[must_use]
     pub fn allow_small_domain(mut self) -> Self {
         self.min_domain = LEGACY_MIN_DOMAIN;
         self
     }
 
-    /// Fewest and most numerals that a string may have: at most `2 floor(log_radix 2^96)`.
+    /// The fewest and the most numerals that a string may have. The most are `2 floor(log_radix 2^96)`.
     #[must_use]
     pub fn lengths(&self) -> core::ops::RangeInclusive<usize> {
         let radix = u128::from(self.radix);

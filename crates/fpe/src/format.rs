@@ -1,8 +1,8 @@
-//! Real fields: a part of a text is encrypted, a part kept, and a check digit recomputed.
+//! Real fields: a format encrypts a part of a text, keeps a part, and recomputes a check digit.
 //!
-//! The symbols to be encrypted, wherever they stand in the text, are one value. It is a numeral string where they are
-//! all of one alphabet, else an integer of mixed radix that walks within FF1 over bits. What is kept of the value is
-//! bound into the tweak, and how it is spelled is not.
+//! The symbols to be encrypted, wherever they stand in the text, are one value. If all of them belong to one alphabet, the value
+//! is a numeral string. Otherwise it is an integer of mixed radix, encrypted by cycle walking within FF1 over bits. The tweak
+//! binds the kept part of the value, but not its spelling.
 
 mod calendar; // days and dates
 mod check; // check digits
@@ -32,18 +32,18 @@ use sordino_aes::Key;
 /// A part of a [`Format::pattern`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {
-    /// This text, as it is.
+    /// This text, unchanged.
     Literal(String),
-    /// This number of symbols of the alphabet, kept.
+    /// This number of symbols of the alphabet, which are kept.
     Keep(Alphabet, usize),
-    /// This number of symbols of the alphabet, encrypted.
+    /// This number of symbols of the alphabet, which are encrypted.
     Encrypt(Alphabet, usize),
 }
 
 /// The shape of a field.
 ///
-/// Equal values have equal ciphertexts however they are written: separators stay where they are, and do not count.
-/// So a ciphertext whose separators were changed or taken away decrypts to the value that was encrypted.
+/// Equal values have equal ciphertexts in every spelling: separators stay where they are, and do not count. So a ciphertext whose
+/// separators were changed or removed decrypts to the value that was encrypted.
 ///
 /// ```
 /// use sordino_fpe::{AesKey, Format};
@@ -64,14 +64,15 @@ pub enum Segment {
 /// | [`Format::ssn`] | with hyphens, with spaces, or without |
 /// | [`Format::date`], [`Format::date_range`] | with hyphens, slashes or dots, or without |
 ///
-/// Everything else counts, capitals and small letters too: `F` is no symbol of a UUID in small letters, and is refused.
+/// All other characters count, and so does the case of letters. A UUID in lower case has no symbol `F`, so `F` is refused.
 ///
 /// # The tweak of the cipher
 ///
-/// FF1 gets four strings of bytes as its tweak, each after its length (every length and number here is of 8 bytes, most significant first):
+/// The tweak of FF1 consists of four byte strings, each after its length. Every length and number here has 8 bytes, most
+/// significant first:
 ///
 /// 1. `sordino-fpe format 1`;
-/// 2. the identity of the format: strings, each again after its length.
+/// 2. the identity of the format: several strings, each again after its length.
 ///    - A text has `text`, its name, the symbols of its alphabet and the characters that pass. Then come, for each call of
 ///      [`Format::keep`], the two numbers, each as a string of 8 bytes. Each call of [`Format::check`] adds the name in
 ///      [`Check`], and a call of [`Format::first_nonzero`] adds `first-nonzero`.
@@ -89,31 +90,31 @@ pub enum Segment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     shape: Shape,
-    /// A string that no other format has: bound into the tweak.
+    /// A string that identifies the format. The tweak binds it.
     identity: Vec<u8>,
     small: bool,
-    /// True if the spelling counts too.
+    /// True if the tweak binds the spelling, too.
     spelling: bool,
-    /// The values of the format in words.
+    /// A description of the format's values.
     expected: &'static str,
-    /// An option that was set although this shape lacks it.
+    /// An option that the caller set although this shape lacks it.
     misplaced: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
-    /// Symbols of one alphabet among characters that pass.
+    /// Symbols of one alphabet between characters that pass.
     Text(Text),
     /// A fixed sequence of segments.
     Pattern(Pattern),
     /// Nine digits that the numbering of the United States allows.
     Ssn,
-    /// Dates from a first day to a last.
+    /// Dates from a first day to a last day.
     Date(u32, u32),
 }
 
 impl Shape {
-    /// Its name in messages.
+    /// The format's name in messages.
     fn name(&self) -> &'static str {
         match self {
             Self::Text(_) => "a text",
@@ -123,7 +124,7 @@ impl Shape {
         }
     }
 
-    /// Its values in messages.
+    /// The description of the format's values in messages.
     fn expected(&self) -> &'static str {
         match self {
             Self::Text(_) => "symbols of the alphabet, and characters that pass",
@@ -137,10 +138,10 @@ impl Shape {
 }
 
 impl Format {
-    /// Any number of symbols of one alphabet; the characters of `pass` are separators, which stay
-    /// where they are and do not count. The name is part of the format's identity.
+    /// Any number of symbols of one alphabet. The characters of `pass` are separators, which stay where they are and do not
+    /// count. The name is part of the format's identity.
     ///
-    /// No symbol of the alphabet may pass: [`Format::cipher`] refuses such a format.
+    /// No symbol of the alphabet may be in `pass`: [`Format::cipher`] refuses such a format.
     #[must_use]
     pub fn text(name: &str, alphabet: Alphabet, pass: &str) -> Self {
         let parts = [
@@ -164,8 +165,8 @@ impl Format {
 
     /// Segments one after another. The name is part of the format's identity.
     ///
-    /// Literals without a letter or digit are separators: a text has all of them or none, and its
-    /// symbols have the same ciphertext either way.
+    /// Literals without a letter or digit are separators. A text has all of them or none, and its symbols have the same
+    /// ciphertext either way.
     #[must_use]
     pub fn pattern(name: &str, segments: Vec<Segment>) -> Self {
         let mut parts = vec![b"pattern".to_vec(), name.into()];
@@ -197,12 +198,11 @@ impl Format {
         }
     }
 
-    /// Keeps the first `prefix` and the last `suffix` symbols of a text. The symbols of a
-    /// [`Format::check`] are not counted: they come after the last. A later call replaces an
-    /// earlier one.
+    /// Keeps the first `prefix` and the last `suffix` symbols of a text. The symbols of a [`Format::check`] do not count: they
+    /// come after the last kept ones. A later call replaces an earlier one.
     ///
-    /// Only a [`Format::text`] and the presets that are made of one (cards, telephone numbers, e-mail addresses) have
-    /// this option. [`Format::cipher`] refuses any other format with it.
+    /// Only a [`Format::text`] and the presets made from one (cards, telephone numbers, e-mail addresses) have this option.
+    /// [`Format::cipher`] refuses every other format with it.
     #[must_use]
     pub fn keep(mut self, prefix: usize, suffix: usize) -> Self {
         let Shape::Text(text) = &mut self.shape else {
@@ -215,12 +215,11 @@ impl Format {
         self
     }
 
-    /// The last symbols of a text are a check of the symbols before: it is verified, and recomputed for the result. A
-    /// later call replaces an earlier one.
+    /// Declares that the last symbols of a text are a check of the symbols before them. The cipher verifies the check, and
+    /// recomputes it for the result. A later call replaces an earlier one.
     ///
-    /// The check must cover every symbol of the alphabet, and none of its own symbols may pass.
-    /// Only a [`Format::text`] and the presets that are made of one have this option.
-    /// [`Format::cipher`] refuses anything else.
+    /// The check must cover every symbol of the alphabet, and none of its own symbols may pass. Only a [`Format::text`] and the
+    /// presets made from one have this option. [`Format::cipher`] refuses everything else.
     #[must_use]
     pub fn check(mut self, check: Check) -> Self {
         let Shape::Text(text) = &mut self.shape else {
@@ -232,30 +231,30 @@ impl Format {
         self
     }
 
-    /// Also takes texts with 100 to 999,999 possible values.
+    /// Also accepts texts with 100 to 999,999 possible values.
     ///
     /// # Security
-    /// The plaintexts of so small a domain can be found: see [`crate::Ff1::allow_small_domain`].
+    /// An attacker can find the plaintexts of such a small domain: see [`crate::Ff1::allow_small_domain`].
     #[must_use]
     pub fn allow_small_domain(mut self) -> Self {
         self.small = true;
         self
     }
 
-    /// Binds a text as it is spelled into the tweak: separators, and capitals of an e-mail
-    /// address's domain. The same value with other separators then has another ciphertext, and a
-    /// ciphertext whose separators were changed decrypts to **another value, without an error**.
+    /// Binds the spelling of a text into the tweak: its separators, and the case of an e-mail address's domain. The same value
+    /// with other separators then has another ciphertext. A ciphertext whose separators were changed decrypts to **another value,
+    /// without an error**.
     ///
-    /// For data that were encrypted before this crate left the spelling out. Some values have the same ciphertext with
-    /// this option and without it. These are values without characters that pass, e-mail addresses with a domain in
-    /// small letters, social security numbers, dates and all patterns.
+    /// Use it for data that were encrypted before this crate ignored the spelling. Some values have the same ciphertext with this
+    /// option and without it. They are values without characters that pass, e-mail addresses with a domain in lower case, social
+    /// security numbers, dates and all patterns.
     #[must_use]
     pub fn bind_spelling(mut self) -> Self {
         self.spelling = true;
         self
     }
 
-    /// The format under a key.
+    /// Applies the format under a key.
     ///
     /// ```
     /// use sordino_fpe::{AesKey, Alphabet, Check, Error, Format, SymbolSet};
@@ -269,17 +268,16 @@ impl Format {
     /// ```
     ///
     /// # Errors
-    /// A format that contradicts itself. [`Error::FormatOverlap`] if a character that passes is also a symbol of the
-    /// alphabet or of the check. [`Error::FormatUncovered`] if the check is not defined for a symbol of the alphabet.
-    /// [`Error::FormatOption`] if `keep` or `check` was called on a format without that option. [`Error::Format`] if a
-    /// pattern encrypts nothing.
+    /// [`Error::FormatOverlap`] if a character that passes is also a symbol of the alphabet or of the check.
+    /// [`Error::FormatUncovered`] if the check is not defined for a symbol of the alphabet. [`Error::FormatOption`] if the caller
+    /// used `keep` or `check` on a format without that option. [`Error::Format`] if a pattern encrypts nothing.
     pub fn cipher(self, key: &AesKey) -> Result<FormatCipher, Error> {
         self.contradiction()?;
         Ok(FormatCipher::new(Key::new(key.bytes()), self))
     }
 }
 
-/// `part` after its length.
+/// Appends `part` after its length.
 fn push(out: &mut Vec<u8>, part: &[u8]) {
     out.extend_from_slice(&(part.len() as u64).to_be_bytes());
     out.extend_from_slice(part);

@@ -1,14 +1,14 @@
 //! Integers of a range, by cycle walking over FF1.
 //!
-//! The integer's distance from the start of the range is written as numerals, most significant first. They are the
-//! fewest that hold every such distance (and that FF1 takes). It is encrypted until the result is again a distance of
-//! the range. This is the wire format: an implementation of FF1 that does the same gets the same integers.
+//! The integer's distance from the start of the range is written as numerals, most significant first. Their number is
+//! the smallest that can represent every such distance, and that FF1 accepts. The numerals are encrypted until the
+//! result is again a distance within the range. This is the wire format: another implementation of FF1 that does the
+//! same gets the same integers.
 //!
 //! Cycle walking keeps the permutation's security (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA
-//! 2002). The number of steps is geometric, and is independent of everything but the intermediate values that the key
-//! makes. On average it is the number of numeral strings over the length of the range. That is below two for radix 2,
-//! one where the length is a power of the radix, and at worst the radix itself. Large radices are for numerals, not for
-//! this.
+//! 2002). The number of steps has a geometric distribution, and depends only on the intermediate values under the key.
+//! On average it is the number of numeral strings over the length of the range. That is below two for radix 2, one if
+//! the length is a power of the radix, and at worst the radix itself. So use small radices for integers.
 
 use crate::{
     Error, Ff1, NumeralCipher,
@@ -41,13 +41,13 @@ pub struct Ff1Range<C = NativeAes> {
     /// The largest distance from `start`.
     last: u128,
     divisor: Divisor128,
-    /// The same divisor for 64-bit integers, if both halves are below `2^32`.
+    /// A divisor like `divisor` for 64-bit integers, if both halves are below `2^32`.
     divisor64: Option<Divisor64>,
 }
 
 impl<C: BlockCipher> Ff1<C> {
-    /// The integers of `range`, in the wire format of this radix. Radix 2 is the quickest for a length near a power of
-    /// two, and radix 10 for a length that is a power of ten.
+    /// A cipher for the integers of `range`, in the wire format of this radix. Radix 2 is fastest for a length near a
+    /// power of two, and radix 10 for a length that is a power of ten.
     ///
     /// # Errors
     /// [`Error::Domain`] if the range has fewer values than [`crate::MIN_DOMAIN`] (or, with
@@ -65,7 +65,7 @@ impl<C: BlockCipher> Ff1<C> {
                 });
             }
         };
-        // The fewest numerals that write `last`.
+        // Finds the fewest numerals that can represent `last`.
         let (mut len, mut rest) = (0, last);
         while rest > 0 {
             rest /= u128::from(self.radix());
@@ -108,7 +108,7 @@ impl<C: BlockCipher> Ff1Range<C> {
     /// Encrypts an integer of a range that ends below `2^64`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], also if the range does not end below `2^64`;
+    /// [`Error::OutOfRange`] if the integer is outside the range, or the range does not end below `2^64`;
     /// [`Error::TweakLength`].
     #[inline]
     pub fn encrypt_u64(&self, tweak: &[u8], x: u64) -> Result<u64, Error> {
@@ -118,23 +118,23 @@ impl<C: BlockCipher> Ff1Range<C> {
     /// Decrypts an integer of a range that ends below `2^64`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], also if the range does not end below `2^64`;
+    /// [`Error::OutOfRange`] if the integer is outside the range, or the range does not end below `2^64`;
     /// [`Error::TweakLength`].
     #[inline]
     pub fn decrypt_u64(&self, tweak: &[u8], x: u64) -> Result<u64, Error> {
         u64::try_from(self.permute::<DECRYPT>(tweak, x.into())?).map_err(|_| Error::OutOfRange)
     }
 
-    /// Encrypts integers in place under one tweak, many at once. On an error none is changed.
+    /// Encrypts many integers in place under one tweak. After an error all integers are unchanged.
     ///
     /// # Errors
-    /// [`Error::Numeral`] with the index of the first integer outside the range;
-    /// [`Error::OutOfRange`] if the range does not end below `2^64`; [`Error::TweakLength`].
+    /// [`Error::Numeral`] with the index of the first integer outside the range. [`Error::OutOfRange`] if the range
+    /// does not end below `2^64`. [`Error::TweakLength`].
     pub fn encrypt_batch(&self, tweak: &[u8], x: &mut [u64]) -> Result<(), Error> {
         self.batch::<ENCRYPT>(tweak, x)
     }
 
-    /// Decrypts integers in place under one tweak, many at once. On an error none is changed.
+    /// Decrypts many integers in place under one tweak. After an error all integers are unchanged.
     ///
     /// # Errors
     /// The errors of [`Ff1Range::encrypt_batch`].
@@ -155,7 +155,7 @@ impl<C: BlockCipher> Ff1Range<C> {
         let plan = &self.plan;
         let x = match (&plan.halves, self.divisor64) {
             (Halves::Small(halves), Some(divisor)) => {
-                // Both fit: `divisor64` exists for `last < 2^64` only.
+                // Both casts are exact: `divisor64` exists only for `last < 2^64`.
                 let low = |x: u128| u64::try_from(x).unwrap_or(u64::MAX);
                 let (x, last) = (divisor.div_rem(low(x)), divisor.div_rem(low(self.last)));
                 let (a, b) = walk(x, last, |x| plan.small_halves::<D>(halves, tweak, x));
@@ -182,7 +182,7 @@ impl<C: BlockCipher> Ff1Range<C> {
         Ok(self.start + x)
     }
 
-    /// Both halves of an integer, where they are below `2^64`.
+    /// Both halves of an integer, if they are below `2^64`.
     #[inline]
     fn word(&self, x: u128) -> (u64, u64) {
         let (a, b) = self.divisor.div_rem(x);
@@ -227,7 +227,7 @@ impl<C: BlockCipher> Ff1Range<C> {
             });
             for (x, [a, b]) in chunk.iter_mut().zip(numbers) {
                 let mut y = a * halves[1].m + b;
-                // Distances outside the range walk on one by one.
+                // A result outside the range is walked on by itself.
                 if y > last {
                     let last = divisor.div_rem(last);
                     let (a, b) = walk((a, b), last, |x| plan.small_halves::<D>(halves, tweak, x));
@@ -240,7 +240,7 @@ impl<C: BlockCipher> Ff1Range<C> {
     }
 }
 
-/// `cipher` of `x`, and again until the result is at most `last`.
+/// Applies `cipher` to `x`, and again to each result until it is at most `last`.
 #[inline]
 fn walk<T: Copy + Ord>(mut x: (T, T), last: (T, T), cipher: impl Fn((T, T)) -> (T, T)) -> (T, T) {
     loop {

@@ -1,4 +1,4 @@
-//! Keys whose size is in the name of their constructor.
+//! AES keys. The name of a constructor gives the size of the key.
 
 use crate::Error;
 use alloc::vec::Vec;
@@ -26,8 +26,8 @@ impl AesSize {
         }
     }
 
-    /// The size of a key of `bytes` bytes, for formats of key files that tell the size by the length. `None` unless
-    /// there are 16, 24 or 32.
+    /// The size of a key of `bytes` bytes, for key files whose length determines the size. `None` unless there are
+    /// 16, 24 or 32.
     #[must_use]
     pub const fn from_bytes(bytes: usize) -> Option<Self> {
         match bytes {
@@ -39,10 +39,10 @@ impl AesSize {
     }
 }
 
-/// An AES key. Erased when dropped; `Debug` shows its size only.
+/// An AES key. Erased when dropped. `Debug` shows only its size.
 ///
-/// No constructor takes the size from the length of a slice. So a key that was cut to 16 bytes on its way is refused
-/// where 32 are meant. It does not become an AES-128 key.
+/// No constructor takes the size from the length of a slice. So if a 32-byte key was accidentally cut to 16 bytes,
+/// it is refused and does not become an AES-128 key.
 ///
 /// ```
 /// use sordino_fpe::{AesKey, AesSize, Error};
@@ -102,7 +102,7 @@ impl AesKey {
         }
     }
 
-    /// Its size.
+    /// The size of the key.
     #[must_use]
     pub fn size(&self) -> AesSize {
         self.size
@@ -112,7 +112,7 @@ impl AesKey {
         &self.bytes
     }
 
-    /// The key with its bytes in the opposite order, as FF3 gives it to AES.
+    /// The key with its bytes in reverse order, as FF3 passes it to AES.
     #[cfg(feature = "legacy-ff3")]
     pub(crate) fn reversed(&self) -> Self {
         let mut key = self.clone();

@@ -1,16 +1,15 @@
-//! Integers of any length, little-endian in 64-bit limbs: for halves of FF1 that no
-//! machine integer holds. They are not constant-time: products and carries are, the add-back of
-//! [`Modulus`] is not.
+//! Integers of any length, little-endian in 64-bit limbs. FF1 uses them for halves that no machine integer can hold.
+//! They are not constant-time: products and carries are, but the final correction of [`Modulus`] is not.
 //!
 //! Notation: `beta = 2^64`.
 
 use crate::reciprocal::{div_3by2, reciprocal_pair};
 use alloc::{vec, vec::Vec};
 
-/// Below this many limbs schoolbook multiplication wins: measured equal between 24 and 40.
+/// Below this many limbs, schoolbook multiplication is faster. The two methods were measured equal between 24 and 40.
 const KARATSUBA: usize = 32;
 
-/// `x += y`; the carry out. `y` is no longer than `x`.
+/// `x += y`. Returns the carry. `y` must not be longer than `x`.
 pub(crate) fn add(x: &mut [u64], y: &[u64]) -> bool {
     let mut carry = false;
     let (low, high) = x.split_at_mut(y.len());
@@ -23,7 +22,7 @@ pub(crate) fn add(x: &mut [u64], y: &[u64]) -> bool {
     carry
 }
 
-/// `x -= y`; the borrow out. `y` is no longer than `x`.
+/// `x -= y`. Returns the borrow. `y` must not be longer than `x`.
 pub(crate) fn sub(x: &mut [u64], y: &[u64]) -> bool {
     let mut borrow = false;
     let (low, high) = x.split_at_mut(y.len());
@@ -62,7 +61,7 @@ pub(crate) fn less(x: &[u64], y: &[u64]) -> bool {
     x.iter().rev().lt(y.iter().rev())
 }
 
-/// `x = m * x + carry`; the limb that no longer fits.
+/// `x = m * x + carry`. Returns the limb that does not fit.
 #[expect(clippy::cast_possible_truncation, reason = "low half of a product")]
 pub(crate) fn mul_small(x: &mut [u64], m: u64, mut carry: u64) -> u64 {
     for limb in x {
@@ -73,7 +72,7 @@ pub(crate) fn mul_small(x: &mut [u64], m: u64, mut carry: u64) -> u64 {
     carry
 }
 
-/// `x += m * y`; the limb that no longer fits. Equal lengths.
+/// `x += m * y`, for equal lengths. Returns the limb that does not fit.
 #[expect(clippy::cast_possible_truncation, reason = "low half of a product")]
 fn add_mul(x: &mut [u64], m: u64, y: &[u64]) -> u64 {
     let mut carry = 0;
@@ -85,7 +84,7 @@ fn add_mul(x: &mut [u64], m: u64, y: &[u64]) -> u64 {
     carry
 }
 
-/// `x -= m * y`; the limb that is still to be subtracted. Equal lengths.
+/// `x -= m * y`, for equal lengths. Returns the limb that is still to be subtracted.
 #[expect(clippy::cast_possible_truncation, reason = "low half of a product")]
 fn sub_mul(x: &mut [u64], m: u64, y: &[u64]) -> u64 {
     let mut carry = 0u64;
@@ -107,7 +106,7 @@ pub(crate) fn mul(a: &[u64], b: &[u64]) -> Vec<u64> {
             out[i + long.len()] = add_mul(&mut out[i..i + long.len()], m, long);
         }
     } else if long.len() < 2 * short.len() {
-        // Karatsuba: z1 = (a1 + a0)(b1 + b0) - z2 - z0, split at half of the longer.
+        // Karatsuba: z1 = (a1 + a0)(b1 + b0) - z2 - z0, split at half of the longer factor.
         let half = long.len().div_ceil(2);
         let ((a0, a1), (b0, b1)) = (long.split_at(half), short.split_at(half));
         let (z0, z2) = (mul(a0, b0), mul(a1, b1));
@@ -152,7 +151,7 @@ pub(crate) fn power(radix: u64, exponent: usize) -> Vec<u64> {
     x
 }
 
-/// Makes `x` its value `x << shift` in the same limbs, for a shift below 64, and returns the bits that no longer fit.
+/// Shifts `x` left within its limbs, by less than 64 bits, and returns the bits that do not fit.
 pub(crate) fn shift_left(x: &mut [u64], shift: u32) -> u64 {
     let mut spill = 0;
     for limb in x {
@@ -178,7 +177,7 @@ fn shift_right(x: &mut [u64], shift: u32) {
 pub(crate) struct Modulus {
     /// The modulus, without leading zero limbs.
     pub(crate) m: Vec<u64>,
-    /// `m << shift`: its top bit is set.
+    /// `m << shift`, whose top bit is set.
     pub(crate) d: Vec<u64>,
     pub(crate) shift: u32,
     v: u64,
@@ -195,10 +194,10 @@ impl Modulus {
         Self { m, d, shift, v }
     }
 
-    /// `y mod m`, in the first limbs of `y`. `y` is longer than `m`, and its last limb zero.
+    /// `y mod m`, in the first limbs of `y`. `y` must be longer than `m`, and its last limb zero.
     ///
-    /// Knuth, The Art of Computer Programming 4.3.1, Algorithm D. The quotient limb comes from a reciprocal of the two
-    /// top limbs, and is at most one too large.
+    /// Knuth, The Art of Computer Programming 4.3.1, Algorithm D. A reciprocal of the two top limbs gives the quotient
+    /// limb, which is at most one too large.
     pub(crate) fn reduce(&self, y: &mut [u64]) {
         let n = self.d.len();
         let d = top(&self.d);
@@ -222,14 +221,14 @@ impl Modulus {
         shift_right(&mut y[..n], self.shift);
     }
 
-    /// `a = (a + y) mod m` for `a, y < m`; `a` and `m` have the same number of limbs.
+    /// `a = (a + y) mod m` for `a, y < m`. `a` and `m` have the same number of limbs.
     pub(crate) fn add(&self, a: &mut [u64], y: &[u64]) {
         if add(a, y) || !less(a, &self.m) {
             sub(a, &self.m);
         }
     }
 
-    /// `a = (a - y) mod m` for `a, y < m`; `a` and `m` have the same number of limbs.
+    /// `a = (a - y) mod m` for `a, y < m`. `a` and `m` have the same number of limbs.
     pub(crate) fn sub(&self, a: &mut [u64], y: &[u64]) {
         if sub(a, y) {
             add(a, &self.m);
@@ -242,7 +241,7 @@ fn top(x: &[u64]) -> u128 {
     (u128::from(x[x.len() - 1]) << 64) | u128::from(x[x.len() - 2])
 }
 
-/// `X` of `n + 1` limbs with `a X < beta^2n < a (X + 2)`, for `a` of `n` limbs, its top bit set.
+/// `X` of `n + 1` limbs with `a X < beta^2n < a (X + 2)`, for `a` of `n` limbs whose top bit is set.
 ///
 /// Brent and Zimmermann, Modern Computer Arithmetic, Algorithm 3.5: ApproximateReciprocal.
 #[expect(clippy::cast_possible_truncation, reason = "limbs of a pair")]

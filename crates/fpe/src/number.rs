@@ -1,16 +1,15 @@
-//! Integers from numerals and back (SP 800-38G, Algorithms 1 to 3), where machine integers hold
-//! them.
+//! Converts numerals to machine integers and back (SP 800-38G, Algorithms 1 to 3).
 
 use crate::reciprocal::{Divisor64, Divisor128};
 
-/// A radix, ready to divide by.
+/// A radix, prepared as a divisor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Base {
     radix: u32,
     divisor: Divisor64,
 }
 
-/// The most numerals that 64 bits hold.
+/// The most numerals that 64 bits can hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
     len: usize,
@@ -29,12 +28,12 @@ impl Base {
         self.radix
     }
 
-    /// The values of `len` numerals, where they are below `2^64`.
+    /// The number of values of `len` numerals, if it is below `2^64`.
     pub(crate) fn power(self, len: usize) -> u64 {
         (0..len).fold(1, |power: u64, _| power.wrapping_mul(self.radix.into()))
     }
 
-    /// The most numerals that 64 bits hold, and `radix` to that power.
+    /// The most numerals that 64 bits can hold, and `radix` to that power.
     pub(crate) fn largest_power(self) -> (usize, u64) {
         let radix = u64::from(self.radix);
         let (mut len, mut power) = (1, radix);
@@ -80,7 +79,7 @@ impl Base {
         }
     }
 
-    /// [`Base::write`] of a larger number, a chunk of numerals at a time.
+    /// Like [`Base::write`] for a larger number, a chunk of numerals at a time.
     #[expect(clippy::cast_possible_truncation, reason = "a remainder is below 2^64")]
     pub(crate) fn write_128<'a>(
         self,

@@ -1,4 +1,4 @@
-//! The interface of every cipher of this crate: numerals in place, and text over an alphabet.
+//! The interface of every cipher of this crate: it encrypts numerals in place, and text over an alphabet.
 
 use crate::{Alphabet, Error};
 use alloc::{string::String, vec::Vec};
@@ -16,16 +16,16 @@ use zeroize::Zeroizing;
 /// # Ok::<(), sordino_fpe::Error>(())
 /// ```
 pub trait NumeralCipher {
-    /// Numerals are below this.
+    /// The radix: numerals are below it.
     fn radix(&self) -> u32;
 
-    /// Encrypts `x` in place. On an error `x` is unchanged.
+    /// Encrypts `x` in place. After an error `x` is unchanged.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Numeral`], [`Error::TweakLength`].
     fn encrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error>;
 
-    /// Decrypts `x` in place. On an error `x` is unchanged.
+    /// Decrypts `x` in place. After an error `x` is unchanged.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Numeral`], [`Error::TweakLength`].
@@ -51,20 +51,20 @@ pub trait NumeralCipher {
         })
     }
 
-    /// Encrypts in place a text over an alphabet of ASCII. On an error it is unchanged.
+    /// Encrypts a text over an ASCII alphabet in place. After an error the text is unchanged.
     ///
     /// # Errors
-    /// The errors of [`NumeralCipher::encrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
+    /// The errors of [`NumeralCipher::encrypt_str`]; [`Error::Alphabet`] if the alphabet is not ASCII.
     fn encrypt_ascii(&self, alphabet: &Alphabet, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         in_place(self.radix(), alphabet, x, |x| {
             self.encrypt_numerals(tweak, x)
         })
     }
 
-    /// Decrypts in place a text over an alphabet of ASCII. On an error it is unchanged.
+    /// Decrypts a text over an ASCII alphabet in place. After an error the text is unchanged.
     ///
     /// # Errors
-    /// The errors of [`NumeralCipher::decrypt_str`]; [`Error::Alphabet`] if the alphabet is not of ASCII.
+    /// The errors of [`NumeralCipher::decrypt_str`]; [`Error::Alphabet`] if the alphabet is not ASCII.
     fn decrypt_ascii(&self, alphabet: &Alphabet, tweak: &[u8], x: &mut [u8]) -> Result<(), Error> {
         in_place(self.radix(), alphabet, x, |x| {
             self.decrypt_numerals(tweak, x)
@@ -146,7 +146,7 @@ fn bytes(
     Ok(())
 }
 
-/// Refuses numerals that are not below `radix`. Only a refused string is searched for the position.
+/// Checks that numerals are below `radix`. It searches for the position only after it has found a fault.
 pub(crate) fn check(x: &[u16], radix: u32) -> Result<(), Error> {
     let bad = x
         .iter()

@@ -13,21 +13,21 @@
 
 use crate::feistel::Direction;
 
-/// All ones if `x`, else zero. The black box hides from the compiler that there are only two cases: it has made
-/// branches of them.
+/// All ones if `x`, else zero. The black box hides from the compiler that there are only two cases, because compilers turn these
+/// into branches.
 #[inline(always)]
 fn mask(x: bool) -> u64 {
     core::hint::black_box(u64::from(x)).wrapping_neg()
 }
 
-/// [`mask`] of 128 bits.
+/// Like [`mask`], with 128 bits.
 #[inline(always)]
 fn mask128(x: bool) -> u128 {
     let half = u128::from(mask(x));
     (half << 64) | half
 }
 
-/// `(a + r) mod m` for `a, r < m`, also where `a + r` does not fit.
+/// `(a + r) mod m` for `a, r < m`, even if `a + r` overflows.
 #[inline(always)]
 fn add_mod(a: u64, r: u64, m: u64) -> u64 {
     let (sum, carry) = a.overflowing_add(r);
@@ -42,7 +42,7 @@ fn sub_mod(a: u64, r: u64, m: u64) -> u64 {
     t.wrapping_add(m & mask(borrow))
 }
 
-/// `(a + r) mod m` for `a, r < m`, also where `a + r` does not fit.
+/// `(a + r) mod m` for `a, r < m`, even if `a + r` overflows.
 #[inline(always)]
 fn add_mod_128(a: u128, r: u128, m: u128) -> u128 {
     let (sum, carry) = a.overflowing_add(r);
@@ -57,7 +57,7 @@ fn sub_mod_128(a: u128, r: u128, m: u128) -> u128 {
     t.wrapping_add(m & mask128(borrow))
 }
 
-/// [`add_mod`] forward, [`sub_mod`] backward.
+/// [`add_mod`] forward, or [`sub_mod`] backward.
 #[inline(always)]
 pub(crate) fn mix_mod<const D: Direction>(a: u64, r: u64, m: u64) -> u64 {
     if D {
@@ -67,7 +67,7 @@ pub(crate) fn mix_mod<const D: Direction>(a: u64, r: u64, m: u64) -> u64 {
     }
 }
 
-/// [`mix_mod`] of 128 bits.
+/// Like [`mix_mod`], with 128 bits.
 #[inline(always)]
 pub(crate) fn mix_mod_128<const D: Direction>(a: u128, r: u128, m: u128) -> u128 {
     if D {
@@ -104,7 +104,7 @@ pub(crate) struct Divisor64 {
 }
 
 impl Divisor64 {
-    /// `d >= 2`.
+    /// A divisor `d >= 2`.
     pub(crate) const fn new(d: u64) -> Self {
         debug_assert!(d >= 2);
         let l = 64 - (d - 1).leading_zeros();
@@ -135,11 +135,11 @@ pub(crate) struct Divisor128 {
 }
 
 impl Divisor128 {
-    /// `d >= 2`.
+    /// A divisor `d >= 2`.
     pub(crate) fn new(d: u128) -> Self {
         debug_assert!(d >= 2);
         let l = 128 - (d - 1).leading_zeros();
-        // 2^128 (2^l - d) / d, one bit at a time: it happens once per plan, on public numbers.
+        // 2^128 (2^l - d) / d, one bit at a time. This happens once per plan, and on public numbers.
         let mut rest = if l == 128 {
             d.wrapping_neg()
         } else {
@@ -216,8 +216,8 @@ pub(crate) fn reciprocal_pair(d: u128) -> u64 {
     v
 }
 
-/// Möller and Granlund, Algorithm 5: the quotient and the remainder of `u21 u0` by `d`, for
-/// `u21 < d`, `d >= 2^127` and `v` the reciprocal of the pair.
+/// Möller and Granlund, Algorithm 5: the quotient and the remainder of `u21 u0` by `d`, for `u21 < d`, `d >= 2^127` and `v` the
+/// reciprocal of the pair.
 #[inline(always)]
 pub(crate) fn div_3by2(u21: u128, u0: u64, d: u128, v: u64) -> (u64, u128) {
     let (u2, u1) = ((u21 >> 64) as u64, u21 as u64);
@@ -266,7 +266,7 @@ impl Modulus64 {
     /// `y mod m` for `y < 2^128`.
     #[inline(always)]
     pub(crate) fn reduce(self, y: u128) -> u64 {
-        // The shifted y has three words, the first of them below 2^shift <= d.
+        // The shifted y has three words. The first one is below 2^shift <= d.
         let top = ((y >> 64) as u64 >> 1) >> (63 - self.shift);
         let y = y << self.shift;
         let (_, r) = div_2by1(top, (y >> 64) as u64, self.d, self.v);
@@ -299,7 +299,7 @@ impl Modulus128 {
     /// `y mod m` for `y = high * 2^64 + low`.
     #[inline(always)]
     pub(crate) fn reduce(self, high: u128, low: u64) -> u128 {
-        // The shifted y has five words; the shift is below 128 and public.
+        // The shifted y has five words. The shift is below 128 and public.
         let (word, bit) = (self.shift / 64, self.shift % 64);
         let y = [low, high as u64, (high >> 64) as u64, 0];
         let spill = |x: u64| (x >> 1) >> (63 - bit);
@@ -329,7 +329,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Divisors near powers of two and powers of radices, where reciprocals go wrong.
+    /// Divisors near powers of two and powers of radices, where mistakes in reciprocals are likely.
     fn divisor() -> impl Strategy<Value = u128> {
         prop_oneof![
             (1u32..128, -2i32..3)
@@ -361,7 +361,7 @@ mod tests {
 
         #[test]
         fn remainders_are_exact(m in divisor(), x in dividend(), low in any::<u64>()) {
-            // 2^64 (x mod m) + low, mod m, by doubling.
+            // Computes 2^64 (x mod m) + low, mod m, by doubling.
             let mut r = x % m;
             for bit in (0..64).rev() {
                 r = add_mod_128(r, r, m);

@@ -1,12 +1,12 @@
-//! `(a + y) mod m` and `(a - y) mod m` for a secret `y` in several pieces and a public `m`, with
-//! only two products one after the other.
+//! `(a + y) mod m` and `(a - y) mod m` for a secret `y` in several pieces and a public `m`. Only two products depend on
+//! each other.
 //!
 //! The remainder of `x` by `m` is `m` times the fractional part of `x / m` (Lemire, Kaser and Kurz, "Faster remainder
 //! by direct computation"). Fractions are integers modulo `2^BITS`, in units of `2^-BITS`. A piece of `y` that begins
 //! at bit `k` adds its value times the fraction of `2^k / m`. This fraction is rounded to a unit and computed in
 //! advance. All these products are independent of each other. The product with `m` gives the exact remainder if the sum
 //! is not below the true fraction and less than `1 / m` above it. [`Residue::new`] adds up the roundings and refuses
-//! moduli for which they may reach that. It adds a bias that keeps the sum from falling below.
+//! moduli for which they may reach `1 / m`. It adds a bias that keeps the sum from falling below the true fraction.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 pub(crate) mod avx512;
@@ -25,13 +25,13 @@ pub(crate) struct Residue<const BITS: u32, const N: usize> {
     minus: Fractions<N>,
 }
 
-/// The constants of one direction: to add `y`, or to subtract it.
+/// The constants of one direction, which adds or subtracts `y`.
 #[derive(Clone, Copy, Debug)]
 struct Fractions<const N: usize> {
-    /// For each piece of `y`, which begins at bit `k`, the fraction of `2^k / m`, or of `-2^k / m`
-    /// to subtract it: rounded to the nearest.
+    /// For each piece of `y`, which begins at bit `k`, the fraction of `2^k / m`, or of `-2^k / m` for subtraction,
+    /// rounded to nearest.
     pieces: [u64; N],
-    /// Added so that all roundings together are never below zero.
+    /// A constant that keeps the sum of all roundings from being negative.
     bias: u64,
 }
 
@@ -42,9 +42,9 @@ struct Fractions<const N: usize> {
 impl<const BITS: u32, const N: usize> Residue<BITS, N> {
     const ONE: u128 = 1 << BITS;
 
-    /// Constants for pieces of `widths` bits, at most 32 each, the least significant first. `None` if
-    /// the roundings may add up to `1 / m`. Fractions of 64 bits are always enough for two words and
-    /// `m` a power of a radix, and for four words and `m <= 2^30`.
+    /// Constants for pieces of `widths` bits, at most 32 each, the least significant first. `None` if the roundings may
+    /// add up to `1 / m`. Fractions of 64 bits are always enough for two words if `m` is a power of a radix, and for
+    /// four words if `m <= 2^30`.
     pub(crate) fn new(m: u64, widths: [u32; N]) -> Option<Self> {
         let wide = u128::from(m);
         Some(Self {
@@ -58,7 +58,7 @@ impl<const BITS: u32, const N: usize> Residue<BITS, N> {
 
     fn fractions(m: u128, widths: [u32; N], signed: impl Fn(u128) -> u128) -> Option<Fractions<N>> {
         let mut pieces = [0; N];
-        // Bounds on the sums of all roundings up and of all roundings down, in units.
+        // Bounds on the sum of all roundings up and on the sum of all roundings down, in units.
         let (mut up, mut down, mut power) = (0, 0, 1 % m);
         for (piece, width) in pieces.iter_mut().zip(widths) {
             let largest = (1u128 << width) - 1;
@@ -90,7 +90,7 @@ impl<const BITS: u32, const N: usize> Residue<BITS, N> {
 }
 
 impl<const N: usize> Residue<64, N> {
-    /// `(a + y) mod m`, or `(a - y) mod m`, for `a < m` and the words of `y` from the least.
+    /// `(a + y) mod m`, or `(a - y) mod m`, for `a < m` and the words of `y`, least significant first.
     #[inline(always)]
     pub(crate) fn mix<const D: Direction>(&self, a: u64, y: [u32; N]) -> u64 {
         let high = |x: u64, y: u64| ((u128::from(x) * u128::from(y)) >> 64) as u64;
@@ -164,7 +164,7 @@ mod tests {
         ) {
             let m = m.clamp(2, 1 << 30);
             let a = a % m;
-            // Where a + y or a - y is near a multiple of m.
+            // Tests values where a + y or a - y is near a multiple of m.
             let y = near.map_or(y, |d| {
                 let multiple = y / u128::from(m) * u128::from(m);
                 let sum = if subtract { u128::from(a) } else { u128::from(m - a) };

@@ -1,5 +1,5 @@
-//! Riffpe and RiffpeX, by the reference's source at revision 7d46a7d of 14 December 2025 (github.com/filipzz/riffpe).
-//! There is no paper, and earlier revisions have other wire formats.
+//! Riffpe and RiffpeX, after the reference's source at revision 7d46a7d of 14 December 2025
+//! (github.com/filipzz/riffpe). There is no paper, and earlier revisions have other wire formats.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | `T` | the digits but one, and the index of that one, padded as PKCS #7 does |
 //! | `bytes_per_value` | bytes of a card's label |
 //!
-//! Two phases, absorb and squeeze, go over all digits. A digit's step keys a stream of labels by the CBC-MAC of `T`,
-//! one label for each of `n_i` cards. The digit selects a card by its place in the order of the labels.
+//! Two phases, absorb and squeeze, each go over all digits. In a digit's step, the CBC-MAC of `T` keys a stream of
+//! labels, one label for each of `n_i` cards. The digit selects a card by its position in the order of the labels.
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod avx512; // one string, and sixteen in step
@@ -31,43 +31,43 @@ use sordino_aes::Key;
 pub use bases::find_best_bases;
 pub use uniform::Riffpe;
 
-/// Largest radix of a digit: a step costs one AES block, at least, for each card.
+/// Largest radix of a digit. A step takes at least one AES block for each card.
 pub const MAX_RIFFPE_RADIX: u32 = 1 << 20;
 
 /// Largest number of bytes per value.
 pub const MAX_BYTES_PER_VALUE: usize = 64;
 
-/// Which digit of an integer comes first.
+/// The order of an integer's digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigitOrder {
-    /// The most significant.
+    /// The most significant digit comes first.
     Big,
-    /// The least significant: the default of the reference's command line.
+    /// The least significant digit comes first. This is the default of the reference's command line.
     Little,
 }
 
-/// RiffpeX: each digit of its own radix.
+/// RiffpeX: each digit has its own radix.
 ///
 /// # Security
-/// A research cipher without a published proof; FF1 is the standard. It is kept for data that was written with it, and
-/// as the subject of comparison. What is known is weak where strings are short. The simple argument gives
+/// This is a research cipher without a published proof; FF1 is the standard. Use it to read data that was written with
+/// it, and for comparisons. Its known security is weak for short strings. The simple argument gives
 /// indistinguishability for well below `n^((l - 1) / 2)` messages: some hundreds for six digits of radix 10. The
 /// reference itself calls radix 10 potentially insecure. A label of 8 `bytes_per_value` bits makes a permutation of `n`
-/// cards uniform but for `n^2 / 2^(8 bytes_per_value + 1)`: few bytes are a biased cipher.
+/// cards uniform up to `n^2 / 2^(8 bytes_per_value + 1)`, so few bytes make a biased cipher.
 ///
-/// The tweak of RiffpeX is not separated from its list of radices: use one key for one list.
+/// The tweak of RiffpeX is not separated from its list of radices, so use each key for one list only.
 ///
-/// Time and memory access do not depend on digits of a radix up to 48. For a larger radix a digit is selected through a
-/// table.
+/// Time and memory access do not depend on digits of a radix up to 48. For a larger radix, a table look-up selects a
+/// digit.
 #[derive(Clone)]
 pub struct RiffpeX {
     key: Key,
     bases: Vec<u32>,
     width: usize,
     bytes_per_value: usize,
-    /// All digits of one radix, and the tweak's state as Riffpe defines it.
+    /// True if all digits have the same radix, and the tweak's state is the one that Riffpe defines.
     uniform: bool,
-    /// The part of the tweak's state that comes before the tweak.
+    /// The part of the tweak's state that is absorbed before the tweak.
     prefix: Prefix,
     divisors: Option<integer::Divisors>,
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
@@ -83,7 +83,7 @@ impl core::fmt::Debug for RiffpeX {
     }
 }
 
-/// The width of a digit, for digits of radices between `least` and `most`.
+/// The width of a digit, for digits of radices from `least` to `most`.
 fn check_shape(least: u32, most: u32, digits: usize) -> Result<usize, Error> {
     for radix in [least, most] {
         if !(2..=MAX_RIFFPE_RADIX).contains(&radix) {
@@ -97,10 +97,10 @@ fn check_shape(least: u32, most: u32, digits: usize) -> Result<usize, Error> {
     let (width, max) = match most {
         0..256 => (1, 1 << 8),
         256..65536 => (2, 1 << 16),
-        // The reference would take 2^32; this is more than a machine can work through.
+        // The reference would accept 2^32, but no machine can process that many.
         _ => (4, 1 << 20),
     };
-    // The index of a digit must fit in a digit's width, or two digits would share a step.
+    // A digit's index must fit into a digit's width, or two digits would share a step.
     if !(1..=max).contains(&digits) {
         return Err(Error::Length {
             found: digits,
@@ -112,7 +112,7 @@ fn check_shape(least: u32, most: u32, digits: usize) -> Result<usize, Error> {
 }
 
 impl RiffpeX {
-    /// One digit for each of `bases`, 16 bytes per value, AES of the key's size.
+    /// A cipher with one digit for each of `bases`, 16 bytes per value, and AES of the key's size.
     ///
     /// # Errors
     /// [`Error::Radix`], [`Error::Length`].
@@ -138,7 +138,7 @@ impl RiffpeX {
         }
     }
 
-    /// With labels of this many bytes.
+    /// The same cipher with labels of this many bytes.
     ///
     /// # Errors
     /// [`Error::BytesPerValue`] for 0 or more than [`MAX_BYTES_PER_VALUE`].
@@ -159,7 +159,7 @@ impl RiffpeX {
         &self.bases
     }
 
-    /// Encrypts digits in place. On an error they are unchanged.
+    /// Encrypts digits in place. After an error they are unchanged.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Numeral`].
@@ -169,7 +169,7 @@ impl RiffpeX {
         Ok(())
     }
 
-    /// Decrypts digits in place. On an error they are unchanged.
+    /// Decrypts digits in place. After an error they are unchanged.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Numeral`].
@@ -179,8 +179,8 @@ impl RiffpeX {
         Ok(())
     }
 
-    /// Encrypts strings of digits that lie one after another, many at once. The result equals
-    /// [`RiffpeX::encrypt`] of each. On an error all are unchanged.
+    /// Encrypts many strings of digits that lie one after another. The result equals [`RiffpeX::encrypt`] of each
+    /// string. After an error all strings are unchanged.
     ///
     /// # Errors
     /// [`Error::Batch`] if the strings are not whole, [`Error::Numeral`].
@@ -218,7 +218,7 @@ impl RiffpeX {
     /// Encrypts an integer below the product of the bases.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::Domain`] where the product is above `2^128`.
+    /// [`Error::OutOfRange`]; [`Error::Domain`] if the product is above `2^128`.
     pub fn encrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
         self.integer(x, order, |digits| self.run::<false>(tweak, digits))
     }

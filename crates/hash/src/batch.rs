@@ -1,4 +1,4 @@
-//! The hasher of lists of messages.
+//! The hasher for lists of messages.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use blake3::Hash;
 use crate::mode::Mode;
 use crate::{Backend, Error, list, single};
 
-/// A place for a digest, before there is one.
+/// The value of a digest before it is computed.
 pub(crate) const EMPTY: Hash = Hash::from_bytes([0; 32]);
 
 /// BLAKE3 of every message of a list, in one of its three modes.
@@ -30,13 +30,13 @@ pub(crate) const EMPTY: Hash = Hash::from_bytes([0; 32]);
 /// ```
 ///
 /// # Security
-/// Time depends on the lengths of the messages only. Under a key or a context, the key and chaining values that are
-/// left in this crate's buffers are overwritten. Copies in registers, or spilled by the compiler, are not. The hasher
-/// overwrites its key when it is dropped. Derived keys are the caller's to overwrite.
+/// Time depends only on the lengths of the messages. Under a key or a context, the hasher overwrites the key and
+/// chaining values in this crate's buffers. It does not overwrite copies in registers, or copies that the compiler
+/// spilled. It overwrites its key when it is dropped. The caller must overwrite derived keys.
 #[derive(Clone)]
 pub struct BatchHasher {
     pub(crate) mode: Mode,
-    /// The caller's choice, if it made one.
+    /// The backend that the caller chose, if any.
     backend: Option<Backend>,
 }
 
@@ -55,22 +55,22 @@ impl Default for BatchHasher {
 }
 
 impl BatchHasher {
-    /// The plain hash: each digest is [`blake3::hash`] of its message.
+    /// A plain hasher: each digest is [`blake3::hash`] of its message.
     #[must_use]
     pub fn new() -> Self {
         Self::of(Mode::hash())
     }
 
-    /// Authentication under one key: each tag is [`blake3::keyed_hash`] of its message.
+    /// A hasher that authenticates under one key: each tag is [`blake3::keyed_hash`] of its message.
     #[must_use]
     pub fn new_keyed(key: &[u8; 32]) -> Self {
         Self::of(Mode::keyed(key))
     }
 
-    /// Derivation of keys: each key is [`blake3::derive_key`] of `context` and its message, the key material.
+    /// A hasher that derives keys: each key is [`blake3::derive_key`] of `context` and its message, the key material.
     ///
-    /// `context` should be hard-coded, globally unique and specific to the application; it is hashed here, once
-    /// for all lists.
+    /// `context` should be hard-coded, globally unique and specific to the application. The hasher hashes it once for
+    /// all lists.
     #[must_use]
     pub fn new_derive_key(context: &str) -> Self {
         Self::of(Mode::derive_key(context))
@@ -83,19 +83,19 @@ impl BatchHasher {
         }
     }
 
-    /// The same hasher on a backend of the caller's choice, for tests and benchmarks.
+    /// The same hasher on a backend that the caller chooses, for tests and benchmarks.
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> Self {
         self.backend = Some(backend);
         self
     }
 
-    /// The backend that lists are hashed on.
+    /// The backend that hashes lists.
     pub(crate) fn present(&self) -> Backend {
         self.backend.unwrap_or_else(Backend::detect)
     }
 
-    /// The digest of every message, in the order of the messages. Nothing but the result is allocated.
+    /// The digest of every message, in the order of the messages. The result is the only allocation.
     #[must_use]
     pub fn hash<M: AsRef<[u8]>>(&self, messages: &[M]) -> Vec<Hash> {
         let mut digests = vec![EMPTY; messages.len()];
@@ -103,10 +103,11 @@ impl BatchHasher {
         digests
     }
 
-    /// [`Self::hash`] into room of the caller's, of [`struct@Hash`]es or of 32 bytes each: nothing is allocated.
+    /// Like [`Self::hash`], but writes the digests to memory of the caller and allocates nothing. The elements are
+    /// [`struct@Hash`]es or arrays of 32 bytes.
     ///
     /// # Errors
-    /// [`Error::Digests`] if the numbers of digests and messages differ; no digest is written then.
+    /// [`Error::Digests`] if the numbers of digests and messages differ. No digest is written then.
     pub fn hash_into<M: AsRef<[u8]>, D: From<[u8; 32]>>(
         &self,
         messages: &[M],

@@ -1,15 +1,15 @@
-//! The errors of this crate.
+//! The error type.
 
 /// Errors of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Room for more or fewer results than there are messages.
+    /// The caller's list of digests is longer or shorter than the list of messages.
     #[error("room for {found} digests, expected {expected}, one for each message")]
     Digests {
-        /// Digests that have room.
+        /// Digests in the caller's list.
         found: usize,
-        /// Messages.
+        /// The number of messages.
         expected: usize,
     },
     /// A file could not be opened, mapped or read.
@@ -18,21 +18,21 @@ pub enum Error {
     File {
         /// The file.
         path: std::path::PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A proof does not begin as one.
+    /// A proof does not begin with the magic bytes of a proof.
     #[error("not a proof of this kind: it does not start with its magic bytes")]
     ProofMagic,
-    /// A proof of another version.
+    /// A proof has another version of the format.
     #[error("proof of version {found}, expected {expected}")]
     ProofVersion {
         /// Version in the bytes.
         found: u8,
-        /// Version of this crate.
+        /// Version that this crate reads.
         expected: u8,
     },
-    /// A proof whose number of bytes does not fit its index and list length.
+    /// The number of bytes of a proof does not fit its index and list length.
     #[error("proof of {found} bytes, expected {expected}")]
     ProofLength {
         /// Bytes given.
@@ -40,7 +40,7 @@ pub enum Error {
         /// Bytes that the proof must have.
         expected: usize,
     },
-    /// A proof for a place that the list does not have.
+    /// The index of a proof is beyond the end of the list.
     #[error("inclusion proof for index {index} of a list of {count}")]
     ProofIndex {
         /// Index in the proof.
@@ -48,15 +48,16 @@ pub enum Error {
         /// List length in the proof.
         count: u64,
     },
-    /// A proof that a list begins with a longer one.
+    /// An extension proof claims that a list begins with a longer one.
     #[error("extension proof from a list of {old} to one of {new}, which is shorter")]
     ProofShrinks {
         /// Length of the list that is to be extended.
         old: u64,
-        /// Length of the other.
+        /// Length of the extended list.
         new: u64,
     },
-    /// The digest is not at this place of the list with this root, or this list does not begin with the other.
+    /// The digest is not at this position of the list with this root, or this list does not begin with the
+    /// other one.
     #[error("the proof does not lead to the root")]
     ProofMismatch,
 }

@@ -1,4 +1,4 @@
-//! Whole files.
+//! Hashes whole files.
 
 use std::path::Path;
 
@@ -6,15 +6,14 @@ use blake3::{Hash, Hasher};
 
 use crate::Error;
 
-/// Hashes a whole file on one thread, through a memory map where that pays (the official crate's
-/// `update_mmap`).
+/// Hashes a whole file on one thread. It uses a memory map where that is faster (the official crate's `update_mmap`).
 ///
 /// # Errors
 /// [`Error::File`] if the file cannot be opened, mapped or read.
 ///
 /// # Security
-/// The file must not be changed meanwhile. On Unix, a file that another process shortens while it is mapped ends this
-/// process with a bus error. Read a file of doubtful origin into memory first.
+/// No process may change the file meanwhile. On Unix, if another process shortens the file while it is mapped, this
+/// process ends with a bus error. Read a file that you do not trust into memory first.
 ///
 /// # Examples
 /// ```
@@ -30,8 +29,8 @@ pub fn hash_file(path: impl AsRef<Path>) -> Result<Hash, Error> {
     })
 }
 
-/// [`hash_file`] on all threads of the current rayon pool. It is faster for files of many megabytes in the page cache,
-/// and slower on a spinning disk.
+/// Like [`hash_file`], on all threads of the current rayon pool. This is faster for files of many megabytes in the
+/// page cache, and slower on a spinning disk.
 ///
 /// # Errors
 /// The errors of [`hash_file`].

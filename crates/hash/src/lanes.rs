@@ -1,8 +1,8 @@
-//! Many nodes at once, one per lane. Every lane has its own input, length, counter and flags. A lane whose node is done
-//! takes the next node while the others go on.
+//! Hashes many nodes at once, one per lane. Every lane has its own input, length, counter and flags. When a lane has
+//! finished its node, it takes the next one while the other lanes go on.
 //!
-//! A kernel advances all lanes together until the lane closest to its end has no blocks left. So the work between two
-//! kernel calls is per node, not per block.
+//! A kernel advances all lanes together until one lane has no blocks left. So the work between two kernel calls is per
+//! node, not per block.
 
 #[macro_use]
 mod rounds;
@@ -23,15 +23,15 @@ use zeroize::Zeroize;
 use crate::mode::Mode;
 use crate::node::{BLOCK, CHUNK, Node, halves};
 
-/// A backend's kernels over `N` lanes.
+/// A backend's kernels for `N` lanes.
 pub(crate) trait Kernel<const N: usize>: Copy {
-    /// Compresses `n` blocks in every lane, `n` being the fewest that any lane has left, and returns
-    /// a bit for every lane that is done.
+    /// Compresses `n` blocks in every lane, where `n` is the least number of blocks that a lane has left. Returns a bit
+    /// for every lane that has finished.
     fn advance(self, lanes: &mut Lanes<'_, N>, mode: &Mode) -> u32;
 
     /// Hashes `N` messages of at most a chunk that have the same number of blocks. Meanwhile it fetches the messages of
-    /// the next call into the cache. `tails` is room for last blocks. False, and nothing is done, if the messages are
-    /// not such.
+    /// the next call into the cache. `tails` is working memory for last blocks. If the messages are not of this kind,
+    /// it returns false and does nothing.
     fn uniform<M: AsRef<[u8]>>(
         self,
         messages: &[M; N],
@@ -45,16 +45,16 @@ pub(crate) trait Kernel<const N: usize>: Copy {
     fn prefetch(self, bytes: &[u8]);
 }
 
-/// The input of an idle lane: the most blocks that a node can have, and one more.
+/// The input of an idle lane: one block more than the most that a node can have.
 static IDLE: [u8; CHUNK + BLOCK] = [0; CHUNK + BLOCK];
 
-/// `N` nodes under way. Arrays are indexed by lane, `cv` by word and then lane.
+/// `N` nodes in progress. Arrays are indexed by lane; `cv` by word and then lane.
 ///
-/// Every lane obeys `at + BLOCK * (left - 1) <= bytes.len() <= at + BLOCK * left`, or `left` is 1 and
-/// `bytes` is empty.
+/// Every lane satisfies `at + BLOCK * (left - 1) <= bytes.len() <= at + BLOCK * left`, or `left` is 1 and `bytes` is
+/// empty.
 #[repr(C, align(64))]
 pub(crate) struct Lanes<'a, const N: usize> {
-    /// Chaining values; in fresh lanes they are not yet the key.
+    /// Chaining values. A lane that is fresh does not hold the key here yet.
     cv: [[u32; N]; 8],
     /// All ones for a lane at its first block, else 0.
     fresh: [u32; N],
@@ -70,16 +70,16 @@ pub(crate) struct Lanes<'a, const N: usize> {
     counter_low: [u32; N],
     /// High words of the chunk counters.
     counter_high: [u32; N],
-    /// The place in `bytes` where the next block starts.
+    /// The position in `bytes` where the next block starts.
     at: [u32; N],
     /// The node's bytes.
     bytes: [&'a [u8]; N],
-    /// Room for padded last blocks.
+    /// Memory for padded last blocks.
     tails: [[u8; BLOCK]; N],
 }
 
 impl<'a, const N: usize> Lanes<'a, N> {
-    /// Lanes that all wait for a node.
+    /// Lanes that all wait for nodes.
     fn idle() -> Self {
         Self {
             cv: [[0; N]; 8],
@@ -119,7 +119,7 @@ impl<'a, const N: usize> Lanes<'a, N> {
         self.bytes[lane] = node.bytes;
     }
 
-    /// Lets a lane wait.
+    /// Makes a lane idle.
     #[inline]
     fn unload(&mut self, lane: usize) {
         self.left[lane] = IDLE_BLOCKS;
@@ -138,10 +138,10 @@ impl<'a, const N: usize> Lanes<'a, N> {
     }
 }
 
-/// Blocks of [`IDLE`]: more than a node has, so an idle lane is never done.
+/// Blocks of [`IDLE`]. There are more than a node has, so an idle lane never finishes.
 const IDLE_BLOCKS: u32 = 17;
 
-/// Hashes every node, in any order, and hands each digest to `emit` with the node's tag.
+/// Hashes every node, in any order, and passes each digest to `emit` with the node's tag.
 pub(crate) fn run<'a, const N: usize, T: Copy>(
     kernel: impl Kernel<N>,
     mode: &Mode,
@@ -186,11 +186,11 @@ pub(crate) fn run<'a, const N: usize, T: Copy>(
     }
 }
 
-/// Nodes taken from the iterator before they are needed, so that their first bytes are in the cache
-/// by then.
+/// Nodes that are taken from the iterator before they are needed. Their first bytes are then in the cache when a lane
+/// takes them.
 const AHEAD: usize = 16;
 
-/// The same nodes in the same order, [`AHEAD`] of them being fetched.
+/// The same nodes in the same order, with the next [`AHEAD`] of them being fetched.
 fn ahead<'a, const N: usize, T: Copy>(
     kernel: impl Kernel<N>,
     nodes: impl Iterator<Item = (Node<'a>, T)>,
@@ -206,7 +206,7 @@ fn ahead<'a, const N: usize, T: Copy>(
     })
 }
 
-/// The places of the ones.
+/// The positions of the ones.
 #[inline]
 fn ones(mut word: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {

@@ -15,7 +15,7 @@ pub mod merkle;
 #[cfg(feature = "rayon")]
 mod parallel;
 
-// The way of each message: through shared lanes, or alone
+// How each message is hashed: in shared lanes, or alone
 mod list;
 mod mixed;
 mod mode;

@@ -1,4 +1,4 @@
-//! The schedule of a list: which messages share lanes, and how the chunks of longer ones are joined.
+//! The schedule of a list: it decides which messages share lanes, and joins the chunks of longer messages.
 //!
 //! | messages | way |
 //! |---|---|
@@ -16,11 +16,11 @@ use crate::mode::Mode;
 use crate::node::BLOCK;
 use crate::{Backend, mixed, single, whole};
 
-/// Fewer messages than this do not fill enough lanes to pay for them.
+/// Fewer messages than this leave too many lanes empty.
 const FEW: usize = 3;
 
-/// Hashes each message into the digest at its place; there is one for each. `threads` lets very long messages use
-/// rayon.
+/// Hashes each message into the digest at the same position. The lists have the same length. `threads` lets very long messages
+/// use rayon.
 pub(crate) fn hash<M: AsRef<[u8]>, D: From<[u8; 32]>>(
     backend: Backend,
     mode: &Mode,
@@ -38,7 +38,7 @@ pub(crate) fn hash<M: AsRef<[u8]>, D: From<[u8; 32]>>(
     }
     #[cfg(target_arch = "x86_64")]
     {
-        // With 8 messages or fewer half of the 16 lanes would idle, and 8 lanes take less time.
+        // For 8 messages or fewer, at least half of 16 lanes would be idle, and 8 lanes take less time.
         if messages.len() > 8
             && let Some(kernel) = backend.token::<sordino_cpu::Avx512>()
         {
@@ -75,8 +75,8 @@ fn on_lanes<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
     mixed::hash(kernel, mode, messages, digests, threads);
 }
 
-/// Hashes messages at the front of the list, `N` by `N`. It stops where `N` messages differ in their number of blocks,
-/// or one is longer than a chunk. Returns how many it hashed.
+/// Hashes messages at the front of the list, in groups of `N`. It stops at a group whose messages differ in their number of
+/// blocks, or have one longer than a chunk. Returns how many it hashed.
 fn uniform<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
     kernel: impl Kernel<N>,
     mode: &Mode,

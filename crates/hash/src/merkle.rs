@@ -1,8 +1,7 @@
-//! A Merkle tree over a list of digests: its root, and two kinds of proof. One shows that a digest is at a place of the
-//! list, the other that a list begins with a shorter one.
+//! A Merkle tree over a list of digests: its root, and two kinds of proof. One shows that a digest is at a certain position of
+//! the list. The other shows that a list begins with a shorter one.
 //!
-//! This tree is of this crate. It is not BLAKE3's own tree, which lies within one message, and its proofs are not
-//! Bao's.
+//! This tree is specific to this crate. It is not BLAKE3's own tree, which covers one message, and its proofs are not Bao's.
 //!
 //! # Definition
 //!
@@ -13,13 +12,13 @@
 //! | node | `derive_key("sordino-hash v1 tree: node", left \|\| right)` |
 //! | root | `derive_key("sordino-hash v1 tree: root", n as 8 little-endian bytes \|\| top)`, `top` being 32 zeros for `n` = 0 |
 //!
-//! Neighbours are joined level by level; one without a neighbour moves up as it is. The contexts keep leaves, nodes and
-//! roots apart from each other and from any other use of BLAKE3. The root fixes `n`, so a list, its prefix and a list
-//! of inner nodes all have different roots.
+//! The tree joins neighbours level by level; a node without a neighbour moves up unchanged. The contexts separate leaves, nodes
+//! and roots from each other and from every other use of BLAKE3. The root fixes `n`, so a list, its prefix and a list of inner
+//! nodes all have different roots.
 //!
 //! # A proof as bytes
 //!
-//! [`Proof::to_bytes`] gives, and [`Proof::from_bytes`] reads, numbers being little-endian:
+//! [`Proof::to_bytes`] writes, and [`Proof::from_bytes`] reads, the following. Numbers are little-endian:
 //!
 //! | bytes | content |
 //! |---|---|
@@ -32,10 +31,10 @@
 //! The index and `n` fix the number of siblings, at most 64, so other lengths are refused.
 //!
 //! # Lists that grow
-//! The tree has the shape of RFC 9162's (2.1): the left part of a list is the largest power of two below its length. So
-//! a list that only grows keeps its inner nodes. [`Extension`] proves, by at most 65 nodes, that one root's list begins
-//! with a second root's. It is RFC 9162's consistency proof with one change: the first node is always in it, since a
-//! root here has the length on top.
+//! The tree has the shape of RFC 9162's (2.1): the left part of a list is the largest power of two below its length. So a list
+//! that only grows keeps its inner nodes. [`Extension`] proves, with at most 65 nodes, that the list of one root begins with the
+//! list of a second root. It is RFC 9162's consistency proof with one change. The first node is always included, since the root
+//! here also hashes the length.
 
 mod extension;
 mod proof;
@@ -56,9 +55,9 @@ const LEAF: &str = "sordino-hash v1 tree: leaf";
 const NODE: &str = "sordino-hash v1 tree: node";
 const ROOT: &str = "sordino-hash v1 tree: root";
 
-/// The root of a list of digests, which fixes every digest, their order and their number.
+/// The root of a list of digests. It fixes every digest, their order and their number.
 ///
-/// Equal to [`Tree::new`]'s root, with less memory.
+/// It equals the root of [`Tree::new`], and needs less memory.
 ///
 /// # Examples
 /// ```
@@ -77,7 +76,7 @@ pub fn root(digests: &[Hash]) -> Hash {
     joins.root(digests.len() as u64, level.first())
 }
 
-/// A list's whole tree, for inclusion proofs: 64 bytes a digest.
+/// The whole tree of a list, for inclusion proofs. It takes 64 bytes a digest.
 ///
 /// # Examples
 /// ```
@@ -112,7 +111,7 @@ impl Tree {
         Self { levels, root }
     }
 
-    /// The root: equal to [`root`] of the digests.
+    /// The root. It equals [`root`] of the digests.
     #[must_use]
     pub fn root(&self) -> Hash {
         self.root
@@ -130,7 +129,7 @@ impl Tree {
         self.len() == 0
     }
 
-    /// The proof that digest `index` is in the list at that place; `None` if there is no such place.
+    /// The proof that digest `index` is at that position of the list, or `None` if the list is shorter.
     #[must_use]
     pub fn prove(&self, index: usize) -> Option<Proof> {
         if index >= self.len() {
@@ -142,7 +141,7 @@ impl Tree {
         Some(Proof::new(index as u64, self.len() as u64, siblings))
     }
 
-    /// The proof that this list begins with one of `old` digests; `None` if it is shorter.
+    /// The proof that this list begins with its first `old` digests, or `None` if it is shorter.
     #[must_use]
     pub fn prove_extension(&self, old: usize) -> Option<Extension> {
         if old > self.len() {
@@ -150,7 +149,7 @@ impl Tree {
         }
         let mut nodes = Vec::new();
         if old > 0 {
-            // The last whole subtree of the old list, and what is next to the way from it to the top.
+            // The last whole subtree of the old list, and the siblings on the path from it to the top.
             let height = old.trailing_zeros() as usize;
             let last = (old >> height) - 1;
             nodes.push(self.levels[height][last]);
@@ -161,7 +160,7 @@ impl Tree {
     }
 }
 
-/// The three hashes of the tree, with their contexts hashed.
+/// The three hashers of the tree, with their contexts already hashed.
 pub(crate) struct Joins {
     backend: Backend,
     leaf: Mode,

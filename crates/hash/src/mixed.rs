@@ -1,6 +1,6 @@
-//! Messages of any mix of lengths: chunks of all of them share the lanes, then their parents do.
+//! Lists with messages of any lengths: the chunks of all messages share the lanes, and then their parents do.
 //!
-//! The tree of a message joins neighbours level by level, and a chaining value without a neighbour moves up as it is.
+//! The tree of a message joins neighbours level by level, and a chaining value without a neighbour moves up unchanged.
 //! This gives the specification's tree (section 2.1), whose left subtrees are full.
 
 use zeroize::Zeroize;
@@ -9,13 +9,13 @@ use crate::lanes::{Kernel, run};
 use crate::mode::Mode;
 use crate::node::{CHUNK, Node};
 
-/// True if the official crate hashes a message of this length faster than `N` lanes do: it does
-/// where its own lanes are full.
+/// True if the official crate hashes a message of this length faster than `N` lanes do. That is so if the message fills
+/// that crate's own lanes.
 ///
-/// It takes `N` chunks together, then a power of two at a time what remains, down to single chunks and the partial one.
-/// Measured on Zen 4, a full group saves 0.4 us of 2.6 (16 lanes) or of 1.9 (8 lanes) against ours. A remaining piece
-/// of a quarter of the lanes or less wastes 0.4 to 0.9 us with 16 lanes, and 0.4 us with 8. Half of the lanes cost
-/// about the same.
+/// The official crate takes `N` chunks together. It takes the rest in powers of two, down to single chunks and the
+/// partial one. Measured on Zen 4, a full group takes it 0.4 us less than ours, of 2.6 us (16 lanes) or 1.9 us (8
+/// lanes). A remaining piece of a quarter of the lanes or less wastes 0.4 to 0.9 us with 16 lanes, and 0.4 us with 8.
+/// Half of the lanes cost about the same.
 #[inline]
 fn fills_lanes<const N: usize>(len: usize) -> bool {
     if N == 1 {
@@ -27,16 +27,16 @@ fn fills_lanes<const N: usize>(len: usize) -> bool {
     groups > 0 && groups >= cost * pieces as usize
 }
 
-/// Chunks of longer messages that are under way together. They are enough that lanes which idle at the end of a group
-/// cost a few per cent, and few enough for the stack.
+/// The most chunks of longer messages that are in progress together. They are enough that idle lanes at the end of a
+/// group cost only a few per cent, and few enough for the stack.
 const SLOTS: usize = 512;
 
 /// The place for a node's chaining value.
 #[derive(Clone, Copy)]
 enum Target {
-    /// It is the digest of this message.
+    /// The node is the root: its value is the digest of this message.
     Digest(usize),
-    /// It is a child at this place of the level above.
+    /// The node is a child: its value goes to this place of the level above.
     Slot(usize),
 }
 
@@ -83,7 +83,7 @@ fn chunks(message: &[u8]) -> usize {
     message.len().div_ceil(CHUNK).max(1)
 }
 
-/// Chaining values that a message needs a place for.
+/// The number of chaining values of a message that need a place.
 #[inline]
 fn slots<const N: usize>(message: &[u8]) -> usize {
     let chunks = chunks(message);
@@ -94,7 +94,7 @@ fn slots<const N: usize>(message: &[u8]) -> usize {
     }
 }
 
-/// The number of messages that fit into a group, and the places they take.
+/// The number of messages that fit into a group, and the number of places that they take.
 fn group<const N: usize, M: AsRef<[u8]>>(messages: &[M]) -> (usize, usize) {
     let mut taken = 0;
     for (i, message) in messages.iter().enumerate() {
@@ -107,7 +107,7 @@ fn group<const N: usize, M: AsRef<[u8]>>(messages: &[M]) -> (usize, usize) {
     (messages.len(), taken)
 }
 
-/// The chunks of a group, in order, without the chunks of messages for the official crate.
+/// The chunks of a group, in order, except for the messages that go to the official crate.
 struct Chunks<'a, const N: usize, M> {
     messages: &'a [M],
     /// The next message.
@@ -147,7 +147,7 @@ impl<'a, const N: usize, M: AsRef<[u8]>> Iterator for Chunks<'a, N, M> {
     }
 }
 
-/// A group with messages of several chunks.
+/// Hashes a group that has messages of several chunks.
 fn trees<'a, const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
     kernel: impl Kernel<N>,
     mode: &Mode,
@@ -215,7 +215,7 @@ fn rows<const N: usize, M: AsRef<[u8]>>(messages: &[M], height: u32) -> impl Ite
                 to,
             })?;
             from += width;
-            // A pair makes the root, which takes no place.
+            // A pair makes the root, which needs no place.
             to += if width == 2 { 0 } else { width.div_ceil(2) };
             Some(row)
         })

@@ -1,4 +1,4 @@
-//! The three modes of BLAKE3 (section 2.3): what every compression of a message shares.
+//! The three modes of BLAKE3 (section 2.3): the values that all compressions of a message share.
 
 use blake3::Hasher;
 use blake3::hazmat::HasherExt;
@@ -6,7 +6,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::node::{IV, bytes_of, flag, words_of};
 
-/// From this length on, a message is worth several threads of its own.
+/// From this length on, several threads hash one message faster than one thread.
 #[cfg(feature = "rayon")]
 const VERY_LONG: usize = 1 << 20;
 
@@ -42,8 +42,8 @@ impl Mode {
         self.flags != 0
     }
 
-    /// One whole message through the official crate, which fills its own lanes from the chunks of a long input.
-    /// `threads` lets it use rayon where the input is long enough to gain from it.
+    /// Hashes one whole message with the official crate, which fills its own lanes from the chunks of a long
+    /// input. `threads` lets it use rayon if the input is long enough to gain from it.
     pub(crate) fn official(&self, message: &[u8], threads: bool) -> [u8; 32] {
         #[cfg(feature = "rayon")]
         let threads = threads && message.len() >= VERY_LONG;

@@ -1,5 +1,5 @@
 //! Nodes of a message's tree, and the constants of BLAKE3 (section numbers are the BLAKE3 paper's).
-//! Hashing a node is defined in `lanes/portable.rs`.
+//! `lanes/portable.rs` defines how a node is hashed.
 
 /// Bytes in a block.
 pub(crate) const BLOCK: usize = 64;
@@ -28,7 +28,7 @@ pub(crate) const IV: [u32; 8] = [
     0x5BE0_CD19,
 ];
 
-/// `SCHEDULE[r][i]` is the message word that round `r` uses in place `i`: the permutation of
+/// `SCHEDULE[r][i]` is the message word that round `r` uses in position `i`: the permutation of
 /// section 2.2, table 2, applied `r` times.
 pub(crate) const SCHEDULE: [[usize; 16]; 7] = {
     const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
@@ -57,14 +57,14 @@ pub(crate) struct Node<'a> {
     pub(crate) bytes: &'a [u8],
     /// Index of the chunk in its message; 0 for parents.
     pub(crate) counter: u64,
-    /// Flags of the first block, next to the mode's.
+    /// Flags of the first block, in addition to the mode's.
     pub(crate) start: u32,
-    /// Flags of the last block, next to the mode's.
+    /// Flags of the last block, in addition to the mode's.
     pub(crate) end: u32,
 }
 
 impl<'a> Node<'a> {
-    /// Chunk `counter` of a message; `root` if it is the whole message.
+    /// Chunk `counter` of a message. `root` is true if it is the whole message.
     #[inline]
     pub(crate) fn chunk(bytes: &'a [u8], counter: u64, root: bool) -> Self {
         let end = flag::CHUNK_END | if root { flag::ROOT } else { 0 };
@@ -89,7 +89,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A block's length as the compression function takes it.
+/// A block's length in the type that the compression function takes.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a block has at most 64 bytes"

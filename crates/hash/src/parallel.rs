@@ -1,4 +1,4 @@
-//! Lists on the threads of rayon.
+//! Hashes lists on the threads of rayon.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::batch::{BatchHasher, EMPTY, check_lengths};
 use crate::{Error, list};
 
 impl BatchHasher {
-    /// [`Self::hash`] on all threads of the current rayon pool.
+    /// Like [`Self::hash`], on all threads of the current rayon pool.
     ///
     /// # Examples
     /// ```
@@ -26,7 +26,7 @@ impl BatchHasher {
         digests
     }
 
-    /// [`Self::hash_into`] on all threads of the current rayon pool.
+    /// Like [`Self::hash_into`], on all threads of the current rayon pool.
     ///
     /// # Errors
     /// The errors of [`Self::hash_into`].
@@ -47,8 +47,8 @@ impl BatchHasher {
         digests: &mut [D],
     ) {
         let backend = self.present();
-        // Several parts per thread even out lengths; a part of 1024 short messages takes about 10 us,
-        // well above what starting it costs.
+        // Several parts per thread balance unequal lengths. A part of 1024 short messages takes about
+        // 10 us, well above the cost of starting it.
         let part = messages
             .len()
             .div_ceil(8 * rayon::current_num_threads())

@@ -1,15 +1,15 @@
-//! One message: the official crate's code, or this crate's portable code where that is faster.
+//! Hashes one message by the official crate, or by this crate's portable code where that is faster.
 //!
-//! The digests are equal, so time alone decides. The official crate hashes a single chunk with the widest instructions
-//! it finds, in vectors of four words. Their speed is the speed of one chain of dependent instructions. On Zen 5, where
-//! AVX-512 integer instructions take two cycles, 1 KiB takes it 1.38 us and plain Rust 0.88 us. On Zen 3, where it uses
-//! SSE4.1, it takes 1.17 us and plain Rust 1.45 us.
+//! Both give the same digest, so only time matters. The official crate hashes a single chunk with the widest
+//! instructions that it finds, in vectors of four words. It is as fast as one chain of dependent instructions. On Zen
+//! 5, where AVX-512 integer instructions take two cycles, 1 KiB takes it 1.38 us and plain Rust 0.88 us. On Zen 3,
+//! where it uses SSE4.1, it takes 1.17 us and plain Rust 1.45 us.
 
 use crate::lanes::portable::Portable;
 use crate::mode::Mode;
 use crate::node::{BLOCK, CHUNK};
 
-/// The digest of one whole message; `threads` lets a very long one use rayon.
+/// The digest of one whole message. `threads` lets a very long message use rayon.
 pub(crate) fn hash(mode: &Mode, message: &[u8], threads: bool) -> [u8; 32] {
     let one_chunk = (BLOCK + 1..=CHUNK).contains(&message.len());
     if one_chunk && portable_is_faster() {
@@ -18,7 +18,7 @@ pub(crate) fn hash(mode: &Mode, message: &[u8], threads: bool) -> [u8; 32] {
     mode.official(message, threads)
 }
 
-/// The answer for this processor: measured once per process, in about 20 us.
+/// True if the portable code is faster on this processor. It is measured once per process, in about 20 us.
 #[cfg(feature = "std")]
 fn portable_is_faster() -> bool {
     use core::hint::black_box;
@@ -26,7 +26,7 @@ fn portable_is_faster() -> bool {
     use std::time::{Duration, Instant};
 
     static FASTER: OnceLock<bool> = OnceLock::new();
-    /// The least of several times is an undisturbed one.
+    /// The shortest of several times is the one with the least disturbance.
     fn least(hash: impl Fn() -> [u8; 32]) -> Duration {
         let time = |_| {
             let start = Instant::now();
@@ -47,7 +47,7 @@ fn portable_is_faster() -> bool {
     })
 }
 
-/// Without a clock the official crate is taken, which is faster on most processors.
+/// Without a clock the official crate is used, which is faster on most processors.
 #[cfg(not(feature = "std"))]
 fn portable_is_faster() -> bool {
     false
@@ -65,7 +65,7 @@ mod tests {
             Mode::keyed(&[7; 32]),
             Mode::derive_key("test"),
         ];
-        // Miri takes half an hour for all lengths.
+        // Under Miri all lengths would take half an hour.
         let step = if cfg!(miri) { 63 } else { 1 };
         for mode in &modes {
             for len in (0..=CHUNK).step_by(step) {

@@ -1,4 +1,4 @@
-//! A bucket: quantised vectors with the rows of their records, in a form whose size never varies.
+//! A bucket: quantised vectors with the rows of their records. All buckets of an index have the same size.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,8 @@ use crate::code::Codec;
 
 /// The shape that all buckets of an index share.
 ///
-/// Its fields are these for good: a segment's id binds each of them, and a new one that is not bound must not compile.
+/// The fields must not change: a segment's id binds each of them. A new field that the id does not bind must not
+/// compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// Coordinates of a vector.
@@ -43,7 +44,7 @@ impl Layout {
         self.plain_len() + TAG_LEN
     }
 
-    /// The associated data that a bucket is sealed with, next to its place.
+    /// The associated data with which a bucket is sealed, in addition to its place.
     #[must_use]
     pub fn shape(&self) -> [u8; 9] {
         let mut shape = [0; 9];

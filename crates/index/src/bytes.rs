@@ -1,7 +1,7 @@
 //! The bytes of a part, in memory.
 //!
-//! Parts are read, not mapped. If a file is truncated or written over while it is mapped, the process that reads it
-//! ends, or what was checked changes. What was read and checked stays as it is.
+//! Parts are read, not mapped. If another program truncates or overwrites a mapped file, the process that reads it is
+//! killed, or checked content changes. Content that was read and checked stays the same.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub struct Bytes(Arc<Vec<u8>>);
 
 impl Bytes {
-    /// The memory of bytes that are not shared, for what is read next: fresh memory takes the system as long to clear
-    /// as reading takes. Empty where they are shared.
+    /// The memory of these bytes for the next read, if no copy shares it; otherwise empty memory. The system takes as
+    /// long to clear fresh memory as to read into it.
     #[must_use]
     pub fn into_room(self) -> Vec<u8> {
         Arc::try_unwrap(self.0).unwrap_or_default()

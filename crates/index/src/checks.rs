@@ -1,22 +1,22 @@
-//! Check rows: sums of masked rows. A client recognises a changed reply by them.
+//! Check rows: sums of masked rows, by which a client recognises a changed reply.
 //!
 //! ```text
 //! check_ji = sum over the positions v of group j of  s_v b_iv row_v   mod P,    i = 0 .. COUNT
 //! ```
 //!
-//! Groups are runs of `group` positions of a segment. The signs `s_v` and the bits `b_iv` are drawn under a key of the
-//! segment. Check rows follow the `n` rows, group after group, under the pads of their own positions. So a server knows
-//! where they are and nothing of what they sum up.
+//! Groups are runs of `group` positions of a segment. The signs `s_v` and the bits `b_iv` are drawn under a key of the segment.
+//! Check rows follow the `n` rows, group after group, under the pads of their own positions. So a server knows where they are,
+//! but nothing about the rows that they sum up.
 //!
-//! A check row's score is the same sum of the group's scores, up to the noise of them all, and a client asks for that.
-//! Let the score of one row be off by more than twice the `tolerance`. Then the reply is accepted for at most one of
-//! the two values of `b_iv`. This holds whatever the other errors in it are: the two sums differ by that error. So it
-//! passes with probability `2^-COUNT` at most, until refusals that the server notices have told it bits
-//! (docs/security/masked.md). Signs alone, `b_iv` in `{-1, 1}`, would not do: sums mod P that differ by twice an error
-//! of `P/2` are equal.
+//! A check row's score is the same sum of the group's scores, up to the noise of all of them, and a client checks that. Suppose
+//! that the score of one row is off by more than twice the `tolerance`. Then the reply is accepted for at most one of the two
+//! values of `b_iv`. This holds for any other errors in the reply, because the two sums differ by that error. So the reply passes
+//! with probability `2^-COUNT` at most, until refusals that the server notices have revealed bits to it
+//! (docs/security/masked.md). Signs alone, `b_iv` in `{-1, 1}`, would not suffice: sums mod P that differ by twice an error of
+//! `P/2` are equal.
 //!
-//! The signs are there for the noise. Errors of neighbouring rows are coefficients of one product of polynomials. A sum
-//! of them with a mean would put half of its weight on two frequencies of it.
+//! The signs are needed because of the noise. Errors of neighbouring rows are coefficients of one product of polynomials. A sum
+//! of them without signs would put half of its weight on two frequencies of the product.
 
 use sordino_ckks::column::Params;
 use sordino_ckks::precision::statistical_bound;
@@ -25,14 +25,15 @@ pub mod balance;
 pub mod exact;
 pub mod held;
 
-/// Check rows of a group: a changed reply is accepted with probability `2^-40`, where none was refused before.
+/// Check rows of a group. A changed reply is accepted with probability `2^-40`, if no reply was refused before.
 pub const COUNT: usize = 40;
 
 /// Positions whose bits are drawn together.
 pub const RUN: usize = 32;
 
-/// Rows of a group, by the coordinates of a row: noise grows with these, and with the rows of a group. A group has
-/// 1,216 rows up to 192 coordinates, which makes 3.3 % more of them, and 416 from 522 on, 9.6 %.
+/// Rows of a group, for rows of `width` coordinates. Noise grows with the coordinates and with the rows of a group. Up to 192
+/// coordinates a group has 1,216 rows, so check rows add 3.3 %. From 522 coordinates on it has 416 rows, and check rows add 9.6
+/// %.
 #[must_use]
 pub fn group(width: usize) -> usize {
     RUN * (7296 / width.max(1)).clamp(13, 38)
@@ -50,14 +51,14 @@ pub fn stored(n: usize, width: usize) -> usize {
     n + count(n, width)
 }
 
-/// Room for the variance of one index's noise, whose public polynomials and rows are drawn once, above the mean
-/// over all of them.
+/// A margin for the variance of one index's noise above its mean over all indexes. An index draws its public polynomials and rows
+/// only once.
 const VARIANCE: f64 = 9.0 / 8.0;
 
-/// The most that the score of a check row may be away from the sum of its group, mod P. An honest reply to an index of
+/// The largest difference, mod P, between the score of a check row and the sum of its group. An honest reply to an index of
 /// `rows` check rows exceeds it with probability below `2^-40`.
 ///
-/// A sum is of about half of a group's rows, each with its own error, and the check row has one too.
+/// A sum covers about half of a group's rows, each with its own error. The check row has an error, too.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
@@ -65,7 +66,7 @@ const VARIANCE: f64 = 9.0 / 8.0;
     reason = "the sum of some hundred errors is far below 2^31"
 )]
 pub fn tolerance(params: &Params, width: usize, rows: usize) -> u32 {
-    // Two standard deviations more rows than half of them, and the check row.
+    // Half of the rows plus two standard deviations, and the check row.
     let group = group(width) as f64;
     let terms = group / 2.0 + group.sqrt() + 1.0;
     let sigma = params.statistical_error(width) * (VARIANCE * terms).sqrt();
@@ -92,7 +93,8 @@ mod tests {
 
     #[test]
     fn tolerances_are_those_whose_failure_is_derived_elsewhere() {
-        // scripts/checks_failure.py derives from docs/scoring.md and docs/security/masked.md how often an honest reply is refused with these.
+        // scripts/checks_failure.py computes this table from docs/scoring.md and docs/security/masked.md: how often an honest
+        // reply is refused with these tolerances.
         let table = include_str!("../tests/checks.csv");
         for line in table.lines().skip(1) {
             let fields: Vec<usize> = line

@@ -1,4 +1,4 @@
-//! Quantised vectors: how a bucket stores the vectors in it.
+//! Quantised vectors, as buckets store them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +8,21 @@ use crate::vectors::normalise;
 /// Bytes of the head of a list of scales: the least scale and the step.
 pub const SCALES_HEAD_LEN: usize = 3;
 
-/// A code for vectors. Scores are made from it alone, without the original.
+/// A code for vectors. Clients compute scores from codes alone, without the original vectors.
 ///
 /// Recall@10 of a scan of the codes alone, on 100,000 rotated image descriptors of 128 dimensions: `Int8` 0.991,
 /// `Residual6` 0.980, `Residual4` 0.93.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Codec {
-    /// 8 bits a coordinate of the residual to a base of the index's frame. A step is a 127th of the row's scale, which
-    /// is no less than its largest coordinate.
+    /// 8 bits a coordinate of the residual to a base of the index's frame. A step is a 127th of the row's scale, which is not
+    /// less than its largest coordinate.
     Int8,
     /// 6 bits a coordinate of the difference to the bucket's centroid.
     Residual6,
     /// 4 bits a coordinate of the difference to the bucket's centroid.
     Residual4,
-    /// 12 bits a coordinate, otherwise as `Int8`: for vectors that are downloaded and whose metric needs
-    /// more than 8 bits. Buckets do not have it: it would make every fetch half as long again.
+    /// 12 bits a coordinate, otherwise like `Int8`. It is for downloaded vectors whose metric needs more than 8 bits. Buckets
+    /// do not use it, because it would make every fetch longer by half.
     Int12,
 }
 
@@ -30,16 +30,16 @@ impl Codec {
     /// The codecs of buckets, widest first.
     pub const ALL: [Self; 3] = [Self::Int8, Self::Residual6, Self::Residual4];
 
-    /// True if vectors may be stored in this way under this metric. The metrics that lift vectors bring their scores
-    /// closer together. With 4 bits the Euclidean recall of image descriptors was 0.04 lower than with 8. Distances
-    /// came out 2.4 % wrong instead of 0.7 %, and inner products with 6 bits up to 5 % instead of 0.5 %.
+    /// True if vectors may be stored with this code under this metric. The metrics that lift vectors bring their scores closer
+    /// together. With 4 bits the Euclidean recall of image descriptors was 0.04 lower than with 8. Distances were wrong by 2.4
+    /// % instead of 0.7 %, and inner products with 6 bits by up to 5 % instead of 0.5 %.
     #[must_use]
     pub fn serves(self, metric: Metric) -> bool {
         metric == Metric::Cosine || matches!(self, Self::Int8 | Self::Int12)
     }
 
-    /// The codec that a build tries first for vectors that every client downloads. The other metrics need the finer
-    /// one. Of 20,000 image descriptors, 8 bits found 0.947 of the ten nearest by distance, and 12 bits 0.9965.
+    /// The codec that a build tries first for vectors that every client downloads. Metrics other than the cosine need the
+    /// finer one. Of 20,000 image descriptors, 8 bits found 0.947 of the ten nearest by distance, and 12 bits 0.9965.
     #[must_use]
     pub fn of_downloads(metric: Metric) -> Self {
         match metric {
@@ -65,7 +65,8 @@ impl Codec {
         (dim * self.bits()).div_ceil(8)
     }
 
-    /// Bytes that a bucket needs next to its vectors: the scales of its rows, or the centroid and the step of residuals to it.
+    /// Bytes that a bucket needs in addition to its vectors: the scales of its rows, or the centroid and the step of residuals
+    /// to it.
     #[must_use]
     pub fn head_len(self, dim: usize) -> usize {
         match self {
@@ -74,7 +75,7 @@ impl Codec {
         }
     }
 
-    /// Bytes of a vector next to its code: its base and the code of its scale.
+    /// Bytes of a vector in addition to its code: its base and the code of its scale.
     #[must_use]
     pub fn mark_len(self) -> usize {
         match self {
@@ -83,8 +84,8 @@ impl Codec {
         }
     }
 
-    /// The step that loses least on normally distributed values of deviation 1. It is for a uniform quantiser of this
-    /// number of levels (Max, 1960, table II and its continuation).
+    /// The step that loses least on normally distributed values of deviation 1. It is for a uniform quantiser of this number
+    /// of levels (Max, 1960, table II and its continuation).
     #[must_use]
     pub fn best_step(self) -> f32 {
         match self {

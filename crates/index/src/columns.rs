@@ -1,9 +1,9 @@
-//! The rows of open and masked mode: four bytes a coordinate, encoded for scoring when a server
-//! starts.
+//! The rows of open and masked mode. They have four bytes a coordinate, and a server encodes them for
+//! scoring when it starts.
 //!
-//! Open rows are the rotated vectors in single precision, masked rows their masked codes, centred
-//! mod P. Neither the encoded form nor the hint is stored: both follow from the rows and the seed in
-//! a fraction of a second.
+//! Open rows are the rotated vectors in single precision. Masked rows are their masked codes, centred
+//! mod P. Neither the encoded form nor the hint is stored, because both follow from the rows and the
+//! seed in a fraction of a second.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ impl Scheme {
     /// The hint of a segment's rows.
     ///
     /// # Errors
-    /// If the rows are more or longer than a hint can be of, or not rows of this width.
+    /// [`Error`] if the rows are too many or too long for a hint, or do not have this width.
     pub fn hint(self, seed: [u8; 32], width: usize, rows: &[u8]) -> Result<Hint, Error> {
         let segments = Segments::new(&self.params(), seed, width)?;
         Ok(match self.rows {
@@ -44,10 +44,10 @@ impl Scheme {
         })
     }
 
-    /// A segment's rows encoded for scoring next to `segments`, with their hint.
+    /// A segment's rows, encoded for scoring together with `segments`, and their hint.
     ///
     /// # Errors
-    /// If they are not rows of this width.
+    /// [`Error`] if they are not rows of this width.
     pub fn encode(self, segments: &Segments, rows: &[u8]) -> Result<(Database, Hint), Error> {
         Ok(match self.rows {
             Rows::Open => segments.encode(&in_place(rows, f32::from_le_bytes))?,
@@ -56,7 +56,7 @@ impl Scheme {
     }
 }
 
-/// The coordinates of rows, where they lie if this machine has their byte order and they are aligned.
+/// The coordinates of rows, without a copy if this machine has their byte order and they are aligned.
 fn in_place<T: AnyBitPattern>(
     rows: &[u8],
     from_le_bytes: fn([u8; COORDINATE_LEN]) -> T,
@@ -80,7 +80,7 @@ mod tests {
         for offset in 0..4 {
             let mut moved = vec![0; offset];
             moved.extend(&rows);
-            // Bytes of half a coordinate belong to no row.
+            // Bytes of half a coordinate do not belong to a row.
             moved.extend(&[1, 2, 3][..offset]);
             assert_eq!(*in_place(&moved[offset..], i32::from_le_bytes), codes);
         }

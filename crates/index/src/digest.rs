@@ -1,4 +1,4 @@
-//! BLAKE3 digests: how a manifest names parts.
+//! BLAKE3 digests, by which a manifest names parts.
 
 use serde::{Deserialize, Serialize};
 use sordino_hash::BatchHasher;
@@ -8,17 +8,17 @@ use crate::Error;
 /// A BLAKE3 digest.
 pub type Digest = [u8; 32];
 
-/// A sealed part whose length says, up to a factor of two, how long its content is.
+/// A sealed part whose length reveals the length of its content up to a factor of two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Coded {
-    /// Bytes.
+    /// The length in bytes.
     pub len: u64,
     /// The digest.
     pub digest: Digest,
 }
 
-/// Bytes of the shortest sealed part of this form before sealing: longer ones are powers of two.
+/// Bytes of the shortest content of this form before sealing. Longer contents have a power of two.
 pub(crate) const MIN_CODED: usize = 128;
 
 impl Coded {
@@ -43,7 +43,7 @@ pub fn of_buckets(buckets: &[u8], len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// The digest that a manifest names a part by.
+/// The digest by which a manifest names a part.
 #[must_use]
 pub fn of(bytes: &[u8]) -> Digest {
     *blake3::Hasher::new()
@@ -52,7 +52,7 @@ pub fn of(bytes: &[u8]) -> Digest {
         .as_bytes()
 }
 
-/// The digest of bytes that come one after the other. It does not depend on how they are cut.
+/// The digest of bytes that arrive one after the other. It does not depend on how they are cut.
 #[derive(Clone, Debug, Default)]
 pub struct Running(blake3::Hasher);
 
@@ -62,15 +62,15 @@ impl Running {
         self.0.update(bytes);
     }
 
-    /// The digest of all bytes so far, which [`of`] gives of them at once.
+    /// The digest of all bytes so far, equal to [`of`] of all of them.
     #[must_use]
     pub fn digest(&self) -> Digest {
         *self.0.finalize().as_bytes()
     }
 }
 
-/// The first half of a digest for people to compare, eight groups of four. An attacker who makes both contents finds
-/// two of one digest in 2^64 tries, and one for a given content in 2^128.
+/// The first half of a digest in eight groups of four, for people to compare. An attacker who makes both contents
+/// finds two with the same text in 2^64 tries. For a given content it takes 2^128.
 #[must_use]
 pub fn short(digest: &Digest) -> String {
     let pairs = digest[..16].chunks_exact(2);
@@ -78,7 +78,7 @@ pub fn short(digest: &Digest) -> String {
     groups.collect::<Vec<_>>().join("-")
 }
 
-/// Refuses a part whose digest is not the manifest's.
+/// Checks that a part's digest is the manifest's.
 ///
 /// # Errors
 /// [`Error::Digest`].

@@ -1,4 +1,4 @@
-//! File operations, one by one: so that a test can stop after each of them.
+//! File operations, one by one, so that a test can stop after each of them.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ pub use memory::Memory;
 
 use crate::Bytes;
 
-/// Where a store's files go. [`Files`] is the operating system. Tests put a disk in between that fails.
+/// The place for a store's files. [`Files`] is the operating system. Tests use a disk that fails.
 pub trait Disk {
     /// Makes a directory, and the directories above it.
     ///
@@ -20,7 +20,7 @@ pub trait Disk {
     /// The errors of the file system.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Writes a file, new or over an old one: not durable before it is synced.
+    /// Writes a file, and replaces an existing one. The content is durable only after a sync.
     ///
     /// # Errors
     /// The errors of the file system.
@@ -32,11 +32,11 @@ pub trait Disk {
     /// The errors of the file system.
     fn sync(&self, path: &Path) -> io::Result<()>;
 
-    /// Renames a file, over an old one if there is one: not durable before its directory is synced.
+    /// Renames a file, and replaces an existing one. The new name is durable only after a sync of the directory.
     ///
     /// # Errors
-    /// The errors of the file system. [`io::ErrorKind::AlreadyExists`] where no lock keeps owners from one another, and
-    /// another owner was here.
+    /// The errors of the file system. [`io::ErrorKind::AlreadyExists`] if no lock separates owners, and another owner has
+    /// written here.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Makes a directory's entries durable.
@@ -51,16 +51,16 @@ pub trait Disk {
     /// The errors of the file system.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Reads a file whole, or one byte more than `most` of a longer one. So no file takes more memory than its reader
-    /// expects, nor more time than reading takes.
+    /// Reads a whole file, or the first `most + 1` bytes of a longer one. So no file takes more memory or time than its
+    /// reader expects.
     ///
     /// # Errors
-    /// The errors of the file system, and an error for what is no file: a directory, a pipe, a device.
+    /// The errors of the file system. Also an error for anything that is not a file: a directory, a pipe, a device.
     fn read(&self, path: &Path, most: u64) -> io::Result<Bytes> {
         self.read_into(path, most, Vec::new())
     }
 
-    /// [`read`](Self::read) into existing memory, which is extended if needed. What it held is gone.
+    /// Like [`read`](Self::read), into existing memory, which is extended if needed. Its old content is lost.
     ///
     /// # Errors
     /// The errors of `read`.
@@ -75,7 +75,7 @@ pub trait Disk {
         Ok(Bytes::from(bytes))
     }
 
-    /// Gives a file's bytes to `each`, some at a time in their order, or one byte more than `most` of a longer one.
+    /// Passes a file's bytes to `each` in order, piece by piece, or the first `most + 1` bytes of a longer file.
     ///
     /// # Errors
     /// The errors of `read`.
@@ -84,15 +84,15 @@ pub trait Disk {
         Ok(())
     }
 
-    /// Removes a directory with nothing in it.
+    /// Removes an empty directory.
     ///
     /// # Errors
-    /// The errors of the file system, also if there is something in it.
+    /// The errors of the file system, also if the directory is not empty.
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
         fs::remove_dir(path)
     }
 
-    /// Adds to the end of a file, which is made if need be: not durable before it is synced.
+    /// Appends to a file, which is created if it does not exist. The bytes are durable only after a sync.
     ///
     /// # Errors
     /// The errors of the file system.
@@ -101,23 +101,22 @@ pub trait Disk {
         file?.write_all(bytes)
     }
 
-    /// The length of a file; 0 if there is no such file.
+    /// The length of a file, or 0 if there is no such file.
     fn len(&self, path: &Path) -> u64 {
         fs::metadata(path).map_or(0, |file| file.len())
     }
 
-    /// True if a file that no version names stays for as long as a change takes. Where there are locks, no other
-    /// program removes one meanwhile.
+    /// True if a file that no version names stays during a change. With locks no other program removes one meanwhile.
     fn stays(&self, _path: &Path) -> bool {
         true
     }
 
-    /// True if there is a file or a directory of this name.
+    /// True if a file or a directory of this name exists.
     fn exists(&self, path: &Path) -> bool {
         path.exists()
     }
 
-    /// Locks a file, which is made if need be, until the lock is dropped or its process ends.
+    /// Locks a file, which is created if it does not exist, until the lock is dropped or its process ends.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if it is locked already; the errors of the file system.
@@ -128,7 +127,7 @@ pub trait Disk {
             .write(true)
             .open(path)?;
         match file.try_lock() {
-            // Its last holder may have removed the file, and another process may have made a new one.
+            // The last holder may have removed the file, and another process may have made a new one.
             Ok(()) if !is_at(&file, path)? => Err(io::ErrorKind::WouldBlock.into()),
             Ok(()) => Ok(Lock { _file: Some(file) }),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
@@ -147,20 +146,20 @@ pub trait Disk {
     }
 }
 
-/// Opens what is a file to read it.
+/// Opens a file for reading, and refuses anything that is not a file.
 fn open(path: &Path) -> io::Result<File> {
     let found = fs::metadata(path)?;
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // Opening a pipe would wait for its writer.
+    // Opening a pipe would wait for its writer, so the kind is checked first.
     if !found.is_file() {
         return Err(io::Error::other("a pipe or a device, expected a file"));
     }
     File::open(path)
 }
 
-/// True if this open file is the file of that name.
+/// True if this open file still has that name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -172,20 +171,20 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Elsewhere an open file cannot be removed.
+/// On other systems an open file cannot be removed.
 #[cfg(not(unix))]
 fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A file that stays locked as long as this value lives.
+/// Keeps a file locked until this value is dropped.
 #[derive(Debug)]
 pub struct Lock {
     _file: Option<File>,
 }
 
 impl Lock {
-    /// A lock that keeps no one away: for a disk that has no locks, and refuses to rename over the work of another instead.
+    /// A lock without effect, for a disk that has no locks and instead refuses to replace another owner's work.
     #[must_use]
     pub fn none() -> Self {
         Self { _file: None }
@@ -218,7 +217,7 @@ impl Disk for Files {
         File::open(path)?.sync_all()
     }
 
-    /// Elsewhere a directory cannot be opened, and renames are journalled.
+    /// On other systems a directory cannot be opened, and renames are journalled.
     #[cfg(not(unix))]
     fn sync_dir(&self, _path: &Path) -> io::Result<()> {
         Ok(())
@@ -242,5 +241,5 @@ impl Disk for Files {
     }
 }
 
-/// Bytes of a file that are in memory at a time when it is streamed.
+/// Bytes of a streamed file that are in memory at the same time.
 const STREAMED: usize = 4 << 20;

@@ -1,8 +1,9 @@
-//! Ascending numbers in few bits, as Elias and Fano store them. The bits follow from the count and the range alone.
+//! Ascending numbers in few bits, in the format of Elias and Fano. The number of bits depends only on the count and the
+//! range.
 //!
-//! Each number's low bits are stored as they are. The rest of number `i` is stored as the place of a one: bit `rest + i`
-//! of a row of bits is set. So the numbers `n_0 <= n_1 <= ..` up to `most`, each cut at `low` bits, take
-//! `count (low + 1) + (most >> low)` bits, which is about `2 + log2(most / count)` a number.
+//! Each number's low bits are stored unchanged. The rest of number `i` is stored as the position of a one: bit `rest + i` of
+//! a row of bits is set. So the numbers `n_0 <= n_1 <= ..` up to `most`, each split at `low` bits, take `count (low + 1) +
+//! (most >> low)` bits, which is about `2 + log2(most / count)` a number.
 
 use sordino_vectors::u32_of;
 
@@ -15,7 +16,7 @@ pub struct EliasFano {
 }
 
 impl EliasFano {
-    /// The numbers, cut where they take the fewest bits.
+    /// The format that splits the numbers where they take the fewest bits.
     #[must_use]
     pub fn new(count: usize, most: u32) -> Self {
         let cut = |low| Self { count, most, low };
@@ -43,16 +44,16 @@ impl EliasFano {
 }
 
 impl EliasFano {
-    /// The greatest number of all lists.
+    /// The largest number that a list can have.
     #[must_use]
     pub fn most(self) -> u32 {
         self.most
     }
 
-    /// Appends a list: the row of ones, then the low bits of all numbers, the lowest bit first, and zeros up to a whole byte.
+    /// Appends a list: the row of ones, then the low bits of all numbers, lowest bit first, then zeros up to a whole byte.
     ///
     /// # Panics
-    /// If the list has a different length, does not ascend or goes beyond the greatest.
+    /// Panics if the list has a different length, does not ascend or exceeds the largest number.
     pub fn append(self, numbers: &[u32], bytes: &mut Vec<u8>) {
         assert_eq!(numbers.len(), self.count, "a list of another length");
         assert!(
@@ -70,7 +71,7 @@ impl EliasFano {
         }
     }
 
-    /// The list in these bytes; `None` if [`append`](Self::append) does not write such bytes.
+    /// The list in these bytes, or `None` if [`append`](Self::append) does not write such bytes.
     #[must_use]
     pub fn read(self, bytes: &[u8]) -> Option<Vec<u32>> {
         if bytes.len() != self.list_len() {
@@ -79,7 +80,7 @@ impl EliasFano {
         let mut numbers = Vec::with_capacity(self.count);
         let (ones, low) = (self.ones(), self.low as usize);
         for (word, at) in (0..ones).step_by(64).map(|at| (bits(bytes, at), at)) {
-            // The last word has low bits behind the row.
+            // The last word also has low bits, behind the row.
             let mut left = word & mask((ones - at).min(64));
             while left != 0 {
                 let place = at + left.trailing_zeros() as usize;
@@ -96,7 +97,7 @@ impl EliasFano {
     }
 }
 
-/// The 64 bits from this one on. Bits behind the last byte are zeros.
+/// The 64 bits from bit `from` on. Bits behind the last byte count as zeros.
 #[expect(clippy::cast_possible_truncation, reason = "the low 64 bits are meant")]
 #[must_use]
 pub fn bits(bytes: &[u8], from: usize) -> u64 {
@@ -107,14 +108,14 @@ pub fn bits(bytes: &[u8], from: usize) -> u64 {
     (u128::from_le_bytes(nine) >> (from % 8)) as u64
 }
 
-/// Sets the bits of a number from this one on, which are zeros.
+/// Sets the bits of a number from bit `from` on. They must be zeros before.
 pub fn set(bytes: &mut [u8], from: usize, number: u32) {
     let shifted = (u64::from(number) << (from % 8)).to_le_bytes();
     let pairs = bytes[from / 8..].iter_mut().zip(shifted);
     pairs.for_each(|(to, from)| *to |= from);
 }
 
-/// A word of `bits` ones, 64 at most.
+/// A word of `bits` ones, where `bits` is at most 64.
 fn mask(bits: usize) -> u64 {
     u64::MAX.checked_shr(64 - u32_of(bits)).unwrap_or(0)
 }
@@ -155,7 +156,7 @@ mod tests {
         }
     }
 
-    /// Found by trying all bytes of a small shape: the number that reads as lists is the number of lists.
+    /// Tries all bytes of a small shape. The number of accepted ones is the number of lists.
     #[test]
     fn no_list_is_missing_and_none_is_there_twice() {
         let shape = EliasFano::new(3, 4);
@@ -175,7 +176,7 @@ mod tests {
             let bits = shape.list_len() as f64 * 8.0 / count as f64;
             assert!((least..least + 0.7).contains(&bits), "{bits}");
         }
-        // A shape of the widest range is possible, if long.
+        // A shape of the widest range is possible, though long.
         assert_eq!(EliasFano::new(0, u32::MAX).list_len(), 1);
         assert_eq!(EliasFano::new(1, u32::MAX).list_len(), 5);
     }

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with an input, a file or a message.
+//! The errors of inputs, files and messages.
 
 mod access;
 mod filter;
@@ -15,7 +15,7 @@ pub use {
     owner::OwnerFault,
 };
 
-/// An input, a file or a message that is not as it should be, with the numbers found and expected.
+/// An error in an input, a file or a message, with the values found and expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -24,10 +24,10 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Vectors, their files, or what is known of them.
+    /// An error about vectors or their files.
     #[error(transparent)]
     Vectors(#[from] sordino_vectors::Error),
     /// The numbers of record ids and vectors differ.
@@ -58,15 +58,15 @@ pub enum Error {
         /// The highest id.
         highest: u64,
     },
-    /// Records of an index whose ids are not numbers come without ids.
+    /// Records without ids are added to an index whose ids are not numbers.
     #[error("records without ids: this index names records by a {0}, so each needs one")]
     NoIds(IdKind),
     /// A column of attributes cannot be stored.
     #[error("attribute {name}: {why}")]
     Attribute {
-        /// Its name.
+        /// The name of the column.
         name: String,
-        /// The fault.
+        /// The reason.
         why: String,
     },
     /// The numbers of rows of attributes and vectors differ.
@@ -77,18 +77,18 @@ pub enum Error {
         /// Vectors.
         expected: usize,
     },
-    /// A filter that cannot be read, or does not fit this index.
+    /// A filter cannot be read, or does not fit this index.
     #[error(transparent)]
     Filter(#[from] FilterFault),
     /// A search asks for more results than the index was built for.
     #[error("k = {k}: expected 1 to {most}; for more results build the index with a larger --k")]
     Results {
-        /// The number wanted.
+        /// The requested number.
         k: usize,
         /// The bound in the manifest.
         most: usize,
     },
-    /// A record that should be deleted does not exist.
+    /// The record to delete does not exist.
     #[error("there is no record {id}")]
     UnknownId {
         /// The id.
@@ -102,19 +102,19 @@ pub enum Error {
         /// The largest number of segments.
         most: usize,
     },
-    /// A directory is being changed by another process.
+    /// Another process is changing the directory.
     #[error("{} is locked: another process is changing this index; try again when it has ended", path.display())]
     Locked {
         /// The directory.
         path: PathBuf,
     },
-    /// A new index cannot be made where there is one.
+    /// A new index cannot be created, because the directory already has one.
     #[error("{} holds an index already: choose another folder, or change that index", path.display())]
     Exists {
         /// The directory.
         path: PathBuf,
     },
-    /// A new index was to be made in a directory that holds other files.
+    /// A new index cannot be created, because the directory holds other files.
     #[error("{}", words::occupied(path, entry))]
     Occupied {
         /// The directory.
@@ -122,13 +122,13 @@ pub enum Error {
         /// A file or directory in it.
         entry: PathBuf,
     },
-    /// There is no index in a directory, or the path names no directory.
+    /// The directory has no index, or the path is not a directory.
     #[error("no index in {}: expected the folder that `sordino index build` made", path.display())]
     NoIndex {
         /// The directory.
         path: PathBuf,
     },
-    /// A directory has manifests of an index, and no `CURRENT` that names the newest.
+    /// The directory has manifests of an index, but no `CURRENT` that names the newest.
     #[error("{}", words::lost(path, versions))]
     Lost {
         /// The directory.
@@ -136,36 +136,36 @@ pub enum Error {
         /// The versions, in order.
         versions: Vec<u64>,
     },
-    /// All records would be deleted.
+    /// The change would delete all records.
     #[error("cannot delete all {n} records: an index keeps at least one")]
     NothingLeft {
-        /// The records there are.
+        /// The number of records.
         n: usize,
     },
-    /// The last change failed at a moment when it may or may not have been made.
+    /// The last change failed. It may or may not have taken effect.
     #[error("{}", words::unsure(path))]
     Unsure {
         /// The directory.
         path: PathBuf,
     },
-    /// Another owner has changed the index since it was opened, on a disk without locks.
+    /// On a disk without locks, another owner has changed the index since it was opened.
     #[error("{}", words::overtaken(path))]
     Overtaken {
         /// The directory.
         path: PathBuf,
     },
-    /// A change that an owner's store does not make, or after which something is left to do.
+    /// An owner's store refuses a change, or something is left to do after a change.
     #[error(transparent)]
     Owner(#[from] OwnerFault),
-    /// A version of an index is larger than a server takes.
+    /// A version of an index is larger than a server accepts.
     #[error("{}", words::room(*found, *most))]
     Room {
         /// Bytes of its parts, and of what a server computes from them.
         found: u64,
-        /// The most.
+        /// The largest accepted number.
         most: u64,
     },
-    /// A build or a server needs more memory than there is.
+    /// A build or a server needs more memory than is available.
     #[error("{}", words::memory(*needed, *found))]
     Memory {
         /// Bytes that it needs in addition.
@@ -181,7 +181,7 @@ pub enum Error {
         /// The index's.
         expected: usize,
     },
-    /// The plan is for a different number of vectors.
+    /// The plan is for another number of vectors.
     #[error("{found} vectors: the plan is for {expected}")]
     Count {
         /// The matrix's.
@@ -189,18 +189,18 @@ pub enum Error {
         /// The plan's.
         expected: usize,
     },
-    /// A build was asked for a number of results that no search can give.
+    /// A build was asked for a number of results that no search can have.
     #[error("k = {k}: expected 1 to {}", words::most_results(*n))]
     K {
         /// The number of results wanted.
         k: usize,
-        /// The set's size; 1024 where it may grow.
+        /// The number of vectors, or 1024 if the set may grow.
         n: usize,
     },
-    /// A build was asked for a recall that is no share.
+    /// A build was asked for a recall that is not between 0 and 1.
     #[error("a recall of {0}: expected more than 0 and less than 1")]
     Recall(f64),
-    /// More vectors, or longer ones, than an index can hold.
+    /// There are more vectors, or longer ones, than an index can hold.
     #[error("{n} vectors of {dim} dimensions: expected at most 2^32 - 1 vectors of at most 8192")]
     TooLarge {
         /// Vectors.
@@ -208,40 +208,40 @@ pub enum Error {
         /// Their dimension.
         dim: usize,
     },
-    /// A message, manifest or index does not have the form it should have.
+    /// A message, manifest or index has a wrong form.
     #[error("malformed {what}: {why}")]
     Malformed {
         /// The thing that was read.
         what: &'static str,
-        /// The fault.
+        /// The reason.
         why: String,
     },
-    /// A message, manifest or index is of a version that this program does not read.
+    /// A message, manifest or index has a version of the format that is not supported.
     #[error("{}", words::form(what, *found, *expected))]
     FormatVersion {
         /// The thing that was read.
         what: &'static str,
-        /// Its version.
+        /// Its version of the format.
         found: u16,
-        /// The version that can be read.
+        /// The version that this program reads.
         expected: u16,
     },
-    /// What a writer added as this version does not open, or contradicts itself.
+    /// The records that a writer added in this version do not open, or contradict themselves.
     #[error("{}", words::addition(*.0, .1))]
     Addition(u64, Box<Self>),
-    /// A part of an index is not the one that the signed manifest names.
+    /// A part of an index is not the part that the signed manifest names.
     #[error("{}", words::digest(what))]
     Digest {
         /// The part.
         what: &'static str,
     },
-    /// A log of versions, or a proof from one, or a version that it should have.
+    /// An error about a log of versions, a proof from one, or a version that it should have.
     #[error(transparent)]
     Log(#[from] LogFault),
     /// The manifest's signature is not the owner's.
     #[error("{}", words::FOREIGN)]
     Signature,
-    /// The server offers an older version of the index than the client has seen.
+    /// The server offers an older version of the index than the client has seen before.
     #[error("{}", words::rollback(*found, *pinned))]
     Rollback {
         /// The version offered.
@@ -249,18 +249,18 @@ pub enum Error {
         /// The newest version seen.
         pinned: u64,
     },
-    /// An owner's version was to go where there is one that it does not follow.
+    /// An owner's version does not follow from the version before it.
     #[error(transparent)]
     NotNext(#[from] NotNext),
-    /// A payload is longer than payloads can be.
+    /// A payload is longer than the longest possible one.
     #[error("a payload of {found} bytes, expected at most {most}")]
     Payload {
         /// Bytes found.
         found: usize,
-        /// The most.
+        /// The largest possible number.
         most: usize,
     },
-    /// A second look has fewer candidates than a search has results, or more than 64.
+    /// A second look needs at least the candidates that a search has results, and at most 64.
     #[error("a second look at {0} candidates: expected a search's results or more, at most 64")]
     Candidates(u32),
     /// The numbers of payloads and vectors differ.
@@ -271,7 +271,7 @@ pub enum Error {
         /// Vectors.
         expected: usize,
     },
-    /// A request is for a version of the index that the server does not have.
+    /// A request is for a version of the index that the server does not serve.
     #[error("the request is for version {found}, and the server has version {serving}: refresh")]
     Stale {
         /// The request's.
@@ -279,13 +279,13 @@ pub enum Error {
         /// The server's.
         serving: u64,
     },
-    /// Two manifests of one index do not follow one another: one was restored and changed, or clients are shown several.
+    /// Two manifests of one index do not follow from one another: a restored backup was changed, or clients see two.
     #[error("{}", words::fork(*version))]
     Fork {
         /// The version offered.
         version: u64,
     },
-    /// The server does not offer the index that the client knows.
+    /// The server offers an index that is not the one that the client knows.
     #[error("{}", words::other(found, pinned))]
     OtherIndex {
         /// The id of the index offered.
@@ -293,7 +293,7 @@ pub enum Error {
         /// The id of the index that is known.
         pinned: [u8; 16],
     },
-    /// The server has no manifests that lead from the version that a client knows to the newest.
+    /// The server does not have the manifests that lead from the version that a client knows to the newest one.
     #[error("{}", words::gap(*found, *pinned))]
     Gap {
         /// The version offered.
@@ -301,7 +301,7 @@ pub enum Error {
         /// The version that is known.
         pinned: u64,
     },
-    /// The index does not have the mode that the call needs.
+    /// The index does not have the mode that the call requires.
     #[error("an index in {found} mode: expected {expected}")]
     Mode {
         /// The manifest's.
@@ -309,16 +309,16 @@ pub enum Error {
         /// The call's.
         expected: &'static str,
     },
-    /// A server holds a different shard: number and count of its own, and of the expected one.
+    /// A server holds a different shard: number and count of its own shard, then of the expected one.
     #[error("this server holds shard {}/{}, expected shard {}/{}: name the shards in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
-    /// A client has asked a server of a shard, which answers only the gathering server.
+    /// A client sent a request to a server of a shard. Such a server answers only the gathering server.
     #[error("the server holds only shard {}/{}: connect to the one that runs `sordino gather`", .0[0], .0[1])]
     Share([u16; 2]),
-    /// These keys do not open the index: it has readers of its own and these are not theirs, or it has none.
+    /// These keys do not open the index. Either it has readers of its own and these are not their keys, or it has none.
     #[error("{}", words::NO_READER)]
     NoReader,
-    /// A change of readers, groups or labels that cannot be made.
+    /// A change of readers, groups or labels is not possible.
     #[error(transparent)]
     Access(#[from] AccessFault),
     /// A message did not reach the server, or no acceptable reply came back.
@@ -329,22 +329,22 @@ pub enum Error {
         /// The transport's own error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A search failed. It does not say how: a reason that reached the server would tell it about the query.
+    /// A search failed. The server must not learn how, since that would reveal something about the query.
     #[error("the search failed: the server's answers do not belong to this index. {WRONG}")]
     BadReply,
-    /// A reply did not belong to this index, and a message after it failed. [`seen`](Self::seen) has the failure.
+    /// A reply did not belong to this index, and a later message failed. [`seen`](Self::seen) has that failure.
     #[error("the server's answers do not belong to this index, and the next failed: {0}. {WRONG}")]
     AfterBadReply(Box<Self>),
-    /// A query names keys that the server does not hold, or no longer. A client sends them again, with a fresh query.
+    /// The server does not hold the keys that a query names. A client sends them again, with a fresh query.
     #[error("the server does not hold the keys that the query names: send them with it")]
     Session,
-    /// PIR parameters, query or answer.
+    /// An error about PIR parameters, a query or an answer.
     #[error(transparent)]
     Pir(#[from] sordino_pir::Error),
-    /// Homomorphic scores.
+    /// An error about homomorphic scores.
     #[error(transparent)]
     Ckks(#[from] sordino_ckks::Error),
-    /// Encrypted queries for clusters.
+    /// An error about encrypted queries for clusters.
     #[error(transparent)]
     Lwe(#[from] sordino_lwe::Error),
 }

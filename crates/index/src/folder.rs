@@ -7,13 +7,13 @@
 //! LOCK                   locked while an owner has the store open; made before anything else
 //! ```
 //!
-//! A version is added in this order, each step durable before the next: parts, manifest, `CURRENT`.
-//! Every file is written under a temporary name, synced, renamed, and its directory synced. So a
-//! crash leaves the old or the new version, and at most files that nothing names, which the next
-//! opening removes. Manifests stay, named or not: a number that one of them has is not given again.
+//! A version is added in this order, and each step is durable before the next: parts, manifest, `CURRENT`. Every file
+//! is written under a temporary name, synced and renamed, and its directory is synced. So a crash leaves the old or the
+//! new version, and at most some files that no version names. The next opening removes these. Manifests stay, even if
+//! no version names them, so that no number is given twice.
 //!
-//! Without `CURRENT`, manifests say that an index is here, or is about to be. No other index is made over it, and
-//! [`recover`](crate::folder::Folder::recover) names the newest whole version again.
+//! Without `CURRENT`, manifests show that an index exists here, or is being created. No other index can be created over
+//! it, and [`recover`](crate::folder::Folder::recover) makes the newest whole version current again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -53,17 +53,18 @@ pub struct Current {
     pub manifest: Digest,
 }
 
-/// A directory that has, or will have, an index.
+/// A directory of an index, which may still have to be created.
 #[derive(Debug)]
 pub struct Folder<D> {
     root: PathBuf,
     disk: D,
-    /// Part of the names of files while they are written, so that two writers of one part do not overwrite one another.
+    /// Part of the names of files while they are written, so that two writers of the same part do not overwrite each
+    /// other.
     mark: u64,
     written: Mutex<Written>,
 }
 
-/// Files that were not there before the change that is being made.
+/// Files that the current change has created.
 #[derive(Debug, Default)]
 struct Written {
     parts: Vec<Digest>,
@@ -71,7 +72,7 @@ struct Written {
 }
 
 impl<D: Disk> Folder<D> {
-    /// A directory on a disk; an empty path is the process's working directory. Nothing is read or written yet.
+    /// A directory on a disk. An empty path is the process's working directory. Nothing is read or written yet.
     pub fn new(root: &Path, disk: D) -> Self {
         let here = root.as_os_str().is_empty();
         Self {
@@ -87,7 +88,7 @@ impl<D: Disk> Folder<D> {
         &self.root
     }
 
-    /// Locks the directory, which exists, for the program that changes it.
+    /// Locks the existing directory for a program that changes it.
     ///
     /// # Errors
     /// [`Error::Locked`], [`Error::File`].
@@ -101,7 +102,7 @@ impl<D: Disk> Folder<D> {
         }
     }
 
-    /// Makes the directory itself; true if it was not there.
+    /// Creates the directory itself. Returns true if it did not exist.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -111,7 +112,7 @@ impl<D: Disk> Folder<D> {
         Ok(fresh)
     }
 
-    /// Makes what is in it.
+    /// Creates the directories in it.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -130,7 +131,7 @@ impl<D: Disk> Folder<D> {
         use io::ErrorKind::{NotADirectory, NotFound};
         let path = self.root.join(CURRENT);
         let line = match self.disk.read(&path, LINE) {
-            // A file in place of the folder has nothing in it, too.
+            // A file at the folder's path has no versions either.
             Err(error) if [NotFound, NotADirectory].contains(&error.kind()) => {
                 let path = self.root.clone();
                 let versions = self.versions().unwrap_or_default();
@@ -147,15 +148,15 @@ impl<D: Disk> Folder<D> {
         })
     }
 
-    /// A part, checked.
+    /// Reads and checks a part.
     ///
     /// # Errors
-    /// If it cannot be read, or has another length or digest.
+    /// [`Error`] if it cannot be read, or has another length or digest.
     pub fn part(&self, part: &Part) -> Result<Bytes, Error> {
         self.part_into(part, Vec::new())
     }
 
-    /// [`part`](Self::part), read into existing memory, which is extended if needed.
+    /// Like [`part`](Self::part), into existing memory, which is extended if needed.
     ///
     /// # Errors
     /// The errors of `part`.
@@ -167,7 +168,7 @@ impl<D: Disk> Folder<D> {
         Ok(bytes)
     }
 
-    /// Writes a part; its digest.
+    /// Writes a part, and returns its digest.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -181,7 +182,8 @@ impl<D: Disk> Folder<D> {
         Ok(digest)
     }
 
-    /// Removes the parts of a change that will not be made. What cannot be removed goes at the next change or opening.
+    /// Removes the parts of a change that is abandoned. Parts that cannot be removed now go at the next change or
+    /// opening.
     pub fn discard(&self) {
         for digest in self.written().parts.drain(..) {
             drop(
@@ -191,7 +193,7 @@ impl<D: Disk> Folder<D> {
         }
     }
 
-    /// Lets what was written stay.
+    /// Keeps the parts that were written.
     pub fn keep(&self) {
         *self.written() = Written::default();
     }
@@ -200,7 +202,7 @@ impl<D: Disk> Folder<D> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the parts that were written durable, also by their names.
+    /// Makes the content and the names of the written parts durable.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -208,7 +210,7 @@ impl<D: Disk> Folder<D> {
         self.sync_dir(&self.parts())
     }
 
-    /// Writes what will make a version the newest. It is not yet.
+    /// Writes everything that makes a version the newest, except for the final step.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -217,18 +219,18 @@ impl<D: Disk> Folder<D> {
         self.write_aside(&self.root, CURRENT, line.as_bytes())
     }
 
-    /// Makes the version that was prepared the newest. An error may come before or after that took hold;
-    /// [`Error::Overtaken`] comes before.
+    /// Makes the prepared version the newest. An error may mean that this happened or did not; after
+    /// [`Error::Overtaken`] it did not.
     ///
     /// # Errors
-    /// [`Error::File`]; [`Error::Overtaken`] where there are no locks.
+    /// [`Error::File`]; [`Error::Overtaken`] on a disk without locks.
     pub fn switch(&self) -> Result<(), Error> {
         let to = self.root.join(CURRENT);
         self.put_in_place(&self.aside(&self.root, CURRENT), &to)?;
         self.sync_dir(&self.root)
     }
 
-    /// Puts a file in place, whole or not at all.
+    /// Replaces a file as a whole or not at all.
     fn replace(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.write_aside(dir, name, bytes)?;
         self.put_in_place(&self.aside(dir, name), &dir.join(name))
@@ -239,8 +241,7 @@ impl<D: Disk> Folder<D> {
         dir.join(names::temporary(name, self.mark))
     }
 
-    /// Writes a file under a temporary name. An attempt that fails leaves nothing, least of all on a disk
-    /// that is full.
+    /// Writes a file under a temporary name. A failed attempt leaves no file behind, which matters on a full disk.
     fn write_aside(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let path = self.aside(dir, name);
         let written = self.disk.write(&path, bytes);

@@ -1,4 +1,4 @@
-//! A built index: all that a server needs, in one value, in one file, or in a directory.
+//! A built index: everything that a server needs, in one value, in one file, or in a directory.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::{Bytes, Disk, Error, Files, digest, history, wire};
 #[derive(Clone, Debug)]
 pub struct Index {
     manifest: SignedManifest,
-    /// Manifests before it, newest first, for clients that know one of them. They come from the directory that it was
-    /// opened in; an index from a file has none.
+    /// Manifests before it, newest first, for clients that know one of them. They come from the directory that was
+    /// opened; an index from a file has none.
     history: Vec<SignedManifest>,
-    /// The parts that are served, in the manifest's order.
+    /// The served parts, in the manifest's order.
     parts: Vec<(Part, Bytes)>,
 }
 
-/// Two are equal whose version is the same: what comes before it is named by its manifest.
+/// Two indexes are equal if their versions are the same: the manifest determines everything before it.
 impl PartialEq for Index {
     fn eq(&self, other: &Self) -> bool {
         self.manifest == other.manifest && self.parts == other.parts
@@ -26,7 +26,7 @@ impl PartialEq for Index {
 }
 
 impl Index {
-    /// An index of a manifest and what `read` gives for each of its parts that are served.
+    /// An index with a manifest, and with what `read` returns for each served part.
     fn read(
         manifest: SignedManifest,
         mut read: impl FnMut(&Part) -> Result<Bytes, Error>,
@@ -51,12 +51,12 @@ impl Index {
         &self.manifest
     }
 
-    /// Takes the manifests before this one, newest first.
+    /// Takes the manifests before this one out of the index, newest first.
     pub fn take_history(&mut self) -> Vec<SignedManifest> {
         std::mem::take(&mut self.history)
     }
 
-    /// The manifest, and the parts that are served with their bytes.
+    /// The manifest, and the served parts with their bytes.
     #[must_use]
     pub fn into_parts(self) -> (SignedManifest, Vec<(Part, Bytes)>) {
         (self.manifest, self.parts)
@@ -78,7 +78,7 @@ impl Index {
     /// Reads an index and checks every byte of it against the owner's signature.
     ///
     /// # Errors
-    /// If it is truncated, changed, longer than its manifest says, or not signed by `owner`.
+    /// [`Error`] if it is truncated, changed, longer than its manifest says, or not signed by `owner`.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed { what: "index", why };
         let body = wire::strip_file_head(wire::INDEX, bytes)?;
@@ -107,14 +107,14 @@ impl Index {
         Ok(index)
     }
 
-    /// Copies the newest version in an owner's directory to another directory. That one is new, or holds an older copy
-    /// of the same index: then only what it lacks is written. Every byte is checked, in both. The owner's directory is
-    /// neither locked nor written, so it may be served and changed meanwhile. Interrupted at any moment, the copy is
-    /// the version before, if there was one, or this one.
+    /// Copies the newest version in an owner's directory to another directory. That directory is new, or holds an older
+    /// copy of the same index, and then only missing files are written. Every byte is checked, in both directories. The
+    /// owner's directory is neither locked nor written, so a server or the owner may use it meanwhile. If the copy is
+    /// interrupted, the other directory has the version that it had before, or this one.
     ///
     /// # Errors
-    /// The first thing that is wrong in the directory; [`Error::Occupied`], [`Error::Locked`],
-    /// [`Error::NotNext`] about the other; [`Error::File`].
+    /// The first error in the directory; [`Error::Occupied`], [`Error::Locked`], [`Error::NotNext`] about the other;
+    /// [`Error::File`].
     pub fn backup(
         dir: impl AsRef<Path>,
         copy: impl AsRef<Path>,
@@ -124,8 +124,8 @@ impl Index {
         Folder::new(dir.as_ref(), Files).copy_to(&to, owner)
     }
 
-    /// Makes a directory for an owner of a [`backup`](Self::backup). It must not hold an index: an existing version is
-    /// not rolled back.
+    /// Makes an owner's directory from a [`backup`](Self::backup). The directory must not hold an index, because an
+    /// existing version is not rolled back.
     ///
     /// # Errors
     /// [`Error::Exists`], and the errors of [`backup`](Self::backup).
@@ -141,7 +141,7 @@ impl Index {
     /// The newest version's manifest in an owner's directory, without the parts.
     ///
     /// # Errors
-    /// If the directory has no index, or its manifest is missing, changed or not signed by `owner`.
+    /// [`Error`] if the directory has no index, or its manifest is missing, changed or not signed by `owner`.
     pub fn manifest_of_dir(
         dir: impl AsRef<Path>,
         owner: &OwnerPublicKey,
@@ -149,7 +149,7 @@ impl Index {
         Self::manifest_on(Files, dir, owner)
     }
 
-    /// [`manifest_of_dir`](Self::manifest_of_dir) on another disk.
+    /// Like [`manifest_of_dir`](Self::manifest_of_dir), on another disk.
     ///
     /// # Errors
     /// The errors of `manifest_of_dir`.
@@ -162,21 +162,20 @@ impl Index {
         folder.manifest(&folder.current()?, owner)
     }
 
-    /// Opens the newest version in an owner's directory, to serve it: no key is needed, and every
-    /// byte is checked against the owner's signature. Parts are read into memory.
+    /// Opens the newest version in an owner's directory for serving. It needs no key, and checks every byte against the
+    /// owner's signature. Parts are read into memory.
     ///
-    /// Its owner may change the directory at the same time, and anyone afterwards: what was opened stays as it was. The
-    /// last 256 manifests before the newest are opened too. If one of them cannot be read, the earlier ones are left
-    /// out.
+    /// The owner may change the directory at the same time or later: the opened version stays the same. Up to 256
+    /// manifests before the newest are opened, too. If one of them cannot be read, earlier ones are left out.
     ///
     /// # Errors
-    /// If the directory has no index, or a file of it is missing, truncated, changed or not signed by
+    /// [`Error`] if the directory has no index, or a file of it is missing, truncated, changed or not signed by
     /// `owner`.
     pub fn open_dir(dir: impl AsRef<Path>, owner: &OwnerPublicKey) -> Result<Self, Error> {
         Self::open_on(Files, dir, owner)
     }
 
-    /// [`open_dir`](Self::open_dir) on another disk.
+    /// Like [`open_dir`](Self::open_dir), on another disk.
     ///
     /// # Errors
     /// The errors of `open_dir`.
@@ -189,7 +188,7 @@ impl Index {
         folder.newest(owner, |manifest| {
             let mut index = Self::read(manifest, |part| folder.part(part))?;
             let (newest, history) = (&index.manifest, &mut index.history);
-            // Searches do not need it.
+            // Searches do not need the history, so its error is ignored.
             drop(folder.history(newest, history::KEPT, owner, history));
             Ok(index)
         })

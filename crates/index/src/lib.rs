@@ -4,11 +4,11 @@
 pub mod bucket;
 /// The checks of scores: check rows, sums that readers hold, and exact ones.
 pub mod checks;
-/// The codes that vectors are stored in.
+/// The codes in which vectors are stored.
 pub mod code;
 /// Rows that are scored under encryption.
 pub mod columns;
-/// The digests that manifests name parts by.
+/// The digests by which manifests name parts.
 pub mod digest;
 /// File operations.
 pub mod disk;
@@ -16,7 +16,7 @@ pub mod disk;
 pub mod elias_fano;
 /// The directory of an index.
 pub mod folder;
-/// The manifests before the newest, as they are sent.
+/// The manifests before the newest, in the form that servers send.
 pub mod history;
 /// A log of manifests, with proofs that it only grows.
 pub mod log;
@@ -24,13 +24,13 @@ pub mod log;
 pub mod look;
 /// The signed manifest: all that is public about an index.
 pub mod manifest;
-/// Pages of payloads that are fetched by a scan.
+/// Pages of payloads that a scan fetches.
 pub mod page_scan;
-/// The shape of what records carry next to their vectors.
+/// The shape of what records carry in addition to their vectors.
 pub mod payload;
-/// Memory, asked for before it is needed.
+/// Checks for memory before it is needed.
 pub mod room;
-/// The entries of a secret that share a polynomial.
+/// The number of entries of a secret that share a polynomial.
 pub mod secret_packing;
 /// The shares of an index that several servers hold.
 pub mod shard;
@@ -59,7 +59,7 @@ pub use public_key::{
     PUBLIC_KEY_LEN,
 };
 
-/// The number of the content key of readers who have no keys of their own.
+/// The number of the content key that readers without keys of their own share.
 pub const SHARED: u32 = 0;
 
 /// Bytes that sealing adds to a content: AES-GCM's tag.

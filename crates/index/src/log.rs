@@ -1,5 +1,6 @@
 //! A log of manifests: every version of every index that an owner has published, in that order, in a tree that only
-//! grows. With the log, or short proofs from it, a program knows that a server shows it what everybody is shown.
+//! grows. With the log, or short proofs from it, a program can check that a server shows it the same versions as
+//! everyone else.
 //!
 //! ```text
 //! entry   index: 16 bytes | version: 8 | digest of the signed manifest before: 32 | digest of the signed manifest: 32
@@ -7,14 +8,14 @@
 //! file    head of a file | head | entries
 //! ```
 //!
-//! The tree is `sordino_hash::merkle`, of RFC 9162's shape, over a digest of each entry under a context of its own. The
-//! owner's signature is on heads under another.
+//! The tree is `sordino_hash::merkle`, of RFC 9162's shape. Its leaves are digests of the entries, under their own
+//! context. The owner signs heads under a different context.
 //!
 //! The entries of one index are a chain: each has a higher version than the one before, and names its manifest. The
 //! first may be of any version. After it none is left out, since the next would name a version that is missing. A log
-//! with an entry outside its chain is neither made nor read. So no log that a reader has read whole has two manifests
-//! of one version. A reader that remembers a head accepts only logs that begin with its entries. Two readers who
-//! compare heads, or their short form, see if one was shown a different log.
+//! with an entry outside its chain can be neither made nor read. So no log that a reader has read as a whole has two
+//! manifests of one version. A reader that remembers a head accepts only logs that begin with its entries. Two readers
+//! can compare heads, or their short form, and see if a server showed them different logs.
 
 mod entry;
 mod head;
@@ -52,11 +53,11 @@ impl Log {
     }
 
     /// Appends versions that the log lacks, in this order, and signs the new head. Returns their number. After an error
-    /// the log is as it was.
+    /// the log is unchanged.
     ///
     /// # Errors
-    /// [`LogFault::Line`] if one does not follow from the last of its index that is logged. It has a different manifest
-    /// of a version that is logged, is of another branch, or versions between the two are missing.
+    /// [`LogFault::Line`] if a version does not follow from the last logged one of its index. It may differ from a
+    /// logged manifest of the same version, belong to another branch, or leave out versions.
     pub fn append<'a>(
         &mut self,
         versions: impl IntoIterator<Item = &'a SignedManifest>,
@@ -78,7 +79,7 @@ impl Log {
         Ok(appended)
     }
 
-    /// The head: what a reader remembers.
+    /// The head, which a reader remembers.
     #[must_use]
     pub fn head(&self) -> Head {
         self.signed.head
@@ -90,7 +91,7 @@ impl Log {
         &self.entries
     }
 
-    /// Refuses a version that is not in the log, and one after which the log has another of the same index.
+    /// Refuses a version that is not in the log, or that is not the log's newest of its index.
     ///
     /// # Errors
     /// [`LogFault::NotLogged`], [`LogFault::Behind`].
@@ -108,10 +109,10 @@ impl Log {
         }
     }
 
-    /// Refuses a log that does not begin with the entries of a head that was seen before.
+    /// Refuses a log that does not begin with the entries of an earlier head.
     ///
     /// # Errors
-    /// [`LogFault::Rollback`] if it is shorter, [`LogFault::Fork`] if one of these entries differs.
+    /// [`LogFault::Rollback`] if the log is shorter. [`LogFault::Fork`] if one of these entries differs.
     pub fn follows(&self, seen: &Head) -> Result<(), Error> {
         let head = self.head();
         let count = usize::try_from(seen.count).unwrap_or(usize::MAX);
@@ -123,7 +124,7 @@ impl Log {
     }
 
     /// The proof that a version is in the log, and that the log begins with its first `seen` entries. `None` if the
-    /// version is not in it, or it has fewer entries.
+    /// version is not in the log, or the log has fewer entries.
     #[must_use]
     pub fn prove(&self, version: &Pin, seen: u64) -> Option<LogProof> {
         let index = self.entries.iter().position(|entry| entry.is(version))?;
@@ -172,17 +173,17 @@ impl Log {
     }
 }
 
-/// A file that a reader is given: all of a log, or a proof from one.
+/// A file for readers: a whole log, or a proof from one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogFile {
-    /// All of it.
+    /// The whole log.
     Log(Log),
     /// A proof.
     Proof(LogProof),
 }
 
 impl LogFile {
-    /// Reads a log or a proof, as the file's head says.
+    /// Reads a log or a proof, depending on the file's head.
     ///
     /// # Errors
     /// The errors of [`LogProof::from_bytes`] for a file of that kind, and of [`Log::from_bytes`] for all others.
@@ -195,7 +196,7 @@ impl LogFile {
         }
     }
 
-    /// The head: what a reader remembers after the checks.
+    /// The head, which a reader remembers after the checks.
     #[must_use]
     pub fn head(&self) -> Head {
         match self {
@@ -218,7 +219,7 @@ mod tests {
         TestOwner([3; 32])
     }
 
-    /// A log of these entries, signed: also of such that no log may have.
+    /// A signed log of these entries, even if no log may have them.
     fn log(entries: &[Entry]) -> Log {
         Log {
             signed: SignedHead::sign(Head::of(entries), &keys()),
@@ -226,7 +227,7 @@ mod tests {
         }
     }
 
-    /// The versions of an index, the first with this number.
+    /// Consecutive versions of an index, from version `first` on.
     fn line(index: u8, first: u64, n: u8) -> Vec<Entry> {
         let digest =
             |at: u8| -> Digest { std::array::from_fn(|byte| if byte == 0 { index } else { at }) };
@@ -293,7 +294,7 @@ mod tests {
                 matches!(refused, Err(Error::Log(LogFault::Fork { .. }))),
                 "{refused:?}"
             );
-            // Two heads of one length need no proof.
+            // Two heads of the same length need no proof.
             let proof = fork.prove(&last, 4).unwrap();
             let refused = proof.check(&last, Some(&Head::of(&own)));
             assert!(
@@ -306,7 +307,7 @@ mod tests {
                 ),
                 "{refused:?}"
             );
-            // Proofs of one log with the head of the other.
+            // Proofs from one log, with the head of the other.
             let mixed = LogProof {
                 signed: log(&own).signed,
                 ..proof
@@ -337,7 +338,7 @@ mod tests {
         ));
     }
 
-    /// It was made for a reader who has seen a different length.
+    /// The proof was made for a reader who has seen a different length.
     #[test]
     fn an_honest_proof_from_another_length_is_no_fork() {
         let entries = line(1, 1, 12);
@@ -352,12 +353,12 @@ mod tests {
                 })) => assert_eq!(found, from),
                 other => panic!("{other:?}"),
             }
-            // A reader who has seen this very head needs no proof of extension.
+            // A reader who has seen this head needs no proof of extension.
             proof.check(&version, Some(&log.head())).unwrap();
         }
     }
 
-    /// All fields of a version are bound: none is in the log under another number, index or manifest.
+    /// All fields of a version are bound: the log does not have it under another number, index or manifest.
     #[test]
     fn a_version_is_logged_as_all_that_it_is() {
         let entries = line(1, 5, 4);
@@ -388,7 +389,7 @@ mod tests {
                 proof.check(&other, None),
                 Err(Error::Log(LogFault::NotLogged))
             ));
-            // Nor by a proof that claims it.
+            // A proof that claims so is refused, too.
             let (index, number) = (other.index, other.version);
             let claimed = Entry {
                 index,
@@ -427,7 +428,7 @@ mod tests {
         assert_eq!(read(&both).unwrap().entries(), both);
         let last = own[4];
         let wrong = [
-            // A second manifest of a version, with the right one before it and with another.
+            // A second manifest of a version, with the right predecessor and with a wrong one.
             Entry {
                 manifest: [7; 32],
                 ..last
@@ -441,9 +442,9 @@ mod tests {
                 manifest: [7; 32],
                 ..own[1]
             },
-            // The same once more.
+            // The same entry a second time.
             last,
-            // Newer, and not of the line.
+            // A newer version that does not follow.
             Entry { version: 8, ..last },
             Entry {
                 version: 8,
@@ -499,7 +500,7 @@ mod tests {
     fn what_is_appended_follows_from_what_is_logged() {
         let first = manifest(1, [0; 32], 16);
         let second = manifest(2, first.digest(), 16);
-        // A number may be left out if no version was made with it. A version may not be left out.
+        // A number may be left out if no version has it. A version may not be left out.
         let fourth = manifest(4, second.digest(), 16);
         let mut log = Log::new(&keys());
         assert_eq!(log.append([&first, &second], &keys()).unwrap(), 2);
@@ -576,7 +577,7 @@ mod tests {
             matches!(refused, Err(Error::Log(LogFault::Signature))),
             "{refused:?}"
         );
-        // Signatures take a while to check: a stride that reaches every field.
+        // Checking signatures is slow, so the test takes a stride that still reaches every field.
         let places = |len: usize| (0..60).chain((60..len).step_by(61)).chain(len - 300..len);
         for at in places(bytes.len()) {
             let mut bent = bytes.clone();
@@ -590,7 +591,7 @@ mod tests {
             assert!(proved(&bent).is_err(), "byte {at}");
             assert!(proved(&proof[..at]).is_err());
         }
-        // A proof that is wrong is not taken for a log.
+        // A wrong proof is not accepted as a log.
         let longer = LogFile::from_bytes(&[&proof[..], &[0; 32]].concat(), &public);
         assert!(
             matches!(

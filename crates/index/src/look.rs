@@ -1,10 +1,10 @@
-//! The second look: the exact vectors of a search's candidates, which are fetched with their payloads.
+//! The second look: a client fetches the exact vectors of a search's candidates together with their payloads.
 //!
 //! Scores that a server makes under encryption are off by about 1e-4 of a cosine, and in routed mode by 1e-3. A client
-//! of an index with a second look takes the best `SecondLook::candidates`, whatever was asked for. It fetches their
-//! slots in one request, and ranks them by the vectors in these. A slot has a vector's base in the index's frame and
-//! its residual to it. The residual has two bytes for each coordinate, in steps of a 32,767th of its largest. For a
-//! residual of length 1 and 128 coordinates a step is about 7e-6, so that a score is off by 2e-6.
+//! of an index with a second look always takes the best `SecondLook::candidates`. It fetches their slots in one
+//! request, and ranks them by the vectors in these. A slot has a vector's base in the index's frame and its residual
+//! to the base. The residual has two bytes for each coordinate, in steps of a 32,767th of its largest. For a residual
+//! of length 1 and 128 coordinates a step is about 7e-6, so that a score is off by 2e-6.
 //!
 //! ```text
 //! base: 8 bits | largest coordinate: 32 bits | steps: 16 bits each, all little-endian
@@ -21,17 +21,17 @@ const LARGEST: f32 = 32_767.0;
 /// The second look of an index's searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondLook {
-    /// Records that every search fetches; it returns the best of them.
+    /// The number of records that every search fetches, of which it returns the best.
     pub candidates: u32,
-    /// Coordinates of a vector as it is stored: `Manifest::stored_dim`.
+    /// Coordinates of a vector in its stored form: `Manifest::stored_dim`.
     pub width: u32,
 }
 
 impl SecondLook {
-    /// Candidates, unless an owner says otherwise.
+    /// The default number of candidates.
     pub const CANDIDATES: u32 = 32;
 
-    /// The most candidates: the number that retrieval without a hint fetches at once.
+    /// The most candidates: the number that retrieval without a hint fetches in one request.
     pub const MOST: u32 = 64;
 
     /// Bytes of a vector.
@@ -56,7 +56,7 @@ pub fn code(base: u8, residual: &[f32]) -> Vec<u8> {
     code
 }
 
-/// The base and the residual of a code; `None` if the code is damaged.
+/// The base and the residual of a code, or `None` if the code is damaged.
 #[must_use]
 pub fn residual(code: &[u8]) -> Option<(u8, Vec<f32>)> {
     let (&[base, a, b, c, d], steps) = code.split_first_chunk::<HEAD_LEN>()?;

@@ -1,13 +1,13 @@
 //! The manifest: everything public about one version of an index, signed by its owner.
 //!
-//! Whatever a server could observe of a search is a constant in here. It fixes how many buckets are fetched, how large
-//! they are, and how the route is found. Nothing of it depends on a query.
+//! All properties of a search that a server can observe are constants of the manifest. They are how many buckets are fetched, how
+//! large they are, and how the route is found. None of them depends on a query.
 //!
 //! # Segments
-//! Records come in segments, which never change. What is added later is a segment of its own. What is deleted or
-//! replaced stays in its segment and is listed in one sealed part, which every client of the version downloads. A
-//! segment's id is random and bound to its content, and all keys of its content are derived from it. So no pad and no
-//! nonce meets two contents whatever happens to versions: a restored backup and a second writer make other segments.
+//! Records come in segments, which never change. Later records form a new segment. Deleted and replaced records stay in their
+//! segment and are listed in one sealed part, which every client of the version downloads. A segment's id is random and bound to
+//! its content, and all keys of its content are derived from it. So no two contents share a pad or a nonce, even if version
+//! numbers repeat: a restored backup and a second writer make different segments.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,16 +58,16 @@ pub use size::{MAX_BASES, frame_len, hintless_params, pir_params, route_len};
 pub use sordino_vectors::MAX_DIM;
 pub use writers::{MAX_WRITABLE, MAX_WRITERS, TAG_OF_LABEL_LEN, Writable, Writer};
 
-/// The most results of one search.
+/// The most results of a search.
 pub const MAX_K: u32 = 1024;
 
-/// The most segments of an index: past that it has to be compacted.
+/// The most segments of an index. An owner must compact an index before it has more.
 pub const MAX_SEGMENTS: usize = 1024;
 
-/// Vectors of a chunk in local and sealed mode, at most.
+/// The most vectors of a chunk in local and sealed mode.
 pub const CHUNK: u32 = 1024;
 
-/// A signed manifest is never longer, with all additions that it may have.
+/// The most bytes of a signed manifest, including all additions that it may have.
 pub const MAX_SIGNED_LEN: usize = 2 * crate::wire::FILE_HEAD_LEN
     + signed::MAX_LEN
     + crate::public_key::SIGNATURE_LEN
@@ -77,15 +77,15 @@ pub const MAX_SIGNED_LEN: usize = 2 * crate::wire::FILE_HEAD_LEN
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Manifest {
-    /// Random, new for every build: names the index.
+    /// The index's id: random, and new for every build.
     pub index: [u8; 16],
-    /// Grows with every change; a client refuses to go back.
+    /// The version's number, which grows with every change. A client refuses to go back.
     pub version: u64,
-    /// The digest of the signed manifest before this one; zeros in the first version.
+    /// The digest of the signed manifest before this one, or zeros in the first version.
     pub previous: Digest,
-    /// Records stored in all segments, deleted and replaced ones included.
+    /// Records stored in all segments, including deleted and replaced ones.
     pub n: u32,
-    /// Coordinates of a vector as its owner gives it.
+    /// Coordinates of a vector in the form that its owner gives.
     pub dim: u32,
     /// The most results of a search. A search always fetches this number of payloads.
     pub k: u32,
@@ -93,29 +93,29 @@ pub struct Manifest {
     pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
-    /// The seed of the public rotation that vectors and queries go through.
+    /// The seed of the public rotation of vectors and queries.
     pub rotation: [u8; 32],
-    /// The centre and the bases that vectors are stored relative to, sealed.
+    /// The sealed centre and bases, relative to which vectors are stored.
     pub frame: FramePart,
-    /// The records that are deleted or replaced, sealed.
+    /// The sealed list of the deleted and replaced records.
     pub deleted: Deleted,
-    /// The payloads, if records carry any, and exact vectors, if searches have a second look.
+    /// The payloads, if records have any, and exact vectors, if searches have a second look.
     pub payloads: Option<Payloads>,
-    /// The parts that changes since then have brought, oldest first. Clients download them; a record is in the last that has its place.
+    /// The parts that later changes have added, oldest first. Clients download them. A record is in the last of them that has its
+    /// place.
     pub recent: Vec<Payloads>,
     /// The mode, with its constants.
     pub mode: Mode,
-    /// The readers, if the index has its own. All that only such an index has follows the rest in the encoding.
+    /// The readers, if the index has its own. In the encoding, fields of such indexes follow all other fields.
     #[serde(skip)]
     pub readers: Option<Readers>,
-    /// The writers, who may add records as the owner does, in the order of their keys. They follow the readers in the
-    /// encoding.
+    /// The writers, who may add records, in the order of their keys. They follow the readers in the encoding.
     #[serde(skip)]
     pub writers: Vec<Writer>,
 }
 
 impl Manifest {
-    /// A first version without records, for vectors of `dim` coordinates. Its name and signature come later.
+    /// A first version without records, for vectors of `dim` coordinates. The caller gives it an id and a signature.
     #[must_use]
     pub fn new(
         dim: u32,
@@ -152,7 +152,7 @@ impl Manifest {
         self.previous == [0; 32]
     }
 
-    /// Coordinates of a vector as it is stored: the metric may add some.
+    /// Coordinates of a vector in its stored form. The metric may add some.
     #[must_use]
     pub fn stored_dim(&self) -> u32 {
         self.dim + self.metric.added()
@@ -175,12 +175,12 @@ impl Manifest {
     }
 }
 
-/// A way to search an index.
+/// How an index is searched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
-    /// A fixed number of sealed buckets by private information retrieval.
+    /// Clients fetch a fixed number of sealed buckets by private information retrieval.
     Sealed(Sealed),
-    /// Everything is downloaded once, sealed, and searched by the client.
+    /// Clients download everything once, sealed, and search it themselves.
     Local(Local),
     /// The server holds the vectors in the clear and scores all of them under encryption.
     Open(Columns),
@@ -209,7 +209,7 @@ impl Mode {
         }
     }
 
-    /// The [segments](Self::segments), to be changed.
+    /// The [segments](Self::segments), for changes.
     fn segments_mut(&mut self) -> Vec<&mut Segment> {
         match self {
             Self::Sealed(mode) => {
@@ -234,29 +234,28 @@ impl Mode {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Segment {
-    /// Random and bound to the content: the keys of the segment's content are derived from it.
+    /// Random and bound to the content. The keys of the segment's content are derived from it.
     pub id: [u8; 16],
-    /// The version of the index that it was written for: it enters pads and nonces.
+    /// The version of the index in which it was written. Pads and nonces depend on it.
     pub version: u64,
-    /// Records, deleted and replaced ones included.
+    /// The number of records, including deleted and replaced ones.
     pub n: u32,
     /// The digest of the vectors: rows in open and masked mode, sealed chunks in local and sealed
     /// mode.
     pub rows: Digest,
-    /// The record ids, sealed.
+    /// The sealed record ids.
     pub ids: Coded,
-    /// The attributes of its records, sealed, if they have any.
+    /// The sealed attributes of its records, if they have any.
     pub attributes: Option<Coded>,
-    /// The digest of the bases and scales of its rows, sealed, where a server scores them whole.
+    /// The digest of the sealed bases and scales of its rows, if a server scores them all.
     pub scales: Option<Digest>,
-    /// The number of the content key that all of it is under: [`SHARED`] unless the index has readers of its own.
+    /// The number of the segment's content key: [`SHARED`] unless the index has readers of its own.
     #[serde(skip)]
     pub key: u32,
 }
 
 impl Segment {
-    /// `n` records written for `version`, with the digest of their vectors and their sealed ids, without
-    /// attributes.
+    /// A segment of `n` records written in `version`, with the digest of their vectors and their sealed ids, without attributes.
     #[must_use]
     pub fn new(id: [u8; 16], version: u64, n: u32, rows: Digest, ids: Coded) -> Self {
         Self {
@@ -271,7 +270,7 @@ impl Segment {
         }
     }
 
-    /// The shape of its chunks in this [code](Manifest::chunk_codec), in local and sealed mode.
+    /// The shape of its chunks with this [code](Manifest::chunk_codec), in local and sealed mode.
     #[must_use]
     pub fn layout(&self, width: u32, codec: Codec) -> Layout {
         Layout {
@@ -281,33 +280,33 @@ impl Segment {
         }
     }
 
-    /// Its chunks, in local and sealed mode.
+    /// The number of its chunks, in local and sealed mode.
     #[must_use]
     pub fn chunks(&self) -> u32 {
         self.n.div_ceil(self.n.min(CHUNK))
     }
 }
 
-/// The records that are deleted or replaced.
+/// The list of deleted and replaced records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Deleted {
-    /// Random and bound to the content, as a segment's id is.
+    /// Random and bound to the content, like a segment's id.
     pub id: [u8; 16],
-    /// The version of the index that the list was written for.
+    /// The version of the index in which the list was written.
     pub version: u64,
-    /// The list: for each segment the rows of records that count no more.
+    /// The list: for each segment, the rows of records that no longer count.
     pub rows: Coded,
 }
 
 impl Deleted {
-    /// A sealed list that was written for `version`.
+    /// A sealed list that was written in `version`.
     #[must_use]
     pub fn new(id: [u8; 16], version: u64, rows: Coded) -> Self {
         Self { id, version, rows }
     }
 
-    /// To be filled in before a manifest is signed.
+    /// A placeholder, which is replaced before a manifest is signed.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -326,12 +325,12 @@ pub struct Local {
     pub codec: Codec,
     /// The segments, each in sealed chunks.
     pub segments: Vec<Segment>,
-    /// The first stage, in which clients choose the vectors that they score; without it they score all.
+    /// The first stage, in which clients choose the vectors to score. Without it they score all.
     pub sketch: Option<Sketch>,
 }
 
 impl Local {
-    /// Without segments.
+    /// The constants of an index without segments.
     #[must_use]
     pub fn new(codec: Codec) -> Self {
         Self {

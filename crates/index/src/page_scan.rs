@@ -1,16 +1,16 @@
-//! Pages that are fetched by scanning all of them: [`Fetch::Scan`](crate::payload::Fetch::Scan).
+//! Pages that a server fetches by scanning all of them: [`Fetch::Scan`](crate::payload::Fetch::Scan).
 //!
 //! The pages are the columns of a [table of bytes](sordino_lwe::ByteTable) of `r` rows, and a search fetches `F` of them by one
-//! query. The table's hint stays with the server, encoded to be multiplied with the query's encrypted secret; clients download the
-//! hint of that.
+//! query. The table's hint stays with the server, encoded for multiplication with the query's encrypted secret. Clients download
+//! the hint of that encoded hint.
 //!
-//! Pages may be dealt instead ([`Deal`](sordino_pir::hintless::deal::Deal)). Each has a place in one slot of each of
-//! several groups of slots. Every slot is a table of its own, of which a query fetches one page. So a query has words
-//! for a few copies of the pages instead of `F`, and an answer has pages that were not asked for.
+//! Alternatively, pages are dealt into slots ([`Deal`](sordino_pir::hintless::deal::Deal)). Each page has a place in one slot of
+//! each of several groups of slots. Every slot is a separate table, of which a query fetches one page. So a query has words for a
+//! few copies of the pages instead of `F`. The answer also has pages that the client did not ask for.
 //!
-//! A row of the table has a hint for each of the `G` pages that an answer has: `F`, or one of each slot. They are
-//! encoded piece by piece. A piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all of them for the
-//! first page, then for the second, and so on. Answers have the same order.
+//! A row of the table has a hint for each of the `G` pages of an answer: `F`, or one for each slot. They are encoded piece by
+//! piece. A piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all of them for the first page, then for the
+//! second, and so on. Answers have the same order.
 
 use std::ops::Range;
 
@@ -25,25 +25,25 @@ use crate::secret_packing::SecretPacking;
 /// Rows of a piece. A piece is whole blocks of every packing.
 pub const PIECE: usize = 128;
 
-/// The copies of pages that are worth a look: none, or a number that a deal may have.
+/// The numbers of copies of pages that a plan tries: none, or a number that a deal may have.
 pub const COPIES: [u8; 5] = [0, 5, 6, 7, 8];
 
-/// The sizes of a table of pages and of what is sent for it.
+/// The sizes of a table of pages and of its messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageScan {
     shape: lwe::Shape,
     packing: SecretPacking,
     pages: usize,
-    /// Copies of every page, each in a group of slots of its own; 0 where pages are not dealt.
+    /// The number of copies of every page, each in a separate group of slots, or 0 if pages are not dealt.
     copies: u8,
 }
 
 impl PageScan {
-    /// A table of `pages` pages of `len` bytes each, from which a search fetches `fetched`. With `copies` pages are
-    /// dealt into that number of groups of slots; with 0 they are not.
+    /// A table of `pages` pages of `len` bytes each, from which a search fetches `fetched`. With `copies`, pages are dealt into
+    /// that number of groups of slots. With 0 they are not dealt.
     ///
     /// # Errors
-    /// [`Error::Lwe`] or [`Error::Ckks`] if no table has this number of them, [`Error::Malformed`] for a number of copies that no
+    /// [`Error::Lwe`] or [`Error::Ckks`] if no table can have these sizes. [`Error::Malformed`] for a number of copies that no
     /// deal has.
     pub fn new(
         (pages, len, fetched): (usize, usize, usize),
@@ -53,7 +53,7 @@ impl PageScan {
         let (groups, columns) = match usize::from(copies) {
             0 => (fetched, pages),
             copies => {
-                // One slot in a group would have all pages, as a table that is not dealt.
+                // A group of one slot would have all pages, like a table that is not dealt.
                 let group = Deal::group(copies, fetched).filter(|group| *group > 1);
                 let group = group.ok_or_else(|| Error::Malformed {
                     what: "scan",
@@ -72,7 +72,7 @@ impl PageScan {
         Ok(scan)
     }
 
-    /// The deal of the pages for the table of this seed, if they are dealt.
+    /// The deal of the pages for the table's seed, if they are dealt.
     #[must_use]
     pub fn deal(&self, seed: [u8; 32]) -> Option<Deal> {
         let copies = usize::from(self.copies);
@@ -105,7 +105,7 @@ impl PageScan {
                 order[place.slot * columns + place.column] = Some(bytes);
             }
         }
-        // A last run of pages may not fill all slots.
+        // The last run of pages may not fill all slots.
         let rest = vec![0; len];
         let columns = order.into_iter().map(|page| page.unwrap_or(&rest[..]));
         Ok(ByteTable::from_groups(
@@ -140,10 +140,10 @@ impl PageScan {
         self.packing
     }
 
-    /// No pieces yet of the hint.
+    /// An empty list of pieces of the hint.
     ///
     /// # Errors
-    /// None for sizes that were checked.
+    /// None, after the sizes were checked.
     pub fn segments(&self, seed: [u8; 32]) -> Result<Segments, Error> {
         Ok(Segments::new(&self.outer(), seed, Self::params().n())?)
     }
@@ -156,10 +156,10 @@ impl PageScan {
             .map(move |first| first..rows.min(first + PIECE))
     }
 
-    /// One piece of the hint, encoded next to `segments`, and the hint of that.
+    /// One piece of the hint, encoded together with `segments`, and the hint of that piece.
     ///
     /// # Errors
-    /// None for a table of this shape, with its [`segments`](Self::segments).
+    /// None for a table of this shape with its [`segments`](Self::segments).
     pub fn encode(
         &self,
         table: &ByteTable,
@@ -183,10 +183,10 @@ impl PageScan {
         Ok(downloaded)
     }
 
-    /// Reads what clients download.
+    /// Reads the hint that clients download.
     ///
     /// # Errors
-    /// If it is not the hint of such a table under this seed.
+    /// [`Error`] if it is not the hint of such a table under this seed.
     pub fn client(&self, seed: [u8; 32], downloaded: &[u8]) -> Result<column::Client, Error> {
         let mut client = column::Client::empty(&self.outer(), seed, Self::params().n())?;
         let mut rest = downloaded;
@@ -202,16 +202,16 @@ impl PageScan {
         Ok(client)
     }
 
-    /// Values of an answer.
+    /// The number of values of an answer.
     #[must_use]
     pub fn words(&self) -> usize {
         self.shape.groups() * self.shape.rows()
     }
 
-    /// The table's words for one query, page after page, in the order of the pieces.
+    /// Reorders the table's words for one query, which lie page after page, into the order of the pieces.
     ///
     /// # Panics
-    /// If there are more or fewer.
+    /// Panics if their number is not the number of words.
     #[must_use]
     pub fn into_pieces<T: Copy + Default>(&self, words: &[T]) -> Vec<T> {
         assert_eq!(words.len(), self.words(), "the words of an answer");
@@ -224,10 +224,11 @@ impl PageScan {
         out
     }
 
-    /// The pages in an answer's values, which are in the order of the pieces: the opposite of [`into_pieces`](Self::into_pieces).
+    /// The pages in an answer's values, which are in the order of the pieces. It is the inverse of
+    /// [`into_pieces`](Self::into_pieces).
     ///
     /// # Panics
-    /// If there are more or fewer.
+    /// Panics if their number is not the number of words.
     #[must_use]
     pub fn into_pages<T: Copy + Default>(&self, values: &[T]) -> Vec<Vec<T>> {
         assert_eq!(values.len(), self.words(), "the values of an answer");
@@ -251,12 +252,12 @@ impl PageScan {
     /// Bytes of the hint that clients download.
     ///
     /// # Errors
-    /// [`Error::Ckks`] if there are more values than a hint can be of.
+    /// [`Error::Ckks`] if there are more values than a hint can have.
     pub fn hint_len(&self) -> Result<usize, Error> {
         self.pieces().map(|rows| self.piece_len(rows.len())).sum()
     }
 
-    /// Bytes of a query's words, which stand before its encrypted secret.
+    /// Bytes of a query's words, which come before its encrypted secret.
     #[must_use]
     pub fn words_len(&self) -> usize {
         lwe::Query::encoded_len(self.shape)
@@ -283,13 +284,13 @@ impl PageScan {
         )?)
     }
 
-    /// Copies of every page; 0 where pages are not dealt.
+    /// The number of copies of every page, or 0 if pages are not dealt.
     #[must_use]
     pub fn copies(&self) -> u8 {
         self.copies
     }
 
-    /// Bytes of a server's memory: the tables, and the encoded hint, in which a residue of 50 bits takes 7 bytes.
+    /// Bytes of a server's memory: the tables and the encoded hint. A residue of 50 bits takes 7 bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
         let table = self.shape.rows() as u64 * (self.shape.columns() as u64).next_multiple_of(64);
@@ -300,7 +301,7 @@ impl PageScan {
         tables * table + self.encoded_hint_len()
     }
 
-    /// Bytes of the encoded hint alone.
+    /// Bytes of the encoded hint.
     #[must_use]
     pub fn encoded_hint_len(&self) -> u64 {
         7 * Self::params().n() as u64 * self.words() as u64
@@ -325,7 +326,7 @@ mod tests {
             assert!(pages.iter().flatten().eq(words.iter()), "{len} {fetched}");
             let sizes = scan.pieces().map(|rows| rows.len());
             assert_eq!(sizes.sum::<usize>(), len);
-            // The first piece has all pages' first rows.
+            // The first piece has the first rows of all pages.
             let first = scan.pieces().next().unwrap().len();
             assert_eq!(
                 pieces.get(first),

@@ -1,14 +1,14 @@
-//! Payloads: what a record carries next to its vector, fetched after a search without telling which.
+//! Payloads: bytes that records carry in addition to vectors. Clients fetch them without revealing which.
 //!
-//! Payloads are packed. They are compressed one by one, and laid one after the other into pages of one length, in a
-//! secret order of the present records. Each page is sealed. A client knows from a sealed list where the records are.
-//! When it has ranked its hits, it asks for exactly the manifest's number of pages, in one message, by private
-//! information retrieval. It asks for pages that it does not need as well. A record that is longer than the pages of a
-//! search comes shortened, and the client says so.
+//! Payloads are packed into pages. They are compressed one by one, and laid one after the other into pages of the same
+//! length, in a secret order of the present records. Each page is sealed. A client knows from a sealed list where the
+//! records are. After it has ranked its hits, it asks for exactly the manifest's number of pages, in one message, by
+//! private information retrieval. Some of these pages are not needed. A record that is longer than the pages of a
+//! search arrives shortened, and the client reports that.
 //!
-//! Retrieval needs a hint, downloaded once, or keys, which go up. Small payloads are downloaded, and nothing is asked.
+//! Retrieval needs a hint, which clients download once, or keys, which they upload. Small payloads are all downloaded.
 //!
-//! Where searches have a [second look](crate::look), pages hold the records' exact vectors too. Then a client asks for
+//! If searches have a [second look](crate::look), pages hold the records' exact vectors, too. Then a client asks for
 //! the pages of all candidates, and ranks them.
 //!
 //! # Pages
@@ -18,9 +18,9 @@
 //! | `P` | pages, [`Payloads::pages`](crate::payload::Payloads::pages) |
 //! | `F` | pages that a search fetches, [`Payloads::fetched`](crate::payload::Payloads::fetched) |
 //!
-//! The records of one content key lie in their own pages. A record that fits into the rest of a page begins there; any
-//! other begins with the next page. A record that is longer than a page takes whole pages, and the rest of its last
-//! page is for records after it.
+//! The records of each content key lie in separate pages. A record that fits into the rest of a page begins there; any
+//! other begins with the next page. A record that is longer than a page takes whole pages, and later records may use
+//! the rest of its last page.
 //!
 //! ```text
 //! record: exact vector, if there is a second look | if there are payloads: 2 bytes + compressed: varint | bytes
@@ -40,25 +40,25 @@ use crate::{Error, TAG_LEN};
 /// Bytes of the longest payload.
 pub const MOST_PAYLOAD: usize = (1 << 20) - 4;
 
-/// Bytes of a page's content, at least and at most.
+/// The least and the most bytes of a page's content.
 pub const PAGE_LENS: std::ops::RangeInclusive<u32> = 16..=1 << 20;
 
 /// The length of a page's content is a multiple of this.
 pub const PAGE_STEP: u32 = 16;
 
-/// Bytes of a payload's length at most, which stands before it.
+/// The most bytes of a payload's length, which comes before the payload.
 pub const LENGTH_LEN: usize = 5;
 
-/// Bytes of all pages at most: first bytes of records have 32 bits, in steps of 16 bytes.
+/// The most bytes of all pages. The position of a record's first byte has 32 bits, in steps of 16 bytes.
 pub const MOST_PAGE_BYTES: u64 = 1 << 36;
 
-/// Parts of payloads that changes have brought, at most.
+/// The most parts of payloads that changes have added.
 pub const MOST_RECENT: usize = 24;
 
-/// Bytes of a dictionary at most.
+/// The most bytes of a dictionary.
 pub const MOST_DICTIONARY: usize = 1 << 16;
 
-/// The form of an index's pages: payloads, exact vectors, or both.
+/// The content of an index's pages: payloads, exact vectors, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageForm {
     /// `L`, the bytes of a page's content.
@@ -72,30 +72,30 @@ pub struct PageForm {
 /// A record's payload and exact vector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
-    /// The code of the record's vector; empty without a second look.
+    /// The code of the record's vector, empty without a second look.
     pub exact: Vec<u8>,
-    /// Its payload; empty where records have none.
+    /// Its payload, empty if records have none.
     pub payload: Vec<u8>,
-    /// True if the payload is longer than what was fetched of it.
+    /// True if the payload is longer than the fetched part of it.
     pub truncated: bool,
 }
 
-/// Where a record lies among the pages of its content key.
+/// The position of a record among the pages of its content key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// The page that it begins in.
     pub page: u32,
     /// Its first byte in that page's content.
     pub offset: u32,
-    /// Pages that it touches.
+    /// The number of pages that it touches.
     pub count: u32,
 }
 
 impl PageForm {
-    /// True if pages hold something, and have a length that pages may have.
+    /// True if pages hold something, and have an allowed length.
     #[must_use]
     pub fn exists(&self) -> bool {
-        // A record begins in one page with its vector and the bytes of its length.
+        // The page in which a record begins also holds its vector and the bytes of its length.
         let room = self.vector_len() + LENGTH_LEN;
         let is_page = PAGE_LENS.contains(&self.page_len) && self.page_len.is_multiple_of(PAGE_STEP);
         (self.payloads || self.look.is_some()) && is_page && self.page_len as usize >= room
@@ -107,13 +107,13 @@ impl PageForm {
         self.page_len as usize + TAG_LEN
     }
 
-    /// The number of records that a search of `k` results fetches something of.
+    /// The number of records whose pages a search of `k` results fetches.
     #[must_use]
     pub fn records(&self, k: usize) -> usize {
         self.look.map_or(k, |look| look.candidates as usize)
     }
 
-    /// The bytes that every page's seal is bound to.
+    /// The bytes to which every page's seal is bound.
     #[must_use]
     pub fn shape(&self) -> Vec<u8> {
         let mut shape = self.page_len.to_le_bytes().to_vec();
@@ -122,13 +122,13 @@ impl PageForm {
         shape
     }
 
-    /// Bytes of an exact vector, which a record begins with.
+    /// Bytes of an exact vector, with which a record begins.
     #[must_use]
     pub fn vector_len(&self) -> usize {
         self.look.map_or(0, SecondLook::vector_len)
     }
 
-    /// The list of the first bytes of `records` records in `pages` pages, and the bytes of a step of its numbers. A
+    /// The format for the first bytes of `records` records in `pages` pages, and the bytes of a step of its numbers. A
     /// step is 1 byte up to 4 GiB, and longer above.
     #[must_use]
     pub fn starts(&self, records: u32, pages: u32) -> (EliasFano, u64) {
@@ -139,12 +139,12 @@ impl PageForm {
     }
 }
 
-/// A way for clients to get at payloads.
+/// How clients get payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fetch {
-    /// All pages are downloaded once.
+    /// Clients download all pages once.
     Download,
-    /// Each page of a search, by private information retrieval; [`Payloads::fetched`] has their number.
+    /// Clients fetch each page of a search by private information retrieval. [`Payloads::fetched`] is their number.
     Pir {
         /// Pages of a column of the PIR matrix.
         per_column: u32,
@@ -153,16 +153,16 @@ pub enum Fetch {
         /// The digest of the hint.
         hint: Digest,
     },
-    /// By private information retrieval without a hint: all pages of a search in one query.
+    /// Clients fetch all pages of a search in one query, by private information retrieval without a hint.
     Hintless {
-        /// The seed of the pads and of the slots of requests.
+        /// The seed of the public streams and of the slots of requests.
         seed: [u8; 32],
     },
-    /// By a scan of all pages: all pages of a search in one query, with a [short hint](PageScan).
+    /// Clients fetch all pages of a search in one query, by a scan of all pages with a [short hint](PageScan).
     Scan {
         /// The packing of the product of hint and secret.
         packing: SecretPacking,
-        /// Copies of every page, which are dealt into slots; 0 where all pages are one table.
+        /// The number of copies of every page, which are dealt into slots, or 0 if all pages are one table.
         copies: u8,
         /// The seed of the public polynomials of queries.
         seed: [u8; 32],
@@ -173,7 +173,7 @@ pub enum Fetch {
     },
 }
 
-/// The ways for clients to get at payloads.
+/// The ways for clients to get payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FetchKind {
@@ -191,7 +191,7 @@ impl FetchKind {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Download, Self::Pir, Self::Scan, Self::Hintless];
 
-    /// The word for it in reports.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -204,7 +204,7 @@ impl FetchKind {
 }
 
 impl Fetch {
-    /// The way.
+    /// The kind of this way.
     #[must_use]
     pub fn kind(&self) -> FetchKind {
         match self {
@@ -220,28 +220,28 @@ impl Fetch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Payloads {
-    /// Random and bound to the content, as a segment's id is: the keys are derived from it.
+    /// Random and bound to the content, like a segment's id. The keys are derived from it.
     pub id: [u8; 16],
-    /// The version of the index that they were written for.
+    /// The version of the index in which they were written.
     pub version: u64,
     /// The number of present records.
     pub records: u32,
-    /// `P`, the pages.
+    /// `P`, the number of pages.
     pub pages: u32,
-    /// The content of a page.
+    /// The form of a page's content.
     pub form: PageForm,
-    /// `F`, the pages that a search fetches.
+    /// `F`, the number of pages that a search fetches.
     pub fetched: u32,
-    /// Pages that the longest record touches.
+    /// The number of pages that the longest record touches.
     pub longest: u32,
-    /// The way for clients to get at them.
+    /// How clients get them.
     pub fetch: Fetch,
     /// The digest of all pages, one after the other.
     pub content: Digest,
-    /// The places of the present records, sealed: they say which record is where. A record's place is its row, after
-    /// the rows of all segments before its own.
+    /// The sealed places of the present records, which say where each record is. A record's place is its row, after the
+    /// rows of all segments before its own.
     pub places: Coded,
-    /// The content keys that pages are under, if the index has readers of its own: pages of one key follow one another.
+    /// Groups of consecutive pages, one for each content key, if the index has readers of its own.
     #[serde(skip)]
     pub groups: Vec<PageGroup>,
 }
@@ -251,14 +251,14 @@ pub struct Payloads {
 pub struct PageGroup {
     /// The number of the key.
     pub key: u32,
-    /// Records in them.
+    /// The number of records in them.
     pub records: u32,
-    /// The number of pages, after the groups before.
+    /// The number of its pages, which follow the groups before.
     pub pages: u32,
 }
 
 impl Payloads {
-    /// Payloads that are downloaded: the digests are zeros, to be filled in.
+    /// Payloads for download. The digests are zeros, which the caller replaces.
     #[must_use]
     pub fn new(id: [u8; 16], version: u64, form: PageForm, fetched: u32) -> Self {
         Self {
@@ -276,7 +276,7 @@ impl Payloads {
         }
     }
 
-    /// The keys that pages are under: one key, or the keys of an index with readers of its own.
+    /// The keys of pages: one key, or the keys of an index with readers of its own.
     #[must_use]
     pub fn groups(&self) -> Vec<PageGroup> {
         if !self.groups.is_empty() {
@@ -295,7 +295,7 @@ impl Payloads {
         (self.pages as usize).saturating_mul(self.form.sealed_len())
     }
 
-    /// True of the digests of these payloads' parts.
+    /// True if the digest names a part of these payloads.
     #[must_use]
     pub fn has(&self, part: &Digest) -> bool {
         let hint = match &self.fetch {
@@ -305,10 +305,10 @@ impl Payloads {
         [Some(&self.content), Some(&self.places.digest), hint].contains(&Some(part))
     }
 
-    /// The layout of retrieval without a hint, of all pages of a search at once, if they are fetched in this way.
+    /// The layout of retrieval without a hint, for all pages of a search, if they are fetched in this way.
     ///
     /// # Errors
-    /// If no layout serves pages of this number or length.
+    /// [`Error`] if no layout serves pages of this number or length.
     pub fn hintless_params(&self) -> Result<Option<hintless::Params>, Error> {
         let Fetch::Hintless { .. } = self.fetch else {
             return Ok(None);
@@ -318,10 +318,10 @@ impl Payloads {
         Ok(Some(hintless::Params::new(pages, len, fetched)?))
     }
 
-    /// The sizes of the table that pages are scanned in, if they are fetched in this way.
+    /// The sizes of the table of scanned pages, if they are fetched in this way.
     ///
     /// # Errors
-    /// If no table has pages of this number or length.
+    /// [`Error`] if no table has pages of this number or length.
     pub fn scan(&self) -> Result<Option<PageScan>, Error> {
         let Fetch::Scan {
             packing, copies, ..
@@ -337,7 +337,7 @@ impl Payloads {
     /// The PIR parameters, if pages are fetched with a hint.
     ///
     /// # Errors
-    /// If no parameter set serves pages of this number or length in this layout.
+    /// [`Error`] if no parameter set serves pages of this number or length in this layout.
     pub fn pir_params(&self) -> Result<Option<Params>, Error> {
         let Fetch::Pir { per_column, .. } = self.fetch else {
             return Ok(None);

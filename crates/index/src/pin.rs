@@ -1,12 +1,12 @@
-//! The memory of a client of an index, so that no one takes it back or to a different index.
+//! What a client remembers of an index, so that no server can show it an older version or a different index.
 
 use crate::Error;
 use crate::digest::{self, Digest};
 use crate::manifest::{Manifest, SignedManifest};
 use crate::wire::Edition;
 
-/// The newest version of an index that a client has seen: to be stored where the client's next run finds
-/// it. It is no secret.
+/// The newest version of an index that a client has seen. Store it where the client's next run finds it. It is not
+/// secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pin {
     /// The index's id.
@@ -28,21 +28,21 @@ impl Pin {
         }
     }
 
-    /// A line that two clients compare to know that they were shown the same index, version and history. It has the
-    /// version and the beginning of the manifest's digest; the manifest names the one before it.
+    /// A line that two clients compare, in order to know that a server showed them the same index, version and
+    /// history. It has the version and the beginning of the manifest's digest; the manifest names the one before it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         format!("{} {}", self.version, digest::short(&self.manifest))
     }
 
-    /// Names the version in requests.
+    /// The edition, by which requests name the version.
     #[must_use]
     pub fn edition(&self) -> Edition {
         Edition::new(self.version, &self.manifest)
     }
 
     /// True if this version is the pinned one, includes it, or names it as the one before. False if the versions
-    /// between the two have to show that it follows.
+    /// between the two must show that it follows.
     ///
     /// # Errors
     /// The errors of [`check`](Self::check). [`Error::Fork`] also where nothing can be between the two and it names a
@@ -52,10 +52,10 @@ impl Pin {
         if manifest.version == self.version || manifest.follows(&self.manifest) {
             return Ok(true);
         }
-        // The oldest version that it includes. It includes all later ones too.
+        // The oldest version that it includes. It also includes all later ones.
         let oldest = manifest.shown().next();
         let oldest = oldest.map_or(manifest.version, |it| it.version);
-        // Each version's number is above the one before.
+        // The number of each version is above the one before.
         if manifest.before_shown() == [0; 32] || oldest <= self.version.saturating_add(1) {
             let version = manifest.version;
             return Err(Error::Fork { version });
@@ -63,8 +63,8 @@ impl Pin {
         Ok(false)
     }
 
-    /// Refuses another index, an older version, and another content of the same version. Whether a newer
-    /// version follows from this one is not looked at.
+    /// Refuses another index, an older version, and another content of the same version. It does not check that a
+    /// newer version follows from this one.
     ///
     /// # Errors
     /// [`Error::OtherIndex`], [`Error::Rollback`], [`Error::Fork`].

@@ -1,4 +1,4 @@
-//! The key that manifests are checked with.
+//! The key that verifies manifests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use sordino_mldsa::{ExpandedKey, Message, MlDsa87, Params};
 
 use crate::{Error, LogFault};
 
-/// The context that separates the manifest's signatures from others under the same key (FIPS 204, 5.2).
+/// The context that separates the signatures of manifests from other signatures under the same key
+/// (FIPS 204, 5.2).
 pub const MANIFEST_CONTEXT: &[u8] = b"sordino manifest 2";
 
 /// The context of steps that change an index over a network.
@@ -25,7 +26,7 @@ pub(crate) const SIGNATURE_LEN: usize = 4627;
 /// Bytes of a public key: ML-DSA-87's.
 pub const PUBLIC_KEY_LEN: usize = MlDsa87::PUBLIC_KEY_LEN;
 
-/// An owner's signing: the contract takes no key, and asks its holder.
+/// Signs for an owner. This crate does not see the key.
 pub trait OwnerSigner {
     /// Signs a manifest.
     fn sign(&self, message: &[u8]) -> Vec<u8>;
@@ -51,7 +52,7 @@ impl OwnerPublicKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// If it is not 2,592 bytes long.
+    /// [`Error`] if it is not 2,592 bytes long.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let expanded = ExpandedKey::from_bytes(bytes).map_err(|_| {
             let why = format!(
@@ -86,7 +87,7 @@ impl OwnerPublicKey {
         self.verify_in(CHANGE_CONTEXT, message, signature)
     }
 
-    /// Checks that the writer of this key signed `message` as an addition.
+    /// Checks that the writer with this key signed `message` as an addition.
     ///
     /// # Errors
     /// [`Error::Signature`].
@@ -126,7 +127,7 @@ impl fmt::Debug for OwnerPublicKey {
     }
 }
 
-/// An owner for the tests of the contract, whose signatures are like the vault's keys'.
+/// An owner for the tests of this crate. Its signatures are like those made with the vault's keys.
 #[cfg(test)]
 pub(crate) struct TestOwner(pub(crate) [u8; 32]);
 

@@ -1,4 +1,4 @@
-//! Memory that is asked for before it is needed. A build or a server that does not fit ends with an error, and is not
+//! Checks for memory before it is needed. A build or a server that does not fit ends with an error, instead of being
 //! killed.
 
 use std::fs;
@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// Refuses work that needs `needed` bytes more, if these are not available. On systems other than Linux it asks for the
-/// memory alone.
+/// Refuses work that needs `needed` more bytes, if they are not available. On systems other than Linux it only tries to
+/// allocate them.
 ///
 /// # Errors
 /// [`Error::Memory`].
 pub fn check(needed: u64) -> Result<(), Error> {
     let refused = |found: Option<u64>| Error::Memory { needed, found };
-    // Under a limit of the process the system does not give it. It is given back untouched.
+    // Under a limit of the process the system refuses the allocation. The memory is freed untouched.
     let mut trial: Vec<u8> = Vec::new();
     let len = usize::try_from(needed).map_err(|_| refused(None))?;
     trial.try_reserve_exact(len).map_err(|_| refused(None))?;
     drop(std::hint::black_box(trial));
-    // A container or a machine that has no more ends the process when memory is touched.
+    // In a container or on a machine without enough memory, the system kills the process when it touches memory.
     match available() {
         Some(found) if found < needed => Err(refused(Some(found))),
         _ => Ok(()),
     }
 }
 
-/// Bytes that this process can still have, if the system says so: of the machine, or of its container.
+/// Bytes that this process can still get, if the system says so: of the machine, or of its container.
 fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine
@@ -51,7 +51,7 @@ fn group(text: &str) -> Option<PathBuf> {
     Some(Path::new("/sys/fs/cgroup").join(path))
 }
 
-/// Bytes that a control group may still have, if it has a limit. Files that are kept in memory make room.
+/// Bytes that a control group may still get, if it has a limit. Cached files count as available.
 fn left(group: &Path) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(group.join(name)).ok();
     let number = |text: String| text.trim().parse::<u64>().ok();

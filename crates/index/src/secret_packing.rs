@@ -1,9 +1,11 @@
-//! The entries of a secret that share a polynomial, where it is multiplied with a hint under encryption.
+//! The number of entries of a secret that share a polynomial when the secret is multiplied with a hint
+//! under encryption.
 
 use serde::{Deserialize, Serialize};
 use sordino_ckks::column;
 
-/// A number of entries of a secret in a polynomial: more of them mean shorter queries and a longer hint.
+/// The number of entries of a secret in a polynomial. A larger number means shorter queries and a longer
+/// hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SecretPacking {
     /// 64 entries share a polynomial.
@@ -17,10 +19,10 @@ pub enum SecretPacking {
 }
 
 impl SecretPacking {
-    /// All packings, the longest queries first.
+    /// All packings, those with the longest queries first.
     pub const ALL: [Self; 4] = [Self::T16, Self::T32, Self::T64, Self::T128];
 
-    /// The word for it in reports.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,6 +1,7 @@
-//! Methods that set one choice of a value.
+//! Methods that set one field of a value.
 
-/// For each field of a struct, a method of its name that takes the struct and gives it back with another value there.
+/// For each field of a struct, defines a method of the field's name. It takes the struct, and returns it with the
+/// field changed.
 ///
 /// ```
 /// #[derive(Default)]

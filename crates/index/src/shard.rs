@@ -1,11 +1,10 @@
 //! Shards: the shares of an index's data that several servers hold.
 //!
-//! The cut follows from the signed manifest and a shard's number alone, so that nothing on disk names it. Each
-//! segment's blocks are cut into one run for each shard, and so are routed mode's groups. A new segment so moves
-//! nothing of the earlier ones, and all shards have the same work up to a block of each segment. Sealed mode's buckets
-//! are cut by their bytes, of which each shard has the same of all buckets. Payloads that are fetched are with the
-//! first shard, which also scores sealed mode's centroids. Parts that clients download are with the shard that their
-//! digest names.
+//! The cut depends only on the signed manifest and a shard's number, so no file on disk names it. Each segment's blocks
+//! are cut into one run for each shard, and so are routed mode's groups. So a new segment moves nothing of the earlier
+//! ones, and all shards have the same work, up to a block of each segment. Sealed mode's buckets are cut by their
+//! bytes: each shard has the same bytes of all buckets. The first shard has payloads for fetching, and also scores
+//! sealed mode's centroids. A part that clients download is on the shard that its digest determines.
 //!
 //! ```text
 //! reply of a shard: index: 16 bytes | edition: 24 | number: 2 | of: 2 | its part of the reply's body
@@ -28,25 +27,25 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// All of the data.
+    /// All of the data, as the only shard.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
     /// The most shards.
     pub const MOST: u16 = 1024;
 
-    /// Shard `number` of `of`, from 1 on; `None` if there is no such shard.
+    /// Shard `number` of `of`, from 1 on, or `None` if there is no such shard.
     #[must_use]
     pub fn new(number: u16, of: u16) -> Option<Self> {
         let there = (1..=of).contains(&number) && of <= Self::MOST;
         there.then_some(Self { number, of })
     }
 
-    /// All of `of` shards, in their order.
+    /// All of `of` shards, in order.
     pub fn all(of: u16) -> impl Iterator<Item = Self> {
         (1..=of).filter_map(move |number| Self::new(number, of))
     }
 
-    /// Its number, from 1 on.
+    /// The shard's number, from 1 on.
     #[must_use]
     pub fn number(self) -> u16 {
         self.number
@@ -70,7 +69,7 @@ impl Shard {
         self.number == self.of
     }
 
-    /// The numbers of the blocks or groups that this shard holds, of `count` in all.
+    /// The numbers of the blocks or groups that this shard holds, of `count` in total.
     #[must_use]
     pub fn range(self, count: usize) -> Range<usize> {
         let share =
@@ -78,8 +77,8 @@ impl Shard {
         share(self.number - 1)..share(self.number)
     }
 
-    /// The numbers of the rows that this shard holds, of `count` in blocks of `block`. The last block may not be whole.
-    /// Where the shard holds none, the range is empty, before the first row.
+    /// The numbers of the rows that this shard holds, of `count` in blocks of `block`. The last block may be
+    /// incomplete. If the shard holds none, the range is empty and at the first row.
     #[must_use]
     pub fn rows(self, count: usize, block: usize) -> Range<usize> {
         let blocks = self.range(count.div_ceil(block));
@@ -89,7 +88,7 @@ impl Shard {
         }
     }
 
-    /// True if this shard gives out the part with this digest, which clients download.
+    /// True if this shard serves the part with this digest, which clients download.
     #[must_use]
     pub fn gives(self, part: &Digest) -> bool {
         let number = u16::from_le_bytes([part[0], part[1]]) % self.of;
@@ -106,7 +105,7 @@ impl fmt::Display for Shard {
 impl FromStr for Shard {
     type Err = String;
 
-    /// Reads `2/8`, the second of eight.
+    /// Reads a text such as `2/8`, the second of eight.
     fn from_str(text: &str) -> Result<Self, String> {
         let numbers = text.split_once('/');
         let numbers =
@@ -124,7 +123,7 @@ impl FromStr for Shard {
 /// Bytes of a head.
 pub const HEAD_LEN: usize = 16 + EDITION_LEN + 2 + 2;
 
-/// The beginning of a shard's reply: what it is a part of.
+/// The beginning of a shard's reply, which says what it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The index.
@@ -146,7 +145,7 @@ impl Head {
         }
     }
 
-    /// True if it is of the same index as another, and no older.
+    /// True if it belongs to the same index as another, and is not older.
     #[must_use]
     pub fn follows(self, before: Self) -> bool {
         self.index == before.index && self.edition.version >= before.edition.version
@@ -160,7 +159,7 @@ impl Head {
         [&self.index[..], &self.edition.to_bytes(), &numbers].concat()
     }
 
-    /// The head of a reply, and what follows.
+    /// The head of a reply, and the bytes that follow.
     ///
     /// # Errors
     /// [`Error::Malformed`].
@@ -186,8 +185,8 @@ impl Head {
     /// The rest of a reply, after this head.
     ///
     /// # Errors
-    /// [`Error::Malformed`]; [`Error::OtherIndex`], [`Error::Stale`] and [`Error::Position`] if it is of another index,
-    /// version or place.
+    /// [`Error::Malformed`]; [`Error::OtherIndex`], [`Error::Stale`] and [`Error::Position`] if it belongs to another
+    /// index, version or shard.
     pub fn strip(self, body: &[u8]) -> Result<&[u8], Error> {
         let (found, rest) = Self::read(body)?;
         found.check(self)?;
@@ -241,7 +240,7 @@ mod tests {
                     assert!(rows.is_empty() || rows.start % 3 == 0);
                 }
                 assert_eq!(next, count);
-                // One has the last, which the join relies on.
+                // One shard has the last block, which the join relies on.
                 let last = Shard::new(of, of).unwrap();
                 assert!(count == 0 || last.range(count).contains(&(count - 1)));
             }
@@ -301,7 +300,7 @@ mod tests {
             ),
             "{stale}"
         );
-        // The same number, of another content.
+        // The same number with another content.
         assert!(matches!(
             refused(24, 0),
             Error::Stale {

@@ -1,9 +1,9 @@
-//! Routed mode's table: codes under pads, a cluster next to the other, and the hint of it.
+//! Routed mode's table, and its hint. The table has codes under pads, with the clusters side by side.
 //!
 //! The table is stored group after group and row after row, three bytes an entry, little-endian. Row `i` of a group
 //! holds the vectors at place `i` of each of its clusters. The hint is the product of the table with the public matrix.
-//! It stays with the server, encoded to be multiplied with encrypted secrets. Clients download the hint of that,
-//! computed from the table as in masked mode.
+//! It stays with the server, encoded for multiplication with encrypted secrets. Clients download the hint of that
+//! encoded hint, computed as in masked mode.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use sordino_lwe::{Seed, Table};
 use crate::Error;
 use crate::manifest::{ENTRY_LEN, Grid, Routed};
 
-/// No segments yet of the hint of a table.
+/// An empty list of segments for the hint of a table.
 ///
 /// # Errors
 /// None for a manifest that was checked.
@@ -22,16 +22,16 @@ pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
 }
 
-/// Some groups of the table. The bytes of their rows fill them as they come, so a file that is streamed is not in
-/// memory too.
+/// Some groups of the table that are being filled. The bytes of their rows are used as they arrive, so a streamed file
+/// does not need memory of its own.
 #[derive(Debug)]
 pub struct Filling {
     table: Table,
-    /// Bytes that came.
+    /// The number of bytes that arrived.
     found: usize,
-    /// Rows that came whole.
+    /// The number of complete rows that arrived.
     rows: usize,
-    /// The beginning of the next.
+    /// The beginning of the next row.
     begun: Vec<u8>,
     entries: Vec<i32>,
 }
@@ -40,7 +40,7 @@ impl Filling {
     /// These groups, still empty.
     ///
     /// # Errors
-    /// If there are no such groups.
+    /// [`Error`] if there are no such groups.
     pub fn new(mode: &Routed, width: usize, groups: Range<usize>) -> Result<Self, Error> {
         let whole = mode.grid.shape(width)?;
         Ok(Self {
@@ -56,7 +56,7 @@ impl Filling {
         self.table.shape().columns() * ENTRY_LEN
     }
 
-    /// The next bytes. Bytes beyond the last row are only counted.
+    /// Takes the next bytes. Bytes beyond the last row are only counted.
     pub fn take(&mut self, mut bytes: &[u8]) {
         self.found += bytes.len();
         let len = self.row_len();
@@ -78,7 +78,7 @@ impl Filling {
     /// The table.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if more or fewer bytes came than it has.
+    /// [`Error::Malformed`] if more or fewer bytes arrived than the table has.
     pub fn finish(self) -> Result<Table, Error> {
         let shape = self.table.shape();
         let expected = shape.answers() * self.row_len();
@@ -93,13 +93,13 @@ impl Filling {
     }
 }
 
-/// The hint of one of the table's groups, encoded next to `segments`, and the hint of that.
+/// The hint of one of the table's groups, encoded together with `segments`, and the hint of that.
 ///
 /// # Errors
 /// None for a table that was [filled](Filling), with the [`segments`] of its mode.
 ///
 /// # Panics
-/// If the table has no such group.
+/// Panics if the table has no such group.
 pub fn group_hint(
     table: &Table,
     segments: &Segments,
@@ -110,11 +110,11 @@ pub fn group_hint(
     Ok(segments.encode_modular(&hint)?)
 }
 
-/// The hint of some groups that clients download, from the groups' rows, which are dropped as soon as they are in the
+/// The hint of some groups that clients download, from the groups' rows. The rows are freed as soon as they are in the
 /// table. `each` is called after each group.
 ///
 /// # Errors
-/// If the rows do not fit the mode, and the errors of `each`.
+/// [`Error`] if the rows do not fit the mode, and the errors of `each`.
 pub fn downloaded(
     mode: &Routed,
     width: usize,
@@ -137,7 +137,7 @@ pub fn downloaded(
     Ok(downloaded)
 }
 
-/// The bytes of an entry, an integer mod `P`: the low ones of a padded code.
+/// The bytes of an entry, an integer mod `P`: the low bytes of a padded code.
 #[must_use]
 pub fn entry_bytes(padded: i32) -> [u8; ENTRY_LEN] {
     let [a, b, c, _] = padded.to_le_bytes();

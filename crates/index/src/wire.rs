@@ -1,8 +1,8 @@
-//! The heads of messages and files: a magic, a version, a kind, a length. And the bodies of queries, which the reader writes and the
-//! server reads.
+//! The heads of messages and files: a magic number, a version, a kind, a length. Also the bodies of queries, which the reader
+//! writes and the server reads.
 //!
-//! Bodies need no lengths of their own. All sizes follow from the signed manifest, so a reader
-//! knows how long a body must be before it looks at it.
+//! Bodies need no lengths of their own. All sizes follow from the signed manifest, so a reader knows the length of a body before
+//! it reads it.
 
 use crate::Error;
 
@@ -18,10 +18,10 @@ pub(crate) use manifest_head::{
 };
 pub use request::Request;
 
-/// Begins everything that this crate writes.
+/// The first bytes of everything that this crate writes.
 pub const MAGIC: [u8; 4] = *b"SRDN";
 
-/// The version of messages and files.
+/// The version of the format of messages and files.
 pub const VERSION: u16 = 4;
 
 /// A kind of file.
@@ -40,13 +40,13 @@ pub const RING: Kind = (5, "ring");
 /// Magic, version, kind.
 pub const FILE_HEAD_LEN: usize = 8;
 
-/// The head of a file.
+/// Writes the head of a file.
 #[must_use]
 pub fn file_head(kind: Kind) -> Vec<u8> {
     file_head_of(VERSION, kind)
 }
 
-/// The head of a file of another version.
+/// Writes the head of a file with this version.
 #[must_use]
 pub(crate) fn file_head_of(version: u16, (kind, _): Kind) -> Vec<u8> {
     [&MAGIC[..], &version.to_le_bytes(), &kind.to_le_bytes()].concat()
@@ -61,7 +61,7 @@ pub fn strip_file_head(kind: Kind, bytes: &[u8]) -> Result<&[u8], Error> {
     Ok(body)
 }
 
-/// The version of a file, which is one of these, and the bytes after its head.
+/// The version of a file, which must be one of these, and the bytes after its head.
 fn strip_head_of<'a>(
     (kind, what): Kind,
     versions: &[u16],
@@ -93,11 +93,11 @@ fn strip_head_of<'a>(
     Ok((version, body))
 }
 
-/// The version of an index that a request is about: the manifest's number and the beginning of its digest. It opens the
-/// body of every request except the one for the manifest.
+/// The version of an index that a request is about: the manifest's number and the beginning of its digest. Every request except
+/// the one for the manifest begins its body with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edition {
-    /// The version.
+    /// The version's number.
     pub version: u64,
     digest: [u8; 16],
 }
@@ -117,7 +117,7 @@ impl Edition {
         }
     }
 
-    /// An edition that is all of a body.
+    /// An edition that fills a whole body.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (version, digest) = bytes.split_first_chunk()?;
@@ -139,7 +139,7 @@ impl Edition {
     /// The bytes after this edition in the body of a request.
     ///
     /// # Errors
-    /// [`Error::Stale`] if the request is about another.
+    /// [`Error::Stale`] if the request is about another edition.
     #[expect(clippy::missing_panics_doc, reason = "the length was checked")]
     pub fn strip(self, body: &[u8]) -> Result<&[u8], Error> {
         let Some((found, rest)) = body.split_first_chunk::<EDITION_LEN>() else {
@@ -163,17 +163,16 @@ impl Edition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Message {
-    /// Asks for the manifest; no body.
+    /// Asks for the manifest. It has no body.
     GetManifest = 101,
     /// The signed manifest.
     Manifest = 102,
-    /// Asks for parts that are downloaded once: the edition, the number of each among those that
-    /// clients download, as 16 bits.
+    /// Asks for parts that clients download once: the edition, then the number of each part among all that clients download, as
+    /// 16 bits.
     GetParts = 103,
     /// The parts, one after the other.
     Parts = 104,
-    /// The edition, and an encrypted query for the scores of the centroids or, in open and masked
-    /// mode, of all vectors.
+    /// The edition, and an encrypted query for scores: of the centroids, or in open and masked mode of all vectors.
     Score = 105,
     /// The encrypted scores.
     Scored = 106,
@@ -181,16 +180,16 @@ pub enum Message {
     Fetch = 107,
     /// A PIR answer for each query, in the same order.
     Fetched = 108,
-    /// The edition, and a PIR query for each of the manifest's `k`, or of a second look's candidates. Without a hint:
-    /// the edition, keys and one query for all.
+    /// The edition, and a PIR query for each of the manifest's `k` results, or of a second look's candidates. Without a hint: the
+    /// edition, keys and one query for all.
     FetchPayloads = 109,
     /// A PIR answer for each query, in the same order.
     Payloads = 110,
-    /// The edition, and the older edition that the client knows: asks for the manifests between them.
+    /// Asks for the manifests between two editions: the current edition, and the older one that the client knows.
     GetHistory = 111,
-    /// The manifests, newest first, each with its length before it.
+    /// The manifests, newest first, each after its length.
     History = 112,
-    /// Asks a server which shard it is; no body.
+    /// Asks a server which shard it is. It has no body.
     GetShard = 113,
     /// A shard's head, and its part of the body of the reply.
     Partial = 114,
@@ -214,7 +213,7 @@ impl Message {
         Self::Partial,
     ];
 
-    /// The kind of the reply to this request; of a reply itself.
+    /// The kind of the reply to this request. For a reply it is the same kind.
     #[must_use]
     pub const fn reply(self) -> Self {
         match self {
@@ -248,7 +247,7 @@ impl Message {
         [&file_head((self as u16, "message"))[..], &len].concat()
     }
 
-    /// The request with this body about an edition of an index.
+    /// The request about an edition of an index, with this body.
     #[must_use]
     pub fn about(self, edition: Edition, body: &[u8]) -> Vec<u8> {
         self.with(&[&edition.to_bytes()[..], body].concat())
@@ -285,7 +284,7 @@ impl Message {
         Ok((message, body))
     }
 
-    /// The body of a message that must be of this kind and, if known, of this length.
+    /// The body of a message, which must have this kind and, if it is known, this length.
     ///
     /// # Errors
     /// [`Error::Malformed`], [`Error::FormatVersion`].
@@ -302,7 +301,7 @@ impl Message {
         Ok(body)
     }
 
-    /// Refuses a body whose length is not what the manifest fixes.
+    /// Checks that a body has the length that the manifest fixes.
     ///
     /// # Errors
     /// [`Error::Malformed`].

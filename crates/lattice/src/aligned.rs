@@ -17,13 +17,13 @@ impl<T: Copy + Default> Aligned<T> {
     /// A buffer of `len` elements, all `T::default()`.
     ///
     /// # Panics
-    /// If the length overflows the address space, or elements have no size.
+    /// Panics if the length overflows the address space, or elements have no size.
     #[must_use]
     pub fn new(len: usize) -> Self {
         let spare = LINE / size_of::<T>();
         let buffer = vec![T::default(); len + spare];
         let offset = buffer.as_ptr().align_offset(LINE);
-        // Under Miri the offset may be unknown; alignment is a matter of speed only.
+        // Under Miri the offset may be unknown. The alignment matters only for speed.
         let start = if offset <= spare { offset } else { 0 };
         Self { buffer, start, len }
     }
@@ -65,7 +65,7 @@ impl<T: PartialEq> PartialEq for Aligned<T> {
 impl<T: Eq> Eq for Aligned<T> {}
 
 impl<T> std::fmt::Debug for Aligned<T> {
-    /// Prints the length alone: the buffer may hold a secret.
+    /// Prints only the length, because the buffer may hold a secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Aligned")
             .field("len", &self.len)
@@ -74,7 +74,7 @@ impl<T> std::fmt::Debug for Aligned<T> {
 }
 
 impl<T: DefaultIsZeroes> Zeroize for Aligned<T> {
-    /// Whole registers at a time, where the volatile writes of a slice's own erasure are single ones.
+    /// Writes whole registers at a time. A slice's own erasure writes each element separately.
     fn zeroize(&mut self) {
         self.buffer.fill(T::default());
         zeroize::optimization_barrier(self.buffer.as_slice());

@@ -1,9 +1,9 @@
 //! One step of expansion: `c` and its image under `X -> X^g` become their sum, and their difference times a
 //! power of `X`.
 //!
-//! Expansion (Angel, Chen, Laine, Setty, eprint 2017/1142; Chen, Chillotti, Ren, eprint 2019/736) takes a polynomial
-//! apart by the parity of exponents. Under `g = N / 2^i + 1`, the even powers of `X^(2^i)` stay and the odd ones change
-//! their sign.
+//! Expansion (Angel, Chen, Laine, Setty, eprint 2017/1142; Chen, Chillotti, Ren, eprint 2019/736) splits a polynomial
+//! by the parity of exponents. Under `g = N / 2^i + 1`, the even powers of `X^(2^i)` stay and the odd ones change their
+//! sign.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -38,7 +38,7 @@ pub struct Step {
 
 impl Step {
     /// # Panics
-    /// If `2^i` is not below the degree.
+    /// Panics if `2^i` is not below the degree.
     #[must_use]
     pub fn new(plan: &Plan, i: u32) -> Self {
         let n = plan.len();
@@ -54,7 +54,7 @@ impl Step {
         }
     }
 
-    /// `g = N / 2^i + 1`'s permutation: value `k` of `tau(a)` is value `permutation[k]` of `a`.
+    /// The permutation of `g = N / 2^i + 1`: value `k` of `tau(a)` is value `permutation[k]` of `a`.
     #[must_use]
     pub fn permutation(&self) -> &[u32] {
         &self.permutation
@@ -63,7 +63,7 @@ impl Step {
     /// `even = c + tau(u)` and `odd = X^(-2^i) (c - tau(u))`, all in NTT form.
     ///
     /// # Panics
-    /// If a length is not the degree.
+    /// Panics if a length is not the degree.
     pub fn split(&self, plan: &Plan, c: &[u64], u: &[u64], even: &mut [u64], odd: &mut [u64]) {
         self.split_by(self.kernels, plan, (c, u), even, odd);
     }

@@ -40,11 +40,11 @@ pub struct Gadget {
 
 impl Gadget {
     /// # Panics
-    /// If there is no digit, a digit has no bit, or the digits end above bit 62.
+    /// Panics if there is no digit, a digit has no bit, or the digits end above bit 62.
     #[must_use]
     pub const fn new(digits: u32, log_z: u32, dropped: u32) -> Self {
         assert!(digits > 0 && log_z > 0, "a gadget of nothing");
-        // In a sum that does not wrap: of u32, whatever they are.
+        // As u64, this sum does not overflow for any u32 values.
         let end = digits as u64 * log_z as u64 + dropped as u64;
         assert!(end <= 62, "digits above bit 62");
         Self {
@@ -54,25 +54,25 @@ impl Gadget {
         }
     }
 
-    /// `l`.
+    /// `l`, the number of digits.
     #[must_use]
     pub const fn digits(self) -> usize {
         self.digits as usize
     }
 
-    /// `w`.
+    /// `w`, the bits of a digit.
     #[must_use]
     pub const fn log_z(self) -> u32 {
         self.log_z
     }
 
-    /// `b`.
+    /// `b`, the bits that are dropped.
     #[must_use]
     pub const fn dropped(self) -> u32 {
         self.dropped
     }
 
-    /// `g_i`.
+    /// `g_i`, the factor of digit `i`.
     #[must_use]
     pub const fn factor(self, i: usize) -> u64 {
         1 << (self.dropped as usize + self.log_z as usize * i)
@@ -84,10 +84,12 @@ impl Gadget {
         self.digits * self.log_z + self.dropped >= modulus.bits()
     }
 
-    /// Writes the digits of `residues`, `l` lists one after the other, lowest first, as residues.
+    /// Writes the digits of `residues` as residues: `l` lists one after the other, the lowest digit
+    /// first.
     ///
     /// # Panics
-    /// If `out` has no room for exactly these, or the digits do not reach every residue.
+    /// Panics if `out` does not have exactly the length of the digits, or the digits do not reach
+    /// every residue.
     pub fn decompose(self, modulus: Modulus, residues: &[u64], out: &mut [u64]) {
         self.decompose_by(Kernels::of(Backend::detect()), modulus, residues, out);
     }
@@ -144,7 +146,7 @@ mod tests {
         {
             let gadget = Gadget::new(digits, log_z, dropped);
             check(gadget, &ends);
-            // Around every border of a digit.
+            // Numbers around every border of a digit.
             let near = |bit: u32| (0..5).map(move |i| ((1u64 << bit) + i - 2) % Q);
             check(gadget, &(1..50).flat_map(near).collect::<Vec<_>>());
         }

@@ -1,4 +1,4 @@
-//! Matrix products mod 2^32 with one small operand: the whole server side and client side of LWE.
+//! Matrix products mod 2^32 with one small operand. LWE needs nothing else on the server and on the client.
 //!
 //! | symbol | meaning | type and shape here |
 //! |---|---|---|
@@ -9,15 +9,15 @@
 //! | `S` | small secrets, as rows | [`Small`], `k x n`, 16 bits each |
 //!
 //! [`Digits::mul_vec`] is `D q`, [`Digits::mul_panels`] is `D B`, [`Words::mul`] is `W S^T`; all of them are exact mod
-//! 2^32. The word operand is laid out once, for the backend that will read it. It is in four byte planes (`vpdpbusd`,
+//! 2^32. The word operand is laid out once, for the backend that will read it. It lies in four byte planes (`vpdpbusd`,
 //! `tdpbsud`), in two balanced 16-bit limbs (`vpdpwssd` or `vpmaddwd`), or unchanged for NEON and the portable
-//! definition. Words that were rounded to 24 bits or fewer take three bytes everywhere. Every backend returns the same
-//! words. [`scan`] shares `D B` between threads.
+//! definition. Words that were rounded to 24 bits or fewer take three bytes in all layouts. Every backend returns the
+//! same words. [`scan`] shares `D B` between threads.
 //!
 //! # Security
 //! No branch and no address depends on a value in `D`, `W` or `S`. One bit of `q` and `B` chooses between two kernels:
-//! whether all words are multiples of 256, as in queries rounded to 24 bits. `q` and `B` are for what both sides know:
-//! queries, answers, and matrices from a seed.
+//! whether all words are multiples of 256, as in queries rounded to 24 bits. So `q` and `B` must be known to both
+//! sides: queries, answers, and matrices from a seed.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
@@ -46,8 +46,8 @@ pub use words::Words;
 
 /// Rows of every operand are padded to a multiple of this many entries.
 pub const LANES: usize = 64;
-/// Columns of one strip of [`Digits`]. Strips of 1024 to 4096 columns are scanned at the same speed (Zen 5). A panel of
-/// `B` takes 128 KiB of the L2 cache at this depth.
+/// Columns of one strip of [`Digits`]. Scans have the same speed with strips of 1024 to 4096 columns (Zen 5). A panel
+/// of `B` takes 128 KiB of the L2 cache at this depth.
 pub const STRIP: usize = 2048;
 /// Columns of one panel of [`Panels`].
 pub(crate) const PANEL: usize = 16;

@@ -1,19 +1,19 @@
 //! Arithmetic modulo a prime `q` of 20 to 50 bits.
 
-/// Why a number was refused as a modulus or a length as a transform length.
+/// Why a number is not accepted as a modulus, or a length as a transform length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModulusError {
     /// `q` is not in the range that the kernels are proven for.
     #[error("modulus {found} is outside 2^20..2^50")]
     Range {
-        /// The modulus asked for.
+        /// The given modulus.
         found: u64,
     },
     /// `q` is not a prime.
     #[error("modulus {found} is not a prime")]
     Composite {
-        /// The modulus asked for.
+        /// The given modulus.
         found: u64,
     },
     /// The field has no primitive root of unity of order `2n`.
@@ -21,21 +21,21 @@ pub enum ModulusError {
     NoRoot {
         /// The modulus.
         q: u64,
-        /// The order asked for, `2n`.
+        /// The required order, `2n`.
         order: u64,
     },
     /// The transform length is not a power of two in the supported range.
     #[error("transform length {found} is not a power of two in 16..=65536")]
     Length {
-        /// The length asked for.
+        /// The given length.
         found: usize,
     },
 }
 
 /// A prime `q` with `2^20 < q < 2^50`.
 ///
-/// The upper end makes `4q` fit the 52 bits that IFMA multiplies, which the lazy butterflies of
-/// [`ntt`](crate::ntt) need. All functions take and return values in `[0, q)` unless they say otherwise.
+/// The upper end makes `4q` fit into the 52 bits that IFMA multiplies, which the lazy butterflies of [`ntt`](crate::ntt) need.
+/// All functions take and return values in `[0, q)` unless they say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modulus {
     q: u64,
@@ -130,8 +130,8 @@ impl Modulus {
         subtract_once(subtract_once(rest, self.q), self.q)
     }
 
-    /// The same without wide products of integers: the quotient in double precision is at most 7/8 away, 1/2 of it by the
-    /// integer's rounding and each 1/8 by the errors of `1 / q` and of the two products.
+    /// Like [`mul`](Self::mul), without wide products of integers. The quotient in double precision is off by at most 7/8.
+    /// Rounding to an integer adds 1/2; the errors of `1 / q` and of the two products add 1/8 each.
     #[inline]
     #[cfg(any(test, target_family = "wasm"))]
     const fn mul_real(self, a: u64, b: u64) -> u64 {
@@ -143,7 +143,7 @@ impl Modulus {
         rest.wrapping_add(self.q & (rest.cast_signed() >> 63).cast_unsigned())
     }
 
-    /// Any 64-bit `x` reduced, in constant time.
+    /// Reduces any 64-bit `x`, in constant time.
     #[inline]
     #[must_use]
     pub const fn reduce(self, x: u64) -> u64 {
@@ -161,8 +161,8 @@ impl Modulus {
         self.reduce((x + (self.q << (53 - self.bits())).cast_signed()) as u64)
     }
 
-    /// Any `x` reduced, in constant time: the halves are multiplied by `2^64` and by 1 with Shoup's
-    /// quotients, which are good for every 64-bit factor.
+    /// Reduces any `x`, in constant time. The halves are multiplied by `2^64` and by 1 with Shoup's quotients, which are valid
+    /// for every 64-bit factor.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
@@ -201,8 +201,8 @@ impl Modulus {
         a.cast_signed() - (upper & self.q.cast_signed())
     }
 
-    /// The smallest-generator root of unity of order `2n`: `x^((q-1)/2n)` for the least `x` that gives
-    /// order exactly `2n`. This choice fixes the order of values in NTT form. Not constant-time.
+    /// The root of unity of order `2n` with the smallest generator: `x^((q-1)/2n)` for the least `x` that gives order exactly
+    /// `2n`. This choice fixes the order of values in NTT form. Not constant-time.
     pub(crate) fn root_of_unity_vartime(self, order: u64) -> Result<u64, ModulusError> {
         if !(self.q - 1).is_multiple_of(order) {
             return Err(ModulusError::NoRoot { q: self.q, order });
@@ -214,7 +214,7 @@ impl Modulus {
     }
 }
 
-/// `x` reduced by one subtraction of `q`, for `x < 2q`, without a branch.
+/// Reduces `x < 2q` by at most one subtraction of `q`, without a branch.
 #[inline]
 pub(crate) const fn subtract_once(x: u64, q: u64) -> u64 {
     let reduced = x.wrapping_sub(q);
@@ -223,15 +223,15 @@ pub(crate) const fn subtract_once(x: u64, q: u64) -> u64 {
     reduced.wrapping_add(q & below)
 }
 
-/// `x w mod q` up to one `q`: in `[0, 2q)` for every 64-bit `x`, given `w < q` and
-/// `quotient = floor(w 2^64 / q)`.
+/// `x w mod q` plus at most one `q`: in `[0, 2q)` for every 64-bit `x`, given `w < q` and `quotient = floor(w 2^64 / q)`.
 #[inline]
 pub(crate) const fn mul_lazy(x: u64, w: u64, quotient: u64, q: u64) -> u64 {
     let times = ((x as u128 * quotient as u128) >> 64) as u64;
     x.wrapping_mul(w).wrapping_sub(times.wrapping_mul(q))
 }
 
-/// The integer nearest to `x`, mod `2^64`, for `|x| < 2^51`: in constant time, for its sum with `1.5 2^52` has it in its low bits.
+/// The integer nearest to `x`, mod `2^64`, for `|x| < 2^51`. It is constant-time: the sum of `x` and `1.5 2^52` has the integer
+/// in its low bits.
 #[inline]
 #[cfg(any(test, target_family = "wasm"))]
 pub(crate) const fn nearest(x: f64) -> u64 {

@@ -8,8 +8,8 @@
 //! | `R` | decode radius: a digit is right while its noise is below |
 //!
 //! A sum of `m` discrete Gaussians with weights `D_i` is subgaussian with parameter `sigma ||D_i||`. So a digit is
-//! wrong with probability at most `2 exp(-R^2 / (2 sigma^2 ||D_i||^2))`, for the worst database and not only for a
-//! random one. At the sizes used the bound is about four bits above the exact value.
+//! wrong with probability at most `2 exp(-R^2 / (2 sigma^2 ||D_i||^2))`, for every database. For the parameters in
+//! use, the bound is about four bits above the exact value.
 
 use std::f64::consts::LN_2;
 
@@ -22,14 +22,13 @@ pub fn log2_tail(radius: f64, variance: f64) -> f64 {
     (1.0 - radius * radius / (2.0 * LN_2 * variance)).min(0.0)
 }
 
-/// `R`: half of `Delta`, less what rounding to the nearest multiple loses when `p` does not divide
-/// `q`.
+/// `R`: half of `Delta`, minus what rounding to the nearest multiple loses if `p` does not divide `q`.
 #[must_use]
 pub fn radius(q: u64, p: u64) -> f64 {
     (q / p) as f64 / 2.0 - (q % p) as f64
 }
 
-/// The bound for one digit: a sum over `m` columns of the worst row.
+/// The bound for one digit, which is a sum over `m` columns, for the worst row.
 ///
 /// Digits are in `[-p/2, p/2)` if `centred`, otherwise in `[0, p)`.
 #[must_use]
@@ -38,7 +37,7 @@ pub fn log2_fail_entry(q: u64, p: u64, sigma: f64, m: u64, centred: bool) -> f64
     log2_tail(radius(q, p), sigma * sigma * m as f64 * digit * digit)
 }
 
-/// The bound for a record of `digits` digits: their union.
+/// The bound for a record of `digits` digits, as a union bound.
 #[must_use]
 pub fn log2_fail_record(q: u64, p: u64, sigma: f64, m: u64, digits: u64, centred: bool) -> f64 {
     log2_union(log2_fail_entry(q, p, sigma, m, centred), digits as f64)
@@ -57,7 +56,7 @@ pub fn log2_either(a: f64, b: f64) -> f64 {
     (max + ((a - max).exp2() + (b - max).exp2()).log2()).min(0.0)
 }
 
-/// `kappa`: digits base `p` that hold a word mod `q`.
+/// `kappa`: the number of digits base `p` that hold a word mod `q`.
 #[must_use]
 pub fn kappa(q: u64, p: u64) -> u32 {
     let mut power = 1u128;
@@ -69,8 +68,8 @@ pub fn kappa(q: u64, p: u64) -> u32 {
     digits
 }
 
-/// DoublePIR's bound for one record of `entries` digits from an `l x m` matrix. The first level is over `m` columns,
-/// the second over `l / entries` rows for `kappa (n + 1)` digits.
+/// DoublePIR's bound for one record of `entries` digits from an `l x m` matrix. The first level sums over `m`
+/// columns, and the second over `l / entries` rows for `kappa (n + 1)` digits.
 #[must_use]
 pub fn log2_fail_double(q: u64, p: u64, sigma: f64, m: u64, l: u64, n: u64, entries: u64) -> f64 {
     let first = log2_fail_entry(q, p, sigma, m, true);
@@ -97,7 +96,7 @@ pub fn max_m(q: u64, p: u64, sigma: f64, log2_delta: f64, digits: u64, centred: 
     )
 }
 
-/// The largest number from 1 to `end` for which `holds`, or 0; it must hold for all below.
+/// The largest number from 1 to `end` for which `holds` is true, or 0. `holds` must be true for all smaller numbers.
 fn largest(holds: impl Fn(u64) -> bool, end: u64) -> u64 {
     let (mut low, mut high) = (0, end);
     while high - low > 1 {

@@ -29,7 +29,7 @@ use sordino_cpu::{Backend, dispatch};
 use crate::modulus::{Modulus, ModulusError};
 use factor::Factor;
 
-/// Constant factors `w`, as kernels multiply with them.
+/// Constant factors `w` in the form in which kernels multiply with them.
 #[derive(Clone, Default)]
 struct Factors {
     each: Vec<Factor>,
@@ -74,7 +74,7 @@ pub struct Plan {
     n: usize,
     /// `psi^brv(i)`: the factor of group `i - m` in the forward stage with `m` groups.
     forward: Factors,
-    /// `psi^-brv(i)`; the entries that the last inverse stage uses are in `last`.
+    /// `psi^-brv(i)`. The entries for the last inverse stage are in `last`.
     inverse: Factors,
     /// The factors of the sums and of the differences of the last inverse stage: `1/n` and `psi^(-n/2)/n`.
     last: Factors,
@@ -97,8 +97,8 @@ impl Plan {
     /// Plans transforms of length `n` modulo `q`.
     ///
     /// # Errors
-    /// [`ModulusError::Length`] if `n` is not a power of two in 16..=65536, [`ModulusError::NoRoot`]
-    /// if `q` is not 1 mod `2n`.
+    /// [`ModulusError::Length`] if `n` is not a power of two in 16..=65536. [`ModulusError::NoRoot`] if `q` is not 1
+    /// mod `2n`.
     pub fn new(n: usize, modulus: Modulus) -> Result<Self, ModulusError> {
         if !n.is_power_of_two() || !(16..=1 << 16).contains(&n) {
             return Err(ModulusError::Length { found: n });
@@ -116,8 +116,8 @@ impl Plan {
         let inverse = powers(modulus.inverse_vartime(psi));
         let forward = powers(psi);
         let per_n = modulus.inverse_vartime(n as u64);
-        // A pruned stage leaves its division by two to the last one, as every other stage does: the
-        // same two factors serve every stride.
+        // A pruned stage leaves its division by two to the last stage, as every other stage does. So the same two
+        // factors serve every stride.
         let last = vec![per_n, modulus.mul(inverse[1], per_n)];
         Ok(Self {
             modulus,
@@ -144,20 +144,20 @@ impl Plan {
         self.modulus
     }
 
-    /// Replaces coefficients by values: `a` in natural order becomes `A` in the order above.
-    /// In and out in `[0, q)`.
+    /// Replaces coefficients by values: `a` in natural order becomes `A` in the order above. Input and output are in
+    /// `[0, q)`.
     ///
     /// # Panics
-    /// If `a.len() != n`.
+    /// Panics if `a.len() != n`.
     pub fn forward(&self, a: &mut [u64]) {
         assert_eq!(a.len(), self.n, "transform length");
         dispatch!(Kernels, self.kernels, self::forward(self, a));
     }
 
-    /// Replaces values by coefficients, divided by `n`: the inverse of [`forward`](Self::forward).
+    /// Replaces values by coefficients, and divides by `n`: the inverse of [`forward`](Self::forward).
     ///
     /// # Panics
-    /// If `a.len() != n`.
+    /// Panics if `a.len() != n`.
     pub fn inverse(&self, a: &mut [u64]) {
         self.inverse_strided(a, 0);
     }
@@ -165,11 +165,11 @@ impl Plan {
     /// Replaces values by every `2^k`-th coefficient alone: `a[v]` becomes coefficient
     /// `v 2^k + 2^k - 1` for `v < n / 2^k`; the rest of `a` is left undefined.
     ///
-    /// The first `k` stages keep only the odd half of what they see. So this costs about `n (1 - 2^-k)` products and
+    /// The first `k` stages compute only the odd half of their outputs. So this costs about `n (1 - 2^-k)` products and
     /// one transform of length `n / 2^k`, instead of one of length `n`.
     ///
     /// # Panics
-    /// If `a.len() != n` or `2^k > n`.
+    /// Panics if `a.len() != n` or `2^k > n`.
     pub fn inverse_strided(&self, a: &mut [u64], k: u32) {
         assert_eq!(a.len(), self.n, "transform length");
         assert!(
@@ -183,11 +183,11 @@ impl Plan {
     /// Replaces sums of neighbouring values by every `2^k`-th coefficient, where `2^k = n / a.len()`. If `a[j]` is the
     /// sum of values `j 2^k` to `j 2^k + 2^k - 1` of a transform, it becomes coefficient `j 2^k`.
     ///
-    /// These values are taken at the `2^k` roots of one `X^(2^k) = y`, over which all other powers of `X` cancel out.
-    /// What is left is a transform of length `n / 2^k` at the points `y`.
+    /// These values belong to the `2^k` roots of one `X^(2^k) = y`, over which all other powers of `X` cancel out. What
+    /// remains is a transform of length `n / 2^k` at the points `y`.
     ///
     /// # Panics
-    /// If `a.len()` is not a power of two in `16..=n`.
+    /// Panics if `a.len()` is not a power of two in `16..=n`.
     pub fn inverse_folded(&self, a: &mut [u64]) {
         assert!(
             a.len().is_power_of_two() && (16..=self.n).contains(&a.len()),
@@ -198,12 +198,12 @@ impl Plan {
         dispatch!(Kernels, self.kernels, self::inverse_strided(self, a, 0));
     }
 
-    /// Writes every `2^k`-th coefficient of the product of `a` and `b`, both in NTT form, to `out`. It is what
-    /// [`inverse_strided`](Self::inverse_strided) of the product would write. The rest of `out` is left undefined.
+    /// Writes every `2^k`-th coefficient of the product of `a` and `b`, both in NTT form, to `out`, as
+    /// [`inverse_strided`](Self::inverse_strided) of the product does. The rest of `out` is left undefined.
     /// Constant-time.
     ///
     /// # Panics
-    /// If a length is not `n` or `2^k > n`.
+    /// Panics if a length is not `n` or `2^k > n`.
     pub fn inverse_product(&self, a: &[u64], b: &[u64], out: &mut [u64], k: u32) {
         assert_eq!(
             (a.len(), b.len(), out.len()),
@@ -222,10 +222,10 @@ impl Plan {
         );
     }
 
-    /// Where the values of `a(X^g)` come from, for odd `g`: value `i` of it is value `permutation[i]` of `a`.
+    /// The permutation of values under `X -> X^g`, for odd `g`: value `i` of `a(X^g)` is value `permutation[i]` of `a`.
     ///
     /// # Panics
-    /// If `g` is even.
+    /// Panics if `g` is even.
     #[must_use]
     pub fn permutation(&self, g: usize) -> Vec<u32> {
         assert!(g % 2 == 1, "an automorphism takes X to an odd power");
@@ -243,7 +243,7 @@ impl Plan {
     /// `a = a b` value by value, both in NTT form, in constant time.
     ///
     /// # Panics
-    /// If a length is not `n`.
+    /// Panics if a length is not `n`.
     pub fn multiply(&self, a: &mut [u64], b: &[u64]) {
         assert_eq!((a.len(), b.len()), (self.n, self.n), "transform length");
         dispatch!(Kernels, self.kernels, self::multiply(self, a, b));

@@ -1,4 +1,4 @@
-//! Memory for operands that are read from end to end: aligned, and in huge pages where it is large.
+//! Memory for operands that are read from end to end. It is aligned, and uses huge pages if it is large.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,8 +7,8 @@ use memmap2::MmapMut;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
-/// From this size on an operand gets pages of its own. With pages of 4 KiB a scan from memory spends
-/// about as long on address translation as on reading.
+/// From this size on, an operand gets its own pages. With pages of 4 KiB, a scan from memory spends about
+/// as long on address translation as on reading.
 #[cfg(feature = "mmap")]
 const OWN_PAGES: usize = 1 << 20;
 
@@ -29,13 +29,13 @@ enum Store {
 
 #[cfg(feature = "mmap")]
 impl Store {
-    /// Pages of their own, if `len` bytes are worth them and the system has them.
+    /// Separate pages, if `len` is large enough and the system can give them.
     fn own(len: usize) -> Option<Self> {
         if len < OWN_PAGES || cfg!(miri) {
             return None;
         }
         let pages = MmapMut::map_anon(len).ok()?;
-        // Advice only: a kernel without huge pages refuses, and nothing changes.
+        // This is only advice: if the kernel has no huge pages, it refuses, and nothing changes.
         #[cfg(target_os = "linux")]
         let _ = pages.advise(memmap2::Advice::HugePage);
         Some(Self::Own(pages))
@@ -43,8 +43,8 @@ impl Store {
 }
 
 impl Pages {
-    /// `len` zeros: from a megabyte on in pages of their own, huge ones where the system has them, with the
-    /// feature `mmap`.
+    /// `len` zeros. With the feature `mmap`, from a megabyte on they get separate pages, huge ones if the
+    /// system has them.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
         #[cfg(feature = "mmap")]
@@ -53,7 +53,7 @@ impl Pages {
         }
         let bytes = vec![0; len + LINE];
         let start = bytes.as_ptr().align_offset(LINE);
-        // Miri may refuse to say where a line starts; correctness does not need it.
+        // Under Miri the start of a line may be unknown; correctness does not need it.
         let start = if start > LINE { 0 } else { start };
         let store = Store::Heap { bytes, start };
         Self { store, len }
@@ -62,7 +62,7 @@ impl Pages {
     /// `len` words, all zero.
     ///
     /// # Panics
-    /// If `len` words overflow the address space.
+    /// Panics if `len` words overflow the address space.
     #[must_use]
     pub fn zeroed_words(len: usize) -> Self {
         let bytes = len.checked_mul(size_of::<u64>());
@@ -72,16 +72,16 @@ impl Pages {
     /// The bytes as words.
     ///
     /// # Panics
-    /// If the last word is not whole.
+    /// Panics if the last word is not whole.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         bytemuck::cast_slice(self)
     }
 
-    /// The bytes as words, to be changed.
+    /// The bytes as words, for writing.
     ///
     /// # Panics
-    /// If the last word is not whole.
+    /// Panics if the last word is not whole.
     #[must_use]
     pub fn words_mut(&mut self) -> &mut [u64] {
         bytemuck::cast_slice_mut(self)
@@ -89,7 +89,7 @@ impl Pages {
 }
 
 impl std::fmt::Debug for Pages {
-    /// Prints the length alone: the bytes may be many, and a database.
+    /// Prints only the length: the bytes may be a whole database.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pages")
             .field("len", &self.len)
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn operands_are_zeros_as_long_as_asked_for_and_start_on_a_line() {
-        // Around the size from which pages are their own.
+        // Sizes around the one from which operands get separate pages.
         let large = [(1 << 20) - 1, 1 << 20, (1 << 20) + 7];
         let large = large.into_iter().filter(|_| !cfg!(miri));
         for len in [0, 1, 63, 64].into_iter().chain(large) {
@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(pages.len(), len);
             assert!(pages.iter().all(|byte| *byte == 0));
             pages.fill(0xff);
-            // Miri need not say where a line starts.
+            // Under Miri the start of a line may be unknown.
             if !cfg!(miri) {
                 assert_eq!(pages.as_ptr().align_offset(LINE), 0, "{len} bytes");
             }

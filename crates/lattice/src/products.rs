@@ -1,8 +1,8 @@
 //! Sums of products of values: one list of polynomials times a list of pairs of them.
 //!
 //! Key switching multiplies digits with the halves of a key, and retrieval multiplies plaintexts with the halves of
-//! ciphertexts. Both go value by value in NTT form: `sum_j x_j y_j` and `sum_j x_j y'_j`. The lists may lie in any
-//! order of tiles, so that both sides of a long sum are read from one end to the other:
+//! ciphertexts. Both compute `sum_j x_j y_j` and `sum_j x_j y'_j`, value by value in NTT form. The lists may lie in any
+//! order of tiles, so that a long sum reads both sides from one end to the other:
 //!
 //! | operand | value `k` of term `j` |
 //! |---|---|
@@ -10,7 +10,8 @@
 //! | `y_j` | `y[j y_step + k]`, or `y[j y_step + k mod 8]` where `y` is shared |
 //! | `y'_j` | `second` values behind `y_j` |
 //!
-//! So several sums with the same pairs, each of rows from a list of its own, are one call, which loads pairs once.
+//! So one call computes several sums with the same pairs, each with its own list of rows, and loads the pairs only
+//! once.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -24,10 +25,10 @@ use sordino_cpu::{Backend, dispatch};
 
 use crate::Modulus;
 
-/// Values of a vector: lengths are multiples of it.
+/// Values of a vector. Lengths are multiples of it.
 pub const LANES: usize = 8;
 
-/// Terms that a kernel's accumulators take: 4096 halves of products, of 52 bits, fit a word.
+/// The most terms that a kernel's accumulators can hold: 4096 halves of products, of 52 bits each, fit into a word.
 const MOST: usize = 4096;
 
 sordino_cpu::kernels! {
@@ -42,25 +43,25 @@ sordino_cpu::kernels! {
 /// The operands of a sum. All values are canonical.
 #[derive(Clone, Copy, Debug)]
 pub struct Operands<'a> {
-    /// The single polynomials, in rows.
+    /// The single polynomials. Rows of them are summed.
     pub x: &'a [u64],
-    /// Values from one row to the next.
+    /// The number of values from one row to the next.
     pub x_step: usize,
-    /// The row of each term, list after list.
+    /// The row number of each term, list after list.
     pub rows: &'a [u32],
-    /// Terms.
+    /// The number of terms.
     pub terms: usize,
-    /// Rows from the beginning of one list to the next.
+    /// The number of rows from the beginning of one list to the next.
     pub list: usize,
-    /// Values of a row: the next list begins after them.
+    /// Values of a row. After them, the next list begins.
     pub width: usize,
     /// The pairs.
     pub y: &'a [u64],
-    /// Values from one pair to the next.
+    /// The number of values from one pair to the next.
     pub y_step: usize,
-    /// Values from the first of a pair to the second.
+    /// The number of values from the first polynomial of a pair to the second.
     pub second: usize,
-    /// True if the same eight values of a pair meet all values of a row.
+    /// True if the same eight values of a pair are multiplied with all values of a row.
     pub shared: bool,
 }
 
@@ -68,8 +69,8 @@ impl Operands<'_> {
     /// Adds the sums to `first` and `second`, canonical.
     ///
     /// # Panics
-    /// If the lengths of the two differ, or they or the width are no multiple of [`LANES`]. Also if a row or a pair
-    /// lies outside its slice.
+    /// Panics if the lengths of the two differ, or they or the width are not a multiple of [`LANES`]. Also if a row or
+    /// a pair lies outside its slice.
     pub fn add_to(&self, modulus: Modulus, first: &mut [u64], second: &mut [u64]) {
         self.add_by(Kernels::of(Backend::detect()), modulus, first, second);
     }
@@ -89,7 +90,7 @@ impl Operands<'_> {
             "rows of {} values",
             self.width
         );
-        // Kernels trust these ends, so that one that has wrapped around must not pass.
+        // Kernels rely on these ends, so an end that has wrapped around must not pass the check.
         let end = |index: usize, step: usize, len: usize| index.checked_mul(step)?.checked_add(len);
         let lists = (0..len.div_ceil(self.width)).map(|i| {
             let from = end(i, self.list, 0).expect("a list of rows within memory");
@@ -119,7 +120,7 @@ impl Operands<'_> {
     }
 }
 
-/// The sum of `parts[i] 2^(25 i)`, reduced: what kernels with products of 25-bit halves end with.
+/// The sum of `parts[i] 2^(25 i)`, reduced. Kernels with products of 25-bit halves end with it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
     let [low, middle, high] = parts.map(u128::from);
@@ -154,7 +155,7 @@ mod tests {
         check_lists(modulus, terms, (len.max(LANES), 1), shared, extreme, len);
     }
 
-    /// `lists` sums of rows of `width` values.
+    /// Compares `lists` sums of rows of `width` values with the definition.
     fn check_lists(
         modulus: Modulus,
         terms: usize,

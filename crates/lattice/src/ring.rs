@@ -1,4 +1,5 @@
-//! Elements of `Z_q[X]/(X^n + 1)`: coefficients and values are two types.
+//! Elements of `Z_q[X]/(X^n + 1)`. A polynomial as coefficients and one as values have different
+//! types.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -13,17 +14,17 @@ use crate::Modulus;
 use crate::aligned::Aligned;
 use crate::ntt::Plan;
 
-/// Marks a polynomial that is held as its coefficients, in natural order.
+/// Marks a polynomial as given by its coefficients, in natural order.
 #[derive(Clone, Copy, Debug)]
 pub struct Coefficient;
 
-/// Marks a polynomial that is held as its values, in the order of [`crate::ntt`].
+/// Marks a polynomial as given by its values, in the order of [`crate::ntt`].
 #[derive(Clone, Copy, Debug)]
 pub struct Ntt;
 
 /// A polynomial of `n` residues in `[0, q)`, in the form `F`. It derefs to the residues.
 ///
-/// `Debug` prints the length alone, since a polynomial may be a secret; [`Zeroize`] erases it.
+/// `Debug` prints only the length, since a polynomial may be a secret. [`Zeroize`] erases it.
 pub struct Poly<F> {
     residues: Aligned<u64>,
     form: PhantomData<F>,
@@ -52,7 +53,7 @@ impl Poly<Coefficient> {
     /// The same polynomial as values.
     ///
     /// # Panics
-    /// If the lengths of the polynomial and of the plan differ.
+    /// Panics if the lengths of the polynomial and of the plan differ.
     #[must_use]
     pub fn into_ntt(mut self, plan: &Plan) -> Poly<Ntt> {
         plan.forward(&mut self.residues);
@@ -67,7 +68,7 @@ impl Poly<Ntt> {
     /// `self * other`, in constant time.
     ///
     /// # Panics
-    /// If a length differs from the plan's.
+    /// Panics if a length differs from the plan's.
     pub fn multiply(&mut self, other: &Self, plan: &Plan) {
         plan.multiply(&mut self.residues, &other.residues);
     }
@@ -76,7 +77,7 @@ impl Poly<Ntt> {
 /// Adds small signed numbers to residues, in constant time.
 ///
 /// # Panics
-/// If the lengths differ: a residue without its noise would say what it hides.
+/// Panics if the lengths differ: a residue without its noise would reveal what it hides.
 pub fn add_signed(modulus: Modulus, residues: &mut [u64], small: &[i8]) {
     assert_eq!(
         residues.len(),

@@ -4,8 +4,8 @@
 //! `-(2^(s-1) - 1)` to `2^(s-1)`, half a unit on average. A sum of `m` such errors under equal signs is off by `m / 2`
 //! before any randomness. With ties to even the mean is zero.
 
-/// The integer nearest to `x`, ties to even, for `|x| < 2^51`: adding `1.5 * 2^52` leaves the integer in
-/// the low bits of the sum. For any other `x` the integer returned is arbitrary.
+/// The integer nearest to `x`, ties to even, for `|x| < 2^51`: adding `1.5 * 2^52` leaves the integer in the low bits
+/// of the sum. For any other `x` the returned integer is arbitrary.
 ///
 /// ```
 /// use sordino_lattice::rounding::nearest;

@@ -1,6 +1,6 @@
-//! Samplers: every secret one is constant-time and works on integers only.
+//! Samplers. Every sampler of secrets is constant-time and works on integers only.
 //!
-//! Seeds of secrets that serve once come through [`hedge`].
+//! Seeds of one-time secrets come from [`hedge`].
 
 pub mod cbd;
 pub mod gaussian;

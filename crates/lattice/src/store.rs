@@ -1,7 +1,7 @@
-//! The bytes of an operand, in memory or in a file that is scanned where it lies.
+//! The bytes of an operand, in memory or in a file that is scanned in place.
 //!
-//! Such a file is a page with its head, then the bytes as they are scanned, so that mapping it is all that
-//! opening takes.
+//! Such a file is a page with its head, then the bytes in the form that scans read. So opening it only takes
+//! mapping it.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -15,7 +15,7 @@ mod mapped;
 #[cfg(feature = "mmap")]
 pub use mapped::Mapped;
 
-/// Bytes of the head of a file: a page, whatever a page's size is on common systems.
+/// Bytes of the head of a file. They are a whole page on common systems, whatever the page size.
 pub const OFFSET: usize = 4096;
 
 /// The bytes of an operand.
@@ -27,12 +27,12 @@ enum Place {
     File(Mapped),
 }
 
-/// The lengths of a file that has changed since it was mapped.
+/// The lengths of a mapped file before and after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// Its length now.
+    /// The length now.
     pub found: usize,
-    /// Its length when it was mapped.
+    /// The length when the file was mapped.
     pub expected: usize,
 }
 
@@ -46,7 +46,7 @@ impl Store {
     /// A copy of `bytes` in memory, followed by zeros up to a length of `len`.
     ///
     /// # Panics
-    /// If `bytes` is longer than `len`.
+    /// Panics if `bytes` is longer than `len`.
     #[must_use]
     pub fn copied(bytes: &[u8], len: usize) -> Self {
         let mut pages = Pages::zeroed(len);
@@ -70,7 +70,7 @@ impl Store {
         }
     }
 
-    /// The bytes, to be changed. Bytes of a file are copied into memory first, and the file stays as it is.
+    /// The bytes, for writing. Bytes of a file are first copied into memory, and the file stays unchanged.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         #[cfg(feature = "mmap")]
         if self.is_mapped() {
@@ -83,11 +83,11 @@ impl Store {
         }
     }
 
-    /// The lengths of a file that is not as long as it was when it was mapped; `None` if nothing has changed.
-    /// To be asked before every scan.
+    /// If the file no longer has the length that it had when it was mapped, both lengths; otherwise `None`.
+    /// Call it before every scan.
     ///
     /// # Errors
-    /// The errors of asking the system for the length.
+    /// The errors of the system while it reads the length.
     pub fn changed(&self) -> io::Result<Option<Changed>> {
         match &self.0 {
             Place::Memory(_) => Ok(None),
@@ -113,10 +113,10 @@ impl std::fmt::Debug for Store {
     }
 }
 
-/// Writes a new file by `contents`, and waits until it is stored.
+/// Writes a new file with `contents`, and waits until it is stored.
 ///
 /// # Errors
-/// The errors of the file, also if it exists.
+/// The errors of writing the file, also if it exists already.
 pub fn write_new(
     path: &Path,
     contents: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

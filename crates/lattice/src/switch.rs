@@ -1,4 +1,4 @@
-//! Modulus switching: residues mod `q` to the nearest of `2^r` steps.
+//! Modulus switching: rounds residues mod `q` to the nearest of `2^r` steps.
 
 use crate::Modulus;
 
@@ -9,10 +9,10 @@ mod avx512;
 
 /// Switches residues mod `q` to residues mod `2^r`: `c` becomes `round(c 2^r / q) mod 2^r`.
 ///
-/// Defined by one product: `h = floor(c M / 2^52)` with `M = floor(2^(bits + 50) / q)`. It is a `(bits - 2)`-bit number
-/// within 1.25 of `c 2^(bits-2) / q`, and is rounded to its top `r` bits. The distance to the step found is at most
-/// `1/2 + 1.25 * 2^(r + 2 - bits)` of a step. What is cut off and ties upwards shift the mean by less than `2^(r + 2 -
-/// bits)` of a step: `2^-18` or less in the named sets.
+/// One product defines it: `h = floor(c M / 2^52)` with `M = floor(2^(bits + 50) / q)`. `h` is a `(bits - 2)`-bit
+/// number within 1.25 of `c 2^(bits-2) / q`, and is rounded to its top `r` bits. The distance to the resulting step is
+/// at most `1/2 + 1.25 * 2^(r + 2 - bits)` of a step. Dropped bits and ties upwards shift the mean by less than `2^(r +
+/// 2 - bits)` of a step: `2^-18` or less in the named sets.
 #[derive(Clone, Copy, Debug)]
 pub struct Switch {
     factor: u64,
@@ -25,7 +25,7 @@ impl Switch {
     /// The switch from residues of `modulus` to `r` bits.
     ///
     /// # Panics
-    /// If `r` is not between 1 and `bits - 3`.
+    /// Panics if `r` is not between 1 and `bits - 3`.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "2^(bits + 50) / q is below 2^51"
@@ -43,7 +43,7 @@ impl Switch {
         }
     }
 
-    /// One residue, switched.
+    /// Switches one residue.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "c M / 2^52 is below 2^50")]
@@ -97,7 +97,7 @@ mod tests {
                     switch.apply(&mut all);
                     prop_assert_eq!(all, expected);
                 }
-                // Twice the distance to the step found, in units of 1 / q.
+                // Twice the distance to the resulting step, in units of 1 / q.
                 let found = i128::from(switch.switch(c)) * i128::from(q);
                 let exact = i128::from(c) << r;
                 let modulus = i128::from(q) << r;
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_mean_error_of_the_named_sets_is_next_to_nothing() {
-        // The modulus, and bits of answers, hints and replies under it.
+        // For each modulus, the bits of answers, hints and replies that use it.
         let (q40, q50) = (1_099_511_590_913u64, 1_125_899_906_826_241u64);
         for (q, r) in [
             (q40, 15),
@@ -122,7 +122,7 @@ mod tests {
             (q50, 27),
         ] {
             let switch = Switch::new(Modulus::new(q).unwrap(), r);
-            // Residues in no step with the grid. Their mean error is known to 0.0003 of a step.
+            // The residues are not aligned with the grid, so their mean error is known to 0.0003 of a step.
             let count = 1u64 << 20;
             let errors = (0..count).map(|i| {
                 let c = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % q;

@@ -1,10 +1,10 @@
-//! Work that the threads of rayon's current pool share. Without the feature `rayon` the calling thread does all
-//! of it, item after item, with the same results.
+//! Shares work between the threads of rayon's current pool. Without the feature `rayon` the calling thread does
+//! all of it, item after item, with the same results.
 
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-/// The threads that share work.
+/// The number of threads that share work.
 #[must_use]
 pub fn count() -> usize {
     #[cfg(feature = "rayon")]
@@ -14,19 +14,21 @@ pub fn count() -> usize {
     count
 }
 
-/// Calls `work` with each item's index and with room that one thread's items share, which `room` makes.
+/// Calls `work` for each item, with the item's index and working memory. `room` makes this memory, which the
+/// items of one thread share.
 ///
-/// Room is made at least once for a thread with items, and its contents are what earlier items left there.
+/// `room` is called at least once for each thread with items. A later item finds what earlier items left in the
+/// memory.
 pub fn for_each<T: Send, S>(
     items: Vec<T>,
     room: impl Fn() -> S + Send + Sync,
     work: impl Fn(&mut S, usize, T) + Send + Sync,
 ) {
-    // A list of nothing takes no memory.
+    // A list of unit values takes no memory.
     map(items, room, work);
 }
 
-/// [`for_each`] that returns the results of `work`, in the order of the items.
+/// Like [`for_each`], but returns the results of `work`, in the order of the items.
 pub fn map<T: Send, S, R: Send>(
     items: Vec<T>,
     room: impl Fn() -> S + Send + Sync,

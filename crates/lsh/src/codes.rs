@@ -1,4 +1,4 @@
-//! Packed codes and the scan for the nearest.
+//! Packed codes, and the scan for the nearest ones.
 
 use crate::error::check_words;
 use crate::kernels::Kernels;
@@ -6,8 +6,8 @@ use crate::scan::{Best, LANES, Neighbour, scan};
 use crate::wire::{Reader, Writer};
 use crate::{Backend, Error};
 
-/// Codes of one length, laid out for scanning: word `j` of eight codes lie next to each other. So every lane of a
-/// vector adds up the distance of its own code.
+/// Codes of one length, laid out for scanning: word `j` of eight consecutive codes lie next to each other. So every
+/// lane of a vector adds up the distance of its own code.
 ///
 /// # Examples
 /// ```
@@ -28,7 +28,7 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// Codes of `bits` bits that lie one after the other.
+    /// Codes of `bits` bits, given one after the other.
     ///
     /// # Errors
     /// [`Error::Bits`] if `bits` is not a multiple of 64 from 64 to 1024. [`Error::WholeCodes`] if `words` is not a
@@ -90,13 +90,13 @@ impl Codes {
         )
     }
 
-    /// The `k` codes nearest to a query by Hamming distance (all codes, if fewer), nearest first. Of equally near ones
-    /// the lower index comes first.
+    /// The `k` codes nearest to a query by Hamming distance, nearest first. If there are fewer codes, all of them. Of
+    /// codes at the same distance, the one with the lower index comes first.
     ///
-    /// `room` holds the result and is used again by the next call, without allocation.
+    /// The result lies in `room`. A caller that uses `room` again in the next call saves the allocation.
     ///
     /// # Errors
-    /// [`Error::Words`] if the query is not a code's number of words.
+    /// [`Error::Words`] if the query does not have the number of words of a code.
     pub fn nearest<'a>(
         &self,
         query: &[u64],
@@ -106,7 +106,7 @@ impl Codes {
         self.nearest_on(Backend::detect(), query, k, room)
     }
 
-    /// [`Codes::nearest`] on a backend of the caller's choice, for tests and benchmarks.
+    /// Like [`Codes::nearest`], on a backend that the caller chooses, for tests and benchmarks.
     ///
     /// # Errors
     /// The errors of [`Codes::nearest`].
@@ -139,10 +139,10 @@ impl Codes {
         writer.finish()
     }
 
-    /// Reads codes.
+    /// Reads codes from bytes.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not exactly what [`Codes::to_bytes`] gives.
+    /// [`Error`] if [`Codes::to_bytes`] does not write exactly these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes, b"CODE")?;
         let bits = reader.number()?;
@@ -152,6 +152,6 @@ impl Codes {
     }
 }
 
-/// Room for the result of a scan, to be used again and again.
+/// Memory for the result of a scan, which later scans reuse.
 #[derive(Clone, Debug, Default)]
 pub struct Nearest(Best);

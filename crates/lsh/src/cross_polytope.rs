@@ -10,13 +10,14 @@ use crate::simhash::MAX_DIM;
 use crate::wire::{Reader, Writer};
 use crate::{Error, Seed};
 
-/// Most rotations in all.
+/// The most rotations of all tables together.
 const MOST: usize = 256;
 
-/// Other vertices of each function that a probe may go to.
+/// The number of next best vertices of each function that a probe may use.
 const ALTERNATIVES: usize = 8;
 
-/// Cross-polytope functions for tables: the key of a table joins `functions` vertices.
+/// Cross-polytope functions for tables. The key of a table joins the vertices of `functions`
+/// functions.
 #[derive(Clone, Debug)]
 pub struct CrossPolytope {
     dim: usize,
@@ -27,10 +28,11 @@ pub struct CrossPolytope {
 }
 
 impl CrossPolytope {
-    /// `tables` keys of `functions` rotations each, for vectors of `dim` floats.
+    /// Functions for `tables` tables, with keys of `functions` rotations each, for vectors of `dim`
+    /// floats.
     ///
     /// # Errors
-    /// [`Error::Dim`]; [`Error::Functions`] if there are more than 256 rotations in all.
+    /// [`Error::Dim`]; [`Error::Functions`] if there are more than 256 rotations in total.
     pub fn new(dim: usize, tables: usize, functions: usize, seed: Seed) -> Result<Self, Error> {
         if !(1..=MAX_DIM).contains(&dim) {
             return Err(Error::Dim {
@@ -63,7 +65,7 @@ fn vertex(j: usize, value: f32) -> u64 {
     2 * j as u64 + u64::from(value < 0.0)
 }
 
-/// The place of the value farthest from zero; of equals the first.
+/// The position of the value farthest from zero. Of equally far values, the first.
 fn farthest(image: &[f32]) -> usize {
     let farther = |best: usize, j: usize| {
         if image[j].abs() > image[best].abs() {

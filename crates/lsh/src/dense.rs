@@ -25,7 +25,7 @@ impl Dense {
         Self { dim, weights }
     }
 
-    /// All projections of `x`, and zeros to the end of the last block.
+    /// All projections of `x`, followed by zeros up to the end of the last block.
     pub(crate) fn apply(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
         values.clear();
         for weights in self.weights.chunks_exact(self.dim) {

@@ -1,5 +1,6 @@
 //! E2LSH for Euclidean distance (Datar, Immorlica, Indyk, Mirrokni 2004): `floor((a x + b) / w)` for Gaussian `a` and
-//! uniform `b`. Probes go by how near a value is to its two borders (Lv et al. 2007).
+//! uniform `b`. A probe prefers the functions whose value is nearest to one of the two borders of its interval (Lv et
+//! al. 2007).
 
 use crate::dense::Dense;
 use crate::family::{Functions, check_shape, part};
@@ -9,10 +10,10 @@ use crate::simhash::MAX_DIM;
 use crate::wire::{Reader, Writer};
 use crate::{Error, Seed};
 
-/// Most functions in all.
+/// The most functions of all tables together.
 const MOST: usize = 1024;
 
-/// E2LSH functions for tables: the key of a table joins `functions` intervals.
+/// E2LSH functions for tables. The key of a table joins the intervals of `functions` functions.
 #[derive(Clone, Debug)]
 pub struct E2Lsh {
     dim: usize,
@@ -25,12 +26,12 @@ pub struct E2Lsh {
 }
 
 impl E2Lsh {
-    /// `tables` keys of `functions` intervals of `width`, for vectors of `dim` floats. Two vectors at
-    /// distance `width` share an interval with probability 0.37, at a quarter of it with 0.80.
+    /// Functions for `tables` tables, with keys of `functions` intervals of `width`, for vectors of `dim` floats. Two
+    /// vectors at distance `width` share an interval with probability 0.37, and at a quarter of that distance with
+    /// 0.80.
     ///
     /// # Errors
-    /// [`Error::Dim`]; [`Error::Functions`] if there are more than 1024 functions in all;
-    /// [`Error::Width`].
+    /// [`Error::Dim`]; [`Error::Functions`] if there are more than 1024 functions in total; [`Error::Width`].
     pub fn new(
         dim: usize,
         tables: usize,
@@ -67,7 +68,7 @@ impl E2Lsh {
     }
 }
 
-/// The number of an interval, as bits of its two's complement.
+/// The number of an interval, in two's complement.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "far intervals saturate; a NaN is in interval 0"

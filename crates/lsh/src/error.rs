@@ -1,47 +1,47 @@
-//! The errors, and the checks of lengths that every public function makes.
+//! The error type, and the checks of lengths that every public function makes.
 
 /// Errors of this crate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Too few or too many dimensions.
+    /// The number of dimensions is 0 or above the largest supported one.
     #[error("{found} dimensions, expected 1 to {most}")]
     Dim {
-        /// Dimensions asked for.
+        /// Requested dimensions.
         found: usize,
-        /// Most that are supported.
+        /// The largest supported number.
         most: usize,
     },
-    /// A code length that is not offered.
+    /// The code length is not supported.
     #[error("{found} bits, expected a multiple of 64 from 64 to 1024")]
     Bits {
-        /// Bits asked for.
+        /// Requested bits.
         found: usize,
     },
-    /// Too few or too many tables, or functions in a table.
+    /// There are too few or too many tables, or functions in a table.
     #[error(
         "{tables} tables of {functions} functions, expected at least one and at most {most} in all"
     )]
     Functions {
-        /// Tables asked for.
+        /// Requested tables.
         tables: usize,
-        /// Functions in each.
+        /// Requested functions in each table.
         functions: usize,
-        /// Most functions in all.
+        /// The most functions in total.
         most: usize,
     },
-    /// A bucket width that is not a positive number.
+    /// The bucket width is not a positive number.
     #[error("bucket width is not a positive finite number")]
     Width,
-    /// More items than 32-bit ids can name.
+    /// There are more items than 32-bit ids can number.
     #[error("{found} items, expected at most {most}")]
     Items {
         /// Items given.
         found: usize,
-        /// Most that are supported.
+        /// The largest supported number.
         most: usize,
     },
-    /// Too few or too many floats for a vector or for scores.
+    /// A vector or a list of scores has the wrong number of floats.
     #[error("{found} floats, expected {expected}")]
     Floats {
         /// Floats given.
@@ -49,7 +49,7 @@ pub enum Error {
         /// Floats needed.
         expected: usize,
     },
-    /// Floats that are not a whole number of vectors.
+    /// The floats are not a whole number of vectors.
     #[error("{found} floats, expected whole vectors of {dim}")]
     Vectors {
         /// Floats given.
@@ -57,7 +57,7 @@ pub enum Error {
         /// Floats of a vector.
         dim: usize,
     },
-    /// Too few or too many words for a code.
+    /// A code has the wrong number of words.
     #[error("{found} words, expected {expected}")]
     Words {
         /// Words given.
@@ -65,7 +65,7 @@ pub enum Error {
         /// Words of a code.
         expected: usize,
     },
-    /// Words that are not a whole number of codes.
+    /// The words are not a whole number of codes.
     #[error("{found} words, expected whole codes of {words}")]
     WholeCodes {
         /// Words given.
@@ -73,26 +73,26 @@ pub enum Error {
         /// Words of a code.
         words: usize,
     },
-    /// A table that a family does not have.
+    /// The family does not have a table of this number.
     #[error("table {found}, expected one below {tables}")]
     Table {
-        /// Table asked for.
+        /// Requested table.
         found: usize,
         /// Number of tables.
         tables: usize,
     },
-    /// Bytes that are not of this kind.
+    /// The bytes are not of this kind.
     #[error("the bytes are not such an object: they do not start with its magic bytes")]
     Magic,
-    /// Bytes of another version.
+    /// The bytes have another version of the format.
     #[error("version {found}, expected {expected}")]
     FormatVersion {
         /// Version in the bytes.
         found: u32,
-        /// Version of this crate.
+        /// Version that this crate reads.
         expected: u32,
     },
-    /// Too few or too many bytes.
+    /// There are too few or too many bytes.
     #[error("{found} bytes, expected {expected}")]
     Length {
         /// Bytes given.
@@ -100,15 +100,15 @@ pub enum Error {
         /// Bytes needed.
         expected: usize,
     },
-    /// Bytes that contradict themselves.
+    /// Parts of the bytes contradict each other.
     #[error("corrupt {what}")]
     Corrupt {
-        /// The part that does not fit.
+        /// The part that is inconsistent.
         what: &'static str,
     },
 }
 
-/// Refuses floats that are not `expected` in number.
+/// Checks that there are `expected` floats.
 pub(crate) fn check_floats(floats: &[f32], expected: usize) -> Result<(), Error> {
     let found = floats.len();
     if found == expected {
@@ -118,7 +118,7 @@ pub(crate) fn check_floats(floats: &[f32], expected: usize) -> Result<(), Error>
     }
 }
 
-/// Refuses floats that are not whole vectors of `dim`.
+/// Checks that floats are whole vectors of `dim`.
 pub(crate) fn check_vectors(floats: &[f32], dim: usize) -> Result<(), Error> {
     let found = floats.len();
     if found.is_multiple_of(dim) {
@@ -128,7 +128,7 @@ pub(crate) fn check_vectors(floats: &[f32], dim: usize) -> Result<(), Error> {
     }
 }
 
-/// Refuses a code that is not `expected` words.
+/// Checks that a code has `expected` words.
 pub(crate) fn check_words(code: &[u64], expected: usize) -> Result<(), Error> {
     let found = code.len();
     if found == expected {
@@ -138,7 +138,7 @@ pub(crate) fn check_words(code: &[u64], expected: usize) -> Result<(), Error> {
     }
 }
 
-/// Refuses a number that no table has.
+/// Checks that a table of this number exists.
 pub(crate) fn check_table(found: usize, tables: usize) -> Result<(), Error> {
     if found < tables {
         Ok(())

@@ -8,7 +8,7 @@ use crate::simhash::{Kind, SimHash};
 use crate::wire::{Reader, Writer};
 use crate::{Error, Seed};
 
-/// The functions of a family, as tables need them. Only this crate's families have it.
+/// The functions of a family, as tables need them. Only families of this crate implement it.
 pub trait Functions: Sized + Send + Sync {
     /// Names the family in saved tables.
     const TAG: usize;
@@ -16,11 +16,11 @@ pub trait Functions: Sized + Send + Sync {
     fn dim(&self) -> usize;
     /// Number of keys per vector.
     fn tables(&self) -> usize;
-    /// The values that all keys of a vector are made of. `x` has `dim` floats.
+    /// The values from which all keys of a vector are computed. `x` has `dim` floats.
     fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>);
-    /// The key of one table.
+    /// The key of a table.
     fn key(&self, values: &[f32], table: usize) -> u64;
-    /// The changes to that key that near vectors are likely to have.
+    /// The changes to a table's key that are likely for near vectors.
     fn steps(&self, values: &[f32], table: usize, steps: &mut Vec<Step>);
     /// Writes the parameters.
     fn write(&self, writer: &mut Writer);
@@ -28,14 +28,14 @@ pub trait Functions: Sized + Send + Sync {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Error>;
 }
 
-/// A family of hash functions that [`Tables`](crate::Tables) can be built with: [`SimHashTables`],
+/// A family of hash functions for [`Tables`](crate::Tables): [`SimHashTables`],
 /// [`CrossPolytope`](crate::CrossPolytope) or [`E2Lsh`](crate::E2Lsh).
 pub trait Family: Functions {
-    /// The `probes` likeliest keys of a vector in one table, likeliest first. A client that holds the family
-    /// but not the buckets asks for these.
+    /// The `probes` likeliest keys of a vector in one table, likeliest first. A client that holds the family but
+    /// not the buckets asks for these keys.
     ///
     /// # Errors
-    /// [`Error::Floats`] if `x` is not one vector, [`Error::Table`] if there is no such table.
+    /// [`Error::Floats`] if `x` is not one vector. [`Error::Table`] if there is no such table.
     fn keys<'a>(
         &self,
         x: &[f32],
@@ -62,8 +62,8 @@ pub trait Family: Functions {
     /// Reads parameters.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not exactly what [`Family::to_bytes`] gives. At most 16 MiB are
-    /// allocated, whatever the bytes are.
+    /// [`Error`] if [`Family::to_bytes`] does not write exactly these bytes. The function allocates at most 16
+    /// MiB, whatever the bytes are.
     fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes, b"FAML")?;
         if reader.number()? != Self::TAG {
@@ -77,7 +77,7 @@ pub trait Family: Functions {
 
 impl<F: Functions> Family for F {}
 
-/// Sets the room's keys to the `probes` likeliest of one table, by the values that the room holds.
+/// Replaces the keys in `room` by the `probes` likeliest of one table, given the values in `room`.
 pub(crate) fn probe_keys<F: Functions>(family: &F, table: usize, probes: usize, room: &mut Lookup) {
     room.keys.clear();
     room.steps.clear();
@@ -100,7 +100,7 @@ pub(crate) fn check_shape(tables: usize, functions: usize, most: usize) -> Resul
     }
 }
 
-/// A function's value as its part of a key: spread over 64 bits, and different for every function.
+/// A function's contribution to a key: its value, spread over 64 bits in a way that differs for every function.
 pub(crate) fn part(function: usize, value: u64) -> u64 {
     let mut x = value ^ (function as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -111,7 +111,7 @@ pub(crate) fn part(function: usize, value: u64) -> u64 {
 /// SimHash for tables: the key of a table is `functions` bits of a code, as a number below
 /// `2^functions`.
 ///
-/// For cosine and inner product. Near vectors differ in the bits whose projections are nearest to zero, so probing
+/// For cosine and inner product. Near vectors differ in the bits whose projections are nearest to zero, so a probe
 /// flips these first.
 #[derive(Clone, Debug)]
 pub struct SimHashTables {
@@ -121,11 +121,11 @@ pub struct SimHashTables {
 }
 
 impl SimHashTables {
-    /// `tables` keys of `functions` bits for vectors of `dim` floats.
+    /// Functions for `tables` tables, with keys of `functions` bits, for vectors of `dim` floats.
     ///
     /// # Errors
-    /// [`Error::Dim`]; [`Error::Functions`] if `functions` is not 1 to 64 or there are more than
-    /// 1024 bits in all.
+    /// [`Error::Dim`]; [`Error::Functions`] if `functions` is not 1 to 64 or there are more than 1024 bits in
+    /// total.
     pub fn new(
         dim: usize,
         tables: usize,

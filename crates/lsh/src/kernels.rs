@@ -1,9 +1,10 @@
-//! The kernels that an operation runs, chosen once from its backend.
+//! The kernels that an operation runs. The backend determines them once.
 
 use crate::Backend;
 
 sordino_cpu::kernels! {
-    /// The kernels of this crate; a value proves that this processor has them. All give the same bits.
+    /// The kernels of this crate. A value proves that this processor supports them. All of them give
+    /// the same bits.
     pub enum Kernels {
         Avx512: Avx512Popcnt,
         Avx2: Avx2,

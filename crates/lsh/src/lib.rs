@@ -14,7 +14,7 @@ mod probe;
 mod tables;
 mod vertices;
 
-// The randomness they are drawn from, their saved forms, their errors
+// Randomness, saved forms, and errors
 mod error;
 mod seed;
 mod wire;

@@ -1,21 +1,21 @@
-//! The room that a lookup in tables works in.
+//! Memory for a lookup in tables.
 
 use crate::probe::Step;
 
-/// Room for a lookup, to be used again and again.
+/// Memory for a lookup, which later lookups reuse.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
     pub(crate) values: Vec<f32>,
     pub(crate) steps: Vec<Step>,
     pub(crate) keys: Vec<u64>,
     pub(crate) found: Vec<u32>,
-    /// The lookup that last found each id.
+    /// For each id, the number of the lookup that last found it.
     pub(crate) seen: Vec<u32>,
     pub(crate) lookup: u32,
 }
 
 impl Lookup {
-    /// Forgets what the last lookup found; ids are below `len`.
+    /// Starts a new lookup. All ids are below `len`.
     pub(crate) fn start(&mut self, len: usize) {
         self.found.clear();
         self.lookup = self.lookup.wrapping_add(1);

@@ -4,21 +4,22 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A change of one function's value, and how unlikely it is for a near vector.
+/// A change of one function's value, and how unlikely the change is for a near vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The function; a probe changes each function once at most.
+    /// The function. A probe changes each function at most once.
     pub function: usize,
     /// The number to add to the key.
     pub change: u64,
-    /// The squared distance to where the function's value changes.
+    /// The squared distance to the point where the function's value changes.
     pub cost: f32,
 }
 
-/// Sets of steps are bits of a word.
+/// The most steps, since a set of steps is the bits of a word.
 const MOST: usize = u64::BITS as usize;
 
-/// Appends to `keys` the key itself and the cheapest changed ones: `probes` in all, or fewer if there are no more.
+/// Appends the key itself and the cheapest changed keys to `keys`: `probes` in total, or fewer if there are no
+/// more.
 pub(crate) fn probe(key: u64, steps: &mut Vec<Step>, probes: usize, keys: &mut Vec<u64>) {
     if probes == 0 {
         return;
@@ -29,10 +30,10 @@ pub(crate) fn probe(key: u64, steps: &mut Vec<Step>, probes: usize, keys: &mut V
     if probes == 1 || steps.is_empty() {
         return;
     }
-    // Costs are not negative, so their bits are in their order.
+    // Costs are not negative, so their bits as integers sort like the costs.
     let mut sets = BinaryHeap::from([Reverse((cost(steps, 1), 1_u64))]);
     let mut left = probes - 1;
-    // Sets that change a function twice are passed over; this bounds their number.
+    // The loop skips sets that change a function twice. This bounds their number.
     let mut tries = 16 * probes + 1024;
     while let Some(Reverse((_, set))) = sets.pop() {
         let last = set.ilog2();
@@ -64,14 +65,14 @@ fn members(steps: &[Step], set: u64) -> impl Iterator<Item = &Step> {
         .map(|(_, step)| step)
 }
 
-/// The cost of a set, as bits that sort like it; a NaN costs nothing.
+/// The cost of a set, as bits that sort like the cost. A NaN counts as 0.
 fn cost(steps: &[Step], set: u64) -> u32 {
     members(steps, set)
         .fold(0.0_f32, |sum, step| sum + step.cost.max(0.0))
         .to_bits()
 }
 
-/// True if no function is changed twice. Functions are fewer than 1025.
+/// True if the set changes no function twice. There are fewer than 1025 functions.
 fn is_valid(steps: &[Step], set: u64) -> bool {
     let distinct = |(i, step): (usize, &Step)| {
         members(steps, set)
@@ -96,7 +97,7 @@ mod tests {
 
     #[test]
     fn probes_come_cheapest_first_and_none_is_left_out() {
-        // Powers of two as changes name the set in the key; costs are exact in binary.
+        // The changes are powers of two, so the key shows the set. The costs are exact in binary.
         for functions in [1, 3, 5, 12] {
             let step = |i: usize| Step {
                 function: i % functions,

@@ -1,12 +1,12 @@
-//! Structured random rotations: `H D3 H D2 H D1`, Hadamard matrices and random signs (Ailon and Chazelle 2009). Three
-//! rounds are as in Andoni et al., "Practical and optimal LSH for angular distance", 2015. They take `O(size log size)`
-//! instead of `size^2`.
+//! Structured random rotations: `H D3 H D2 H D1`, products of Hadamard matrices and random signs (Ailon and Chazelle
+//! 2009). Three rounds are as in Andoni et al., "Practical and optimal LSH for angular distance", 2015. A rotation
+//! takes `O(size log size)` instead of `size^2`.
 
 use crate::Seed;
 use crate::kernels::Kernels;
 use crate::transform::{BLOCK, rotate};
 
-/// Rounds of sign flips and Hadamard matrix.
+/// Rounds of sign flips and a Hadamard matrix.
 const ROUNDS: usize = 3;
 
 /// Several independent rotations of one space.

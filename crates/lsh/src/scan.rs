@@ -1,4 +1,4 @@
-//! The scan over packed codes, and the selection of the nearest meanwhile.
+//! The scan over packed codes, which selects the nearest ones on the way.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -17,30 +17,30 @@ use crate::kernels::Kernels;
 pub struct Neighbour {
     /// Bits in which the code and the query differ.
     pub distance: u32,
-    /// Place of the code in its list.
+    /// The index of the code in its list.
     pub index: u32,
 }
 
-/// Codes that lie next to each other.
+/// Codes whose words lie next to each other.
 pub(crate) const LANES: usize = 8;
 
-/// Offers every code that is nearer than the `k`-th nearest so far.
+/// Offers every code to `best` that is nearer than the `k`-th nearest so far.
 ///
 /// `rows` holds groups of `query.len()` rows; row `j` of a group is word `j` of eight codes.
 pub(crate) fn scan(kernels: Kernels, rows: &[[u64; LANES]], query: &[u64], best: &mut Best) {
     dispatch!(Kernels, kernels, self::scan(rows, query, best));
 }
 
-/// The `k` nearest codes so far, found with one comparison per code that is not among them.
+/// The `k` nearest codes so far. A code that is not among them costs one comparison.
 ///
-/// Codes come in the order of their indices, so one that is only as near as the `k`-th so far is not
-/// better. Distances are small integers: counting them gives the `k`-th at once.
+/// Codes arrive in the order of their indices, so a code at the same distance as the `k`-th so far
+/// is not better. Distances are small integers, so counting them gives the `k`-th directly.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Best {
     k: usize,
-    /// Number of codes; lanes beyond it are empty.
+    /// Number of codes. Lanes beyond it are empty.
     len: usize,
-    /// Codes at this distance or farther are not wanted.
+    /// Codes at this distance or farther are skipped.
     limit: u32,
     /// Codes found nearer than `limit`.
     nearer: usize,
@@ -60,7 +60,7 @@ impl Best {
         self.found.clear();
     }
 
-    /// The distance below which codes are wanted.
+    /// The distance from which codes are skipped.
     #[inline]
     fn limit(&self) -> u32 {
         self.limit
@@ -71,7 +71,8 @@ impl Best {
         if index >= self.len || distance >= self.limit {
             return;
         }
-        // Codes that were near once: few unless every code is nearer than the earlier ones.
+        // Removes codes that are no longer near. They are few unless every code is nearer than the
+        // earlier ones.
         if self.found.len() >= 2 * self.k + 1024 {
             let limit = self.limit;
             self.found.retain(|neighbour| neighbour.distance <= limit);

@@ -1,9 +1,9 @@
-//! Randomness of the hash functions: the same seed gives the same functions on every machine.
+//! Randomness of the hash functions. The same seed gives the same functions on every machine.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// The origin of a family of hash functions, which are drawn from it by ChaCha20.
+/// The seed of a family of hash functions. ChaCha20 expands it.
 ///
 /// A seed is a parameter, not a key. A hash reveals the direction of the vector to anyone who knows or guesses the
 /// seed. It reveals equality and distances of vectors to everyone.
@@ -23,7 +23,7 @@ impl Seed {
         &self.0
     }
 
-    /// A generator for one purpose; generators of different purposes are independent.
+    /// A generator for one purpose. Generators for different purposes are independent.
     pub(crate) fn stream(self, purpose: u64) -> Draws {
         let mut rng = ChaCha20Rng::from_seed(self.0);
         rng.set_stream(purpose);
@@ -31,7 +31,7 @@ impl Seed {
     }
 }
 
-/// Draws that use no operation whose rounding differs between machines.
+/// Draws random values by operations whose rounding is the same on all machines.
 pub(crate) struct Draws(ChaCha20Rng);
 
 impl Draws {
@@ -40,7 +40,7 @@ impl Draws {
         self.0.next_u64()
     }
 
-    /// Uniform in [0, 1), a multiple of 2^-24.
+    /// A uniform multiple of 2^-24 in [0, 1).
     #[expect(
         clippy::cast_precision_loss,
         reason = "24 bits fit into the significand"
@@ -49,9 +49,9 @@ impl Draws {
         (self.bits() >> 40) as f32 / (1 << 24) as f32
     }
 
-    /// Close to a Gaussian of mean 0 and variance 1. It is the number of ones among 256 fair bits, less 128, plus a
-    /// uniform from -1/2 to 1/2, scaled. The excess kurtosis is -1/128, and no value has a noticeable probability of
-    /// its own.
+    /// A value close to a Gaussian of mean 0 and variance 1. It is the number of ones among 256 fair bits, minus
+    /// 128, plus a uniform number from -1/2 to 1/2, scaled. The excess kurtosis is -1/128, and no single value has a
+    /// noticeable probability.
     #[expect(clippy::cast_precision_loss, reason = "at most 256")]
     pub(crate) fn gaussian(&mut self) -> f32 {
         let ones: u32 = (0..4).map(|_| self.bits().count_ones()).sum();

@@ -12,25 +12,25 @@ use crate::transform::{BLOCK, signs};
 use crate::wire::{Reader, Writer};
 use crate::{Backend, Codes, Error, Seed};
 
-/// Most dimensions of a vector: 8192, and two that a metric may add.
+/// The most dimensions of a vector: 8192, plus two that a metric may add.
 pub(crate) const MAX_DIM: usize = 8194;
 
-/// The values that signs are taken of.
+/// The values whose signs are the bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Coordinates after a structured random rotation. It is fast, and the directions of one rotation are orthogonal,
     /// so the number of equal bits says more about the angle.
     Rotation,
-    /// Projections onto independent Gaussian directions: the textbook's definition.
+    /// Projections onto independent Gaussian directions, as in the textbook definition.
     Hyperplanes,
 }
 
-/// A SimHash function: vectors of `dim` floats to codes of `bits` bits.
+/// A SimHash function. It maps vectors of `dim` floats to codes of `bits` bits.
 ///
 /// # Security
-/// A code reveals its vector's direction approximately, and equal or near vectors have equal or near
-/// codes. Never give the codes of private vectors or queries to a party that may not see these, not
-/// even masked with a session key.
+/// A code reveals its vector's direction approximately, and equal or near vectors have equal or near codes. Never
+/// give codes of private vectors or queries to a party that may not see these vectors, even if a session key masks
+/// the codes.
 ///
 /// # Examples
 /// ```
@@ -56,14 +56,14 @@ enum Map {
     Dense(Dense),
 }
 
-/// Room for intermediate values, to be used again and again.
+/// Memory for intermediate values, which later calls reuse.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     pub(crate) values: Vec<f32>,
 }
 
 impl SimHash {
-    /// A function drawn from a seed. `dim` is 1 to 8194; `bits` a multiple of 64, 64 to 1024.
+    /// A function drawn from a seed. `dim` is from 1 to 8194. `bits` is a multiple of 64, from 64 to 1024.
     ///
     /// # Errors
     /// [`Error::Dim`] or [`Error::Bits`].
@@ -107,7 +107,7 @@ impl SimHash {
 
     /// The code of a vector, `bits / 64` words; bit `i` is bit `i % 64` of word `i / 64`.
     ///
-    /// Any floats are accepted. Hashes of a vector with a NaN or with values beyond about 10^30 mean nothing.
+    /// Any floats are accepted. A hash has no meaning if the vector has a NaN or values beyond about 10^30.
     ///
     /// # Errors
     /// [`Error::Floats`] if `x` does not have `dim` floats.
@@ -117,10 +117,10 @@ impl SimHash {
         Ok(code)
     }
 
-    /// [`SimHash::hash`] without allocation, once `scratch` has been used.
+    /// Like [`SimHash::hash`], without allocation if `scratch` was used before.
     ///
     /// # Errors
-    /// [`Error::Floats`] if `x` does not have `dim` floats, [`Error::Words`] if `code` is not `bits / 64`
+    /// [`Error::Floats`] if `x` does not have `dim` floats. [`Error::Words`] if `code` does not have `bits / 64`
     /// words.
     pub fn hash_into(
         &self,
@@ -131,7 +131,7 @@ impl SimHash {
         self.hash_into_on(Backend::detect(), x, scratch, code)
     }
 
-    /// [`SimHash::hash_into`] on a backend of the caller's choice, for tests and benchmarks.
+    /// Like [`SimHash::hash_into`], on a backend that the caller chooses, for tests and benchmarks.
     ///
     /// # Errors
     /// The errors of [`SimHash::hash_into`].
@@ -148,13 +148,13 @@ impl SimHash {
         Ok(())
     }
 
-    /// The code of `x`; lengths have been checked.
+    /// The code of `x`. The lengths were checked before.
     fn code(&self, kernels: Kernels, x: &[f32], scratch: &mut Scratch, code: &mut [u64]) {
         self.values(kernels, x, &mut scratch.values);
         signs(kernels, scratch.values.as_chunks().0, code);
     }
 
-    /// The values whose signs are the bits; at least `bits` of them.
+    /// The values whose signs are the bits. There are at least `bits` of them.
     pub(crate) fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>) {
         debug_assert_eq!(x.len(), self.dim, "callers check");
         match &self.map {
@@ -166,14 +166,14 @@ impl SimHash {
     /// The codes of vectors that lie one after the other.
     ///
     /// # Errors
-    /// [`Error::Vectors`] if `vectors` is not a whole number of vectors, [`Error::Items`] if there are 2^32 of
-    /// them or more.
+    /// [`Error::Vectors`] if `vectors` is not a whole number of vectors. [`Error::Items`] if there are 2^32 vectors
+    /// or more.
     pub fn hash_batch(&self, vectors: &[f32]) -> Result<Codes, Error> {
         check_vectors(vectors, self.dim)?;
         Codes::from_words(self.bits, &self.words(vectors))
     }
 
-    /// [`SimHash::hash_batch`] on all threads of the current rayon pool.
+    /// Like [`SimHash::hash_batch`], on all threads of the current rayon pool.
     ///
     /// # Errors
     /// The errors of [`SimHash::hash_batch`].
@@ -209,8 +209,8 @@ impl SimHash {
     /// Reads parameters.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not exactly what [`SimHash::to_bytes`] gives. At most 16 MiB are
-    /// allocated, whatever the bytes are.
+    /// [`Error`] if [`SimHash::to_bytes`] does not write exactly these bytes. The function allocates at most 16 MiB,
+    /// whatever the bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes, b"SIMH")?;
         let hash = Self::read(&mut reader)?;

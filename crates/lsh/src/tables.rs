@@ -1,4 +1,4 @@
-//! Hash tables over vectors, looked up by several keys per table.
+//! Hash tables over vectors, with lookups by several keys per table.
 
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
@@ -10,13 +10,13 @@ use crate::kernels::Kernels;
 use crate::lookup::Lookup;
 use crate::wire::{Reader, Writer};
 
-/// Tables of the ids of vectors by the keys of a family of hash functions. Ids are the vectors'
-/// places in the list the tables were built from.
+/// Tables of the ids of vectors, by the keys of a family of hash functions. An id is the vector's position in the
+/// list from which the tables were built.
 ///
 /// # Security
-/// A lookup goes to the buckets of the query's keys. An attacker who sees which buckets were read learns where the
-/// query is. So look up only where the index itself is, or choose keys with [`Family::keys`] and fetch the buckets
-/// privately.
+/// A lookup reads the buckets of the query's keys. An attacker who sees which buckets it read learns where the
+/// query is. So look up only on the machine that holds the index, or choose keys with [`Family::keys`] and fetch
+/// the buckets privately.
 ///
 /// # Examples
 /// ```
@@ -36,22 +36,22 @@ pub struct Tables<F> {
     tables: Vec<Table>,
 }
 
-/// One table: ids sorted by key, and where each key's ids start.
+/// One table: ids sorted by key, and the position where each key's ids start.
 #[derive(Clone, Debug)]
 struct Table {
     /// Strictly increasing.
     keys: Vec<u64>,
-    /// One more than there are keys, from 0 to the number of ids.
+    /// One entry more than there are keys, from 0 to the number of ids.
     starts: Vec<u32>,
     ids: Vec<u32>,
 }
 
 impl<F: Family> Tables<F> {
-    /// Builds the tables of vectors that lie one after the other, with the feature `rayon` on all threads of
+    /// Builds the tables of vectors that lie one after the other. With the feature `rayon` it uses all threads of
     /// the current rayon pool.
     ///
     /// # Errors
-    /// [`Error::Vectors`] if `vectors` is not a whole number of vectors, [`Error::Items`] if there are 2^32
+    /// [`Error::Vectors`] if `vectors` is not a whole number of vectors. [`Error::Items`] if there are 2^32
     /// vectors or more.
     pub fn build(family: F, vectors: &[f32]) -> Result<Self, Error> {
         let (dim, count) = (family.dim(), family.tables());
@@ -109,7 +109,7 @@ impl<F: Family> Tables<F> {
         self.len == 0
     }
 
-    /// The ids in the buckets of the `probes` likeliest keys in each table, each once.
+    /// The ids in the buckets of the `probes` likeliest keys in each table, without repetitions.
     ///
     /// # Errors
     /// [`Error::Floats`] if `x` is not one vector.
@@ -141,7 +141,7 @@ impl<F: Family> Tables<F> {
         Ok(&room.found)
     }
 
-    /// The keys of a table that hold vectors, and the ids of each.
+    /// The keys of a table that have vectors, each with its ids.
     ///
     /// # Errors
     /// [`Error::Table`] if there is no such table.
@@ -169,8 +169,8 @@ impl<F: Family> Tables<F> {
     /// Reads tables.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not tables of this family. Besides what the bytes justify, at most 16 MiB are
-    /// allocated.
+    /// [`Error`] if the bytes are not tables of this family. The function allocates at most 16 MiB more than the
+    /// length of the bytes justifies.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes, b"TABL")?;
         if reader.number()? != F::TAG {

@@ -1,7 +1,7 @@
 //! The two linear maps before a hash, and the signs after one.
 //!
-//! Each kernel is elementwise or has one order of operations, and nothing is fused, so all backends
-//! give the same floats bit for bit.
+//! Each kernel is elementwise or has one fixed order of operations, and uses no fused operations. So
+//! all backends give the same floats bit for bit.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

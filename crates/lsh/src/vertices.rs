@@ -1,6 +1,6 @@
-//! Cross-polytope hashing with many rotations at once: the hash of a vector is the nearest of all their vertices.
-//! Andoni et al. 2015 join the vertices of several rotations to one key. The union taken here has one key for each
-//! vertex, and a vector's score of every key. So the likeliest keys of a query are simply the keys with the best
+//! Cross-polytope hashing with many rotations at once. The hash of a vector is the nearest of all their vertices.
+//! Andoni et al. 2015 join the vertices of several rotations to one key. The union here has one key for each
+//! vertex, and a vector has a score for every key. So the likeliest keys of a query are the keys with the best
 //! scores.
 
 use crate::error::check_floats;
@@ -9,13 +9,13 @@ use crate::rotation::Rotation;
 use crate::simhash::{MAX_DIM, Scratch};
 use crate::{Error, Seed};
 
-/// Most vertices.
+/// The most vertices.
 const MOST: usize = 1 << 20;
 
-/// `count` vertices `+-R e_j` of random rotations `R`: a hash with `count` values.
+/// `count` vertices `+-R e_j` of random rotations `R`, as a hash with `count` values.
 ///
 /// # Security
-/// Anyone who knows the seed and sees a key learns where the vector is, like with every hash of this crate.
+/// Anyone who knows the seed and sees a key learns where the vector is. This holds for every hash of this crate.
 ///
 /// # Examples
 /// ```
@@ -36,7 +36,7 @@ pub struct Vertices {
 }
 
 impl Vertices {
-    /// `count` vertices, 1 to 2^20, for vectors of `dim` floats, 1 to 8194.
+    /// `count` vertices, from 1 to 2^20, for vectors of `dim` floats, from 1 to 8194.
     ///
     /// # Errors
     /// [`Error::Dim`] or [`Error::Functions`].
@@ -74,11 +74,11 @@ impl Vertices {
         self.count
     }
 
-    /// The score of every vertex: the larger, the nearer it is to the vector's direction. Vertices
+    /// The score of every vertex. A vertex that is nearer to the vector's direction has a larger score. Vertices
     /// `2 j` and `2 j + 1` are opposite.
     ///
     /// # Errors
-    /// [`Error::Floats`] if `x` does not have `dim` floats or `scores` not `count`.
+    /// [`Error::Floats`] if `x` does not have `dim` floats, or `scores` does not have `count`.
     pub fn scores(
         &self,
         x: &[f32],
@@ -102,8 +102,8 @@ impl Vertices {
         }
     }
 
-    /// The vertices themselves, `count x dim` floats. Their lengths differ where `dim` is not a
-    /// power of two of 64 and more.
+    /// The vertices themselves, `count x dim` floats. Their lengths differ, unless `dim` is a power of two and at
+    /// least 64.
     #[must_use]
     pub fn directions(&self) -> Vec<f32> {
         let (mut scratch, mut scores) = (Scratch::default(), vec![0.0; self.count]);

@@ -1,5 +1,6 @@
-//! Saved forms: magic (4 bytes), version (4), then little-endian numbers and arrays with their
-//! lengths before them. Nothing is allocated for an array before its bytes are known to be there.
+//! Saved forms: magic (4 bytes), version (4), then little-endian numbers, and arrays after their
+//! lengths. A reader checks that the bytes of an array are present before it allocates memory for
+//! it.
 
 use crate::{Error, Seed};
 

@@ -1,5 +1,5 @@
-//! The server of bytes: one matrix of them, from which a query fetches several columns, or a matrix for each group of
-//! queries.
+//! The server's table of bytes. It has one matrix, from which a query fetches several columns, or one matrix for each
+//! group of queries.
 
 mod hint;
 #[cfg(test)]
@@ -14,17 +14,18 @@ use crate::public::epoch;
 use crate::query::Query;
 use crate::{Error, Params, Seed, Shape};
 
-/// `D`: columns of bytes, as centred digits. A query asks for `G` of them: all its groups meet the same `D`, each under
-/// public polynomials of its own. Where [each group has a matrix](Self::from_groups), group `g` meets its own `D_g`.
+/// `D`: columns of bytes, as centred digits. A query asks for `G` of them. All its groups are multiplied with the same
+/// `D`, each under its own public polynomials. If [each group has a matrix](Self::from_groups), group `g` is multiplied
+/// with its own `D_g`.
 ///
-/// A shard is a table of some rows of every column. It has fewer rows and is otherwise of the same shape, so it takes the
-/// same queries.
+/// A shard is a table of some rows of every column. It has fewer rows and otherwise the same shape, so it accepts the same
+/// queries.
 pub struct ByteTable {
     params: Params,
     shape: Shape,
     seed: Seed,
     backend: Backend,
-    /// Matrices: one that all groups meet, or one for each group.
+    /// The number of matrices: one for all groups, or one for each group.
     matrices: usize,
     digits: Store,
 }
@@ -39,11 +40,11 @@ impl std::fmt::Debug for ByteTable {
 }
 
 impl ByteTable {
-    /// A table of the columns that the iterator yields, in order, under `seed`, which serves one table; draw it at random.
+    /// A table of the columns that the iterator yields, in order. Draw `seed` at random, and use it for this table only.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the set is not [`Params::module_1536_bytes`]. [`Error::Shape`] for a shape that it does
-    /// not have. [`Error::Length`] if the number of columns, or of bytes in one, is not the shape's.
+    /// [`Error::Mismatch`] if the set is not [`Params::module_1536_bytes`]. [`Error::Shape`] for a shape that the set does
+    /// not have. [`Error::Length`] if the number of columns, or of bytes in a column, is not the shape's.
     pub fn from_columns<I>(
         params: &Params,
         shape: Shape,
@@ -56,8 +57,8 @@ impl ByteTable {
         Self::filled(params, shape, seed, (1, columns.into_iter()))
     }
 
-    /// A table in which each group has a matrix of its own. `columns` has the columns of the first group, then of the
-    /// next.
+    /// A table with a separate matrix for each group. `columns` yields the columns of the first group, then the columns of
+    /// the next one.
     ///
     /// # Errors
     /// The errors of [`from_columns`](Self::from_columns).
@@ -121,7 +122,8 @@ impl ByteTable {
     /// A table of columns that lie one after the other.
     ///
     /// # Errors
-    /// The errors of [`from_columns`](Self::from_columns), also if `bytes` are more or fewer than the shape has.
+    /// The errors of [`from_columns`](Self::from_columns). Also [`Error::Length`] if `bytes` does not have the length of
+    /// the shape.
     pub fn from_slice(
         params: &Params,
         shape: Shape,
@@ -145,7 +147,7 @@ impl ByteTable {
         &self.params
     }
 
-    /// The shape: the columns that a query asks for, the bytes of a column, and the number of columns.
+    /// The shape: the number of columns that a query asks for, the bytes of a column, and the number of columns.
     #[must_use]
     pub const fn shape(&self) -> Shape {
         self.shape
@@ -161,7 +163,7 @@ impl ByteTable {
         self.shape.rows() * stride(self.shape.columns())
     }
 
-    /// The matrix that group `g` meets.
+    /// The matrix for group `g`.
     fn digits(&self, g: usize) -> Digits<'_> {
         let first = match self.matrices {
             1 => 0,
@@ -171,10 +173,11 @@ impl ByteTable {
         Digits::new(digits, self.shape.rows(), self.shape.columns())
     }
 
-    /// Refuses a query that was not made for this table.
+    /// Checks that a query was made for this table.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it was made for another set or shape, [`Error::Epoch`] if for another seed.
+    /// [`Error::Mismatch`] if the query was made for another set or shape. [`Error::Epoch`] if it was made for another
+    /// seed.
     pub fn check(&self, query: &Query) -> Result<(), Error> {
         query.check(&self.params, self.shape, epoch(&self.seed))
     }
@@ -188,10 +191,10 @@ impl ByteTable {
         Ok(answers.pop().unwrap_or_default())
     }
 
-    /// The answers to several queries: one pass over the digits for all groups of all of them.
+    /// Answers several queries in one pass over the digits.
     ///
     /// # Errors
-    /// The errors of [`check`](Self::check), for the first query that is refused; then none is answered.
+    /// The errors of [`check`](Self::check), for the first query that is refused. No query is answered then.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Vec<u32>>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         let groups = self.shape.groups();
@@ -220,9 +223,9 @@ impl ByteTable {
 
 /// The reason why columns do not form a matrix.
 enum Fault {
-    /// There are only these.
+    /// The iterator yielded only this number of columns.
     Columns(usize),
-    /// One has this number of bytes.
+    /// A column has this number of bytes.
     Rows(usize),
 }
 
@@ -232,9 +235,9 @@ fn fill(
     (rows, m): (usize, usize),
     columns: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> Result<(), Fault> {
-    // 64 columns at a time, then transposed line by line: a column's bytes are a whole row apart in the table. An odd
-    // number of cache lines lies between one column and the next. At a power of two all would meet in few places of a
-    // cache.
+    // Handles 64 columns at a time, then transposes them line by line: a column's bytes are a whole row apart in the
+    // table. An odd number of cache lines lies between one column and the next. At a power of two, all columns would fall
+    // into a few sets of the cache.
     let apart = rows.next_multiple_of(LANES) | LANES;
     let mut block = vec![0; LANES * apart];
     for first in (0..m).step_by(LANES) {

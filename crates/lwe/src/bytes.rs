@@ -1,4 +1,5 @@
-//! The client of a [`ByteTable`](crate::ByteTable): the columns that it wants as a message, and values as bytes.
+//! The client of a [`ByteTable`](crate::ByteTable). It encodes the wanted columns as a message, and decodes values to
+//! bytes.
 
 use sordino_lattice::choice::equal;
 use zeroize::Zeroizing;
@@ -12,8 +13,8 @@ pub(crate) const CENTRE: u8 = 0x80;
 const STEP: u32 = HINT_BITS - 8;
 
 impl Client {
-    /// The [message](Client::query) of one wanted column for each group. A number beyond the last column selects none: its
-    /// bytes are all 128.
+    /// The [message](Client::query) that asks for one column in each group. A number beyond the last column asks for none;
+    /// the decoded bytes are then all 128.
     ///
     /// # Errors
     /// [`Error::Length`] if the number of columns is not the number of groups.
@@ -39,8 +40,8 @@ impl Client {
     }
 }
 
-/// The bytes of the wanted columns, one column after the other, from their decrypted values mod `2^26`: digits times
-/// `2^18`, and noise.
+/// The bytes of the wanted columns, one column after the other, from their decrypted values mod `2^26`. A value is a digit
+/// times `2^18` plus noise.
 ///
 /// # Security
 /// Runs in constant time.

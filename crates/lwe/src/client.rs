@@ -1,4 +1,4 @@
-//! The client: a message, encrypted.
+//! The client: it encrypts messages.
 
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
@@ -14,11 +14,11 @@ use crate::public;
 use crate::query::{Query, Secret};
 use crate::{Error, Seed, Shape};
 
-/// Numbers of the streams that one secret seed expands to.
+/// The numbers of the streams that one secret seed expands to.
 const SECRET: u64 = 0;
 const ERRORS: u64 = 1;
 
-/// A client of a table, with its public polynomials: 24 bytes for every 2 of a row.
+/// A client of a table, with its public polynomials. They take 24 bytes for every 2 columns of a row.
 pub struct Client {
     params: Params,
     shape: Shape,
@@ -41,7 +41,7 @@ impl Client {
     /// A client of the table of `shape` under `seed`.
     ///
     /// # Panics
-    /// If the set has no table of this shape.
+    /// Panics if the set has no table of this shape.
     #[must_use]
     pub fn new(params: &Params, shape: Shape, seed: &Seed) -> Self {
         assert!(params.has(shape), "a shape of the set");
@@ -66,9 +66,9 @@ impl Client {
     /// [`Error::Length`] if the message's length is not [`Shape::words`].
     ///
     /// # Security
-    /// Runs in constant time: which numbers are 0 does not show. Secret and errors are fresh, from 32 bytes of `rng`
-    /// hashed together with the message. If `rng` repeats itself, different messages still share no secret. The same
-    /// message then comes out the same, which shows that alone.
+    /// Runs in constant time, so an attacker cannot see which numbers are 0. Secret and errors are fresh: they are
+    /// drawn from 32 bytes of `rng` hashed together with the message. If `rng` repeats itself, different messages
+    /// still share no secret. The same message then gives the same query, which shows only the repetition.
     pub fn query<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -112,8 +112,8 @@ impl Client {
                 }
                 plan().inverse(&mut sum);
                 self.sampler.fill(&mut errors, e.as_mut());
-                // The message is added before rounding. A word is then a function of an LWE sample, whatever the
-                // message. A sum of words would not be, since 2^32 does not divide q.
+                // The message is added before rounding, so that each word is a function of an LWE sample, for any
+                // message. A sum of two words would not be one, since 2^32 does not divide q.
                 words.extend(message.iter().zip(sum.iter()).zip(e.iter()).map(
                     |((&u, &product), &e)| {
                         let added = modulus.from_signed(to_message(u, log_p) + i64::from(e));

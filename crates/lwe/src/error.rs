@@ -1,20 +1,20 @@
-//! The errors, with the numbers.
+//! The error type.
 
 /// Why a call was refused. No variant says anything about a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A shape that no table has.
+    /// No table can have this shape.
     #[error("{what}: found {found}, expected 1 to {most}")]
     Shape {
-        /// The number that is out of range.
+        /// The property that is out of range.
         what: &'static str,
         /// Its value.
         found: usize,
-        /// The most.
+        /// The largest possible value.
         most: usize,
     },
-    /// A list of another length.
+    /// A list has the wrong length.
     #[error("{what}: found {found} numbers, expected {expected}")]
     Length {
         /// The list.
@@ -24,24 +24,24 @@ pub enum Error {
         /// The length that the shape fixes.
         expected: usize,
     },
-    /// Bytes that are no message of this kind.
+    /// The bytes are not a message of this kind.
     #[error("not an LWE query, or an incomplete one")]
     Kind,
-    /// A message of another version of the format.
+    /// The message has another version of the format.
     #[error("query of format {found}, expected {expected}")]
     FormatVersion {
         /// The message's version.
         found: u8,
-        /// The version that is read here.
+        /// The version that this release reads.
         expected: u8,
     },
-    /// A parameter set that does not exist here.
+    /// The parameter set does not exist.
     #[error("unknown parameter set {found}")]
     UnknownSet {
         /// Its number.
         found: u8,
     },
-    /// A message whose length does not fit its head.
+    /// The length of the message does not fit its head.
     #[error("query of {found} bytes, expected {expected}")]
     MessageLength {
         /// Its length.
@@ -49,27 +49,27 @@ pub enum Error {
         /// The length that its head fixes.
         expected: usize,
     },
-    /// A query for a table of another shape.
+    /// The query is for a table of another shape.
     #[error("{what} differ: found {found}, expected {expected}")]
     Mismatch {
-        /// The numbers that differ.
+        /// The property that differs.
         what: &'static str,
-        /// The query's.
+        /// Its value in the query.
         found: usize,
-        /// The table's.
+        /// Its value in the table.
         expected: usize,
     },
-    /// A query for another seed.
+    /// The query is for another seed.
     #[error("a query for epoch {found:016x}, the table is of epoch {expected:016x}")]
     Epoch {
         /// The query's epoch.
         found: u64,
-        /// The table's.
+        /// The table's epoch.
         expected: u64,
     },
 }
 
-/// Refuses a number that differs from the table's.
+/// Checks that a number equals the table's.
 pub(crate) const fn check_same(
     what: &'static str,
     found: usize,

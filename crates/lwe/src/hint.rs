@@ -1,4 +1,4 @@
-//! The hint, `H = D A`, which the server keeps: the column engine multiplies it with secrets under encryption.
+//! The hint, `H = D A`, which the server keeps. The column engine multiplies it with encrypted secrets.
 
 use std::ops::Range;
 
@@ -10,13 +10,14 @@ use crate::public;
 use crate::table::Table;
 
 impl Table {
-    /// Rows `rows` of the hint of all groups that are here: `n` numbers each, `H` rounded to `h` bits, in `[-2^(h-1), 2^(h-1))`.
+    /// Rows `rows` of the hint, for all groups in this table. Each has `n` numbers: `H` rounded to `h` bits, in `[-2^(h-1),
+    /// 2^(h-1))`.
     ///
     /// For coefficient `j` of a product, row `j` of the matrix of a polynomial `a` holds coefficient `j - l` of `a` in
     /// column `l`. So a row `D` of the table has the hint `sum_j D_j a_(j - l)`: coefficient `l` of `D(X) a(X^-1)`.
     ///
     /// # Panics
-    /// If the range ends beyond the last row.
+    /// Panics if the range ends beyond the last row.
     #[must_use]
     pub fn hint(&self, rows: Range<usize>) -> Vec<i32> {
         assert!(rows.end <= self.shape.answers(), "rows of the hint");
@@ -40,7 +41,7 @@ impl Table {
         hint
     }
 
-    /// One row, from the reflected polynomials of its group.
+    /// Computes one row from the reflected polynomials of its group.
     fn hint_row(&self, row: usize, a: &[u64], room: &mut [u64], out: &mut [i32]) {
         let modulus = plan().modulus();
         let (poly, rest) = room.split_at_mut(N);
@@ -67,7 +68,7 @@ impl Table {
     }
 }
 
-/// `N` numbers of the hint, from their values in NTT form, which are overwritten.
+/// Rounds `N` numbers of the hint, given their values in NTT form, which are overwritten.
 #[expect(clippy::cast_possible_truncation, reason = "26 bits, centred")]
 pub(crate) fn round(sum: &mut [u64], out: &mut [i32]) {
     plan().inverse(sum);

@@ -1,5 +1,5 @@
-//! Rows of 18-bit numbers as they are stored and scanned. Each number has 2 bytes of its own, and eight numbers share 2
-//! bytes for the 2 bits that are left of each.
+//! Rows of 18-bit numbers in the form that a server stores and scans. Each number has 2 bytes of its own for its lower
+//! bits. Eight numbers share 2 bytes for the 2 upper bits of each.
 //!
 //! ```text
 //! block    64 bytes of upper bits, then up to 8 lines: 256 numbers or, in a row's last block, the rest
@@ -9,11 +9,11 @@
 //!
 //! A number in `[-2^17, 2^17)` is stored mod `2^18`, so a row of zero bytes is a row of zeros.
 
-/// Numbers of a line: a cache line of their lower bits.
+/// Numbers of a line, which is a cache line of lower bits.
 pub(crate) const LANES: usize = 32;
 /// Bytes of a line, and of a block's upper bits.
 pub(crate) const LINE: usize = 2 * LANES;
-/// Lines of a block: the number of pairs of bits that fit into a lane.
+/// Lines of a block: the number of pairs of upper bits that fit into a lane.
 pub(crate) const BLOCK: usize = 8;
 
 /// Bytes of a row of `columns` numbers.
@@ -22,7 +22,7 @@ pub(crate) const fn stride(columns: usize) -> usize {
     LINE * (lines + lines.div_ceil(BLOCK))
 }
 
-/// Writes a row of numbers; what is behind the last are zeros.
+/// Writes a row of numbers, with zeros behind the last.
 pub(crate) fn write(row: &mut [u8], numbers: &[i32]) {
     row.fill(0);
     let blocks = row.chunks_mut((1 + BLOCK) * LINE);
@@ -42,19 +42,19 @@ pub(crate) fn write(row: &mut [u8], numbers: &[i32]) {
     }
 }
 
-/// The numbers of a row, with the padding behind the last that were written.
+/// Reads the numbers of a row, including the padding behind the last one.
 pub(crate) fn read(row: &[u8]) -> impl Iterator<Item = i32> {
     let lines = row.len() / LINE;
     let count = LANES * (lines - lines.div_ceil(1 + BLOCK));
     (0..count).map(|at| {
         let (low, upper, shift) = places(at);
         let c = row[upper + shift / 8] >> (shift % 8) & 3;
-        // The upper two of 18 bits are the sign.
+        // The cast extends the sign, which is in the upper two of the 18 bits.
         i32::from_le_bytes([row[low], row[low + 1], c, 0]) << 14 >> 14
     })
 }
 
-/// Where the lower bits of a number are, where its lane of upper bits, and how far up in that.
+/// The position of a number's lower bits, the position of its lane of upper bits, and the shift within that lane.
 fn places(at: usize) -> (usize, usize, usize) {
     let (line, lane) = (at / LANES, 2 * (at % LANES));
     let (block, line) = (line / BLOCK, line % BLOCK);

@@ -24,8 +24,8 @@ pub(crate) const HINT_BITS: u32 = 26;
 /// `floor(2^96 / Q)`.
 const PER_Q: u128 = (1 << 96) / Q as u128;
 
-/// A named, checked parameter set. Both have `n = 3 * 512`, `q` of 40 bits, errors of standard deviation 16, words of 32
-/// bits and hints of 26. Entries have 18 bits, or 8.
+/// A named, checked parameter set. Both sets have `n = 3 * 512`, `q` of 40 bits, errors of standard deviation 16, words
+/// of 32 bits and hints of 26. Entries have 18 bits, or 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     id: u8,
@@ -39,15 +39,15 @@ pub struct Params {
 impl Params {
     /// The most groups of 18-bit entries.
     pub(crate) const MAX_GROUPS: usize = 1 << 10;
-    /// The most columns of a group of 18-bit entries: the noise grows with their root.
+    /// The most columns of a group of 18-bit entries. The noise grows with their square root.
     pub const MAX_COLUMNS: usize = 1 << 13;
-    /// The most columns of bytes.
+    /// The most columns of a table of bytes.
     pub const MAX_BYTE_COLUMNS: usize = 1 << 17;
-    /// The most columns of bytes that one query asks for.
+    /// The most columns of bytes that one query can ask for.
     pub const MAX_BYTE_GROUPS: usize = 1 << 6;
 
-    /// Module LWE of rank 3 over degree 512, `q / sigma = 2^36`: above 130 bits (`MATZOV`), as plain LWE of 1472
-    /// entries at this ratio has them (`scripts/param_check.py`).
+    /// Module LWE of rank 3 over degree 512, `q / sigma = 2^36`. Its security is above 130 bits (`MATZOV`), which is the
+    /// estimate for plain LWE of 1472 entries at this ratio (`scripts/param_check.py`).
     #[must_use]
     pub const fn module_1536() -> Self {
         Self {
@@ -60,8 +60,8 @@ impl Params {
         }
     }
 
-    /// The same samples for bytes, `P = 2^8`: for a [`ByteTable`](crate::ByteTable). A group is one column that a query
-    /// asks for, and its message is 1 there.
+    /// The same samples for bytes, `P = 2^8`, for a [`ByteTable`](crate::ByteTable). A group is one column that a query
+    /// asks for. The group's message is 1 at that column.
     #[must_use]
     pub const fn module_1536_bytes() -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Params {
         Err(Error::UnknownSet { found: id })
     }
 
-    /// Refuses a set that is not the table's.
+    /// Checks that a set is the table's.
     pub(crate) fn check_same(&self, expected: &Self) -> Result<(), Error> {
         check_same("parameter sets", self.id.into(), expected.id.into())
     }
@@ -106,7 +106,7 @@ impl Params {
         RANK * N
     }
 
-    /// `q`.
+    /// `q`, the modulus.
     #[must_use]
     pub const fn modulus(&self) -> u64 {
         Q
@@ -159,15 +159,15 @@ pub(crate) fn hint_switch() -> Switch {
 
 /// `round(x 2^32 / q) mod 2^32`, for `x` below `q`, in constant time.
 ///
-/// The quotient is within `2^-24` of a word. [`Switch`] would shift the mean of 40 bits by up to `2^-6` of a word.
-/// Under equal entries the errors of all columns add up.
+/// The quotient is within `2^-24` of a word. [`Switch`] would shift the mean of 40 bits by up to `2^-6` of a word. Under
+/// equal entries the errors of all columns would add up.
 #[expect(clippy::cast_possible_truncation, reason = "a word, mod 2^32")]
 pub(crate) const fn to_word(x: u64) -> u32 {
     ((x as u128 * PER_Q + (1 << 63)) >> (96 - WORD_BITS)) as u32
 }
 
-/// `round(u q / P)`, the message of `u`. The errors of all columns meet the entries, so the sign of one that is halfway
-/// would matter; `q` is odd, so none is.
+/// `round(u q / P)`, the message of `u`. `q` is odd, so no value is halfway between two integers. The direction of ties
+/// would matter, because the errors of all columns meet the entries.
 pub(crate) const fn to_message(u: i16, log_p: u32) -> i64 {
     (u as i64 * Q.cast_signed() + (1 << (log_p - 1))) >> log_p
 }
@@ -180,7 +180,7 @@ mod tests {
     proptest! {
         #[test]
         fn words_are_the_nearest(x in 0..Q) {
-            // 2 x 2^32 and (2 w + 1) q never are equal: q is odd.
+            // 2 x 2^32 and (2 w + 1) q are never equal, because q is odd.
             let w = (u128::from(x) << 33).div_euclid(u128::from(Q)).div_ceil(2);
             prop_assert_eq!(u128::from(to_word(x)), w & 0xffff_ffff);
         }

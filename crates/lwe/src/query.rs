@@ -8,7 +8,7 @@ use crate::{Error, Params, Shape};
 
 const MAGIC: [u8; 4] = *b"SLWE";
 const VERSION: u8 = 1;
-/// Magic, version, set, two zeros, groups, columns, epoch.
+/// Bytes of the head: magic, version, set, two zeros, groups, columns, epoch.
 const HEAD_LEN: usize = 24;
 
 /// The secret `s` of one query; erased when dropped.
@@ -32,10 +32,10 @@ impl Secret {
         Self { params, entries }
     }
 
-    /// `-s`, the query of the product with the hint: scores of it onto `y` are `y - H s`.
+    /// `-s`, the query for the product with the hint. Scoring it onto `y` gives `y - H s`.
     ///
     /// # Security
-    /// It must leave the client under encryption alone, and serve one query.
+    /// It may leave the client only under encryption, and must serve only one query.
     #[must_use]
     pub fn into_negated(self) -> Zeroizing<Vec<i32>> {
         Zeroizing::new(self.entries.iter().map(|s| -i32::from(*s)).collect())
@@ -74,7 +74,7 @@ impl Query {
         }
     }
 
-    /// The bytes of a message to a table of `shape`.
+    /// The length in bytes of a message to a table of `shape`.
     #[must_use]
     pub const fn encoded_len(shape: Shape) -> usize {
         HEAD_LEN + 4 * shape.words()
@@ -97,8 +97,8 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// If its kind or version is wrong, its set is unknown, or its shape is beyond the limits of its set. Also if its
-    /// length does not fit these. Nothing is allocated before that is known.
+    /// [`Error`] if the kind or version is wrong, the set is unknown, or the shape exceeds the limits of the set.
+    /// Also if the length does not fit these. The function checks all this before it allocates memory.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = message.split_first_chunk::<HEAD_LEN>().ok_or(Error::Kind)?;
         let &[a, b, c, d, version, set, zero, also_zero, ..] = head;
@@ -131,7 +131,7 @@ impl Query {
         &self.words[g * self.columns..][..self.columns]
     }
 
-    /// Refuses a query that is not meant for a table of this set, shape and epoch.
+    /// Checks that a query is meant for a table of this set, shape and epoch.
     pub(crate) fn check(&self, params: &Params, shape: Shape, epoch: u64) -> Result<(), Error> {
         self.params.check_same(params)?;
         check_same("groups", self.groups, shape.groups())?;

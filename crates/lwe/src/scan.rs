@@ -1,8 +1,8 @@
 //! Products of [packed](crate::packed) rows with a few lists of words, mod 2^32: one pass over the rows.
 //!
 //! A word is split into balanced halves, `w = l + 2^16 h mod 2^32` with `l` in `[-2^15, 2^15)`. An entry is split into
-//! `x` and `u`. `x` is the number of its lower 16 bits, less `2^15`. `u` is the number of its upper 2 bits, as an
-//! integer with a sign, plus 2. So every factor fits 16 bits with a sign:
+//! `x` and `u`. `x` is the number in its lower 16 bits, minus `2^15`. `u` is the signed number in its upper 2 bits,
+//! plus 2. So every factor fits a signed 16-bit integer:
 //!
 //! ```text
 //! entry    = x + 2^16 u + CENTRE
@@ -26,13 +26,13 @@ use crate::packed::{self, LANES, LINE};
 
 /// Numbers of a line of one query: two halves of [`LANES`].
 const CHUNK: usize = 2 * LANES;
-/// `x` and `u` of an entry that is zero, negated: `2^15 - 2^16 * 2`.
+/// The negated value of an entry whose `x` and `u` are zero: `2^15 - 2^16 * 2`.
 const CENTRE: u32 = (1u32 << 15).wrapping_sub(2 << 16);
-/// The most queries of a scan: with four, their sums and a row fill the registers.
+/// The most queries of a scan. The sums of four queries and a row fill the registers.
 pub(crate) const MOST: usize = 4;
 
 sordino_cpu::kernels! {
-    /// The kernels of scans. All of them give the same words.
+    /// The kernels of scans. All of them give the same products.
     pub(crate) enum Kernels {
         Avx512: Avx512Vnni,
         Avx2: Avx2,
@@ -46,15 +46,15 @@ pub(crate) struct Words {
     halves: Aligned<i16>,
     /// The sum of each query's words.
     sums: Vec<u32>,
-    /// Bytes of a row that meets these words.
+    /// Bytes of a row for which these words are laid out.
     stride: usize,
 }
 
 impl Words {
-    /// Lays out lists of one length; the last line is filled up with zeros.
+    /// Lays out lists of the same length, and fills the last line with zeros.
     ///
     /// # Panics
-    /// If there are none or more than [`MOST`].
+    /// Panics if there are no lists, or more than [`MOST`].
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a word is cut into its halves"
@@ -95,7 +95,7 @@ impl Words {
     /// Writes the product of each row of `rows` with each query, row after row.
     ///
     /// # Panics
-    /// If `rows` are no whole rows or there is not room for exactly these products.
+    /// Panics if `rows` is not a whole number of rows, or `out` does not have exactly the length of the products.
     pub(crate) fn products(&self, rows: &[u8], out: &mut [u32]) {
         self.products_by(Kernels::of(Backend::detect()), rows, out);
     }
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The definition of the definition: whole words.
+    /// Computes the product with whole words, as a check on the portable definition.
     fn exact(row: &[i32], words: &[u32]) -> u32 {
         row.iter().zip(words).fold(0, |sum: u32, (&entry, &word)| {
             sum.wrapping_add(entry.cast_unsigned().wrapping_mul(word))
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn extreme_entries_and_words_wrap_alike() {
-        // Two products of -2^15 and -2^15 are 2^31, which no 32-bit integer with a sign holds.
+        // The sum of two products of -2^15 and -2^15 is 2^31, which no signed 32-bit integer holds.
         for entry in [-(1 << 17), (1 << 17) - 1, 0x7fff, -0x8000, -1, 0] {
             for word in [0x8000_8000, 0x8000, 0x8000_0000, 0x7fff_7fff, u32::MAX, 0] {
                 let columns = if cfg!(miri) { 64 } else { 8192 };

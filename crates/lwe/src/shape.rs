@@ -13,19 +13,19 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The most groups.
+    /// The largest number of groups.
     pub const MAX_GROUPS: usize = Params::MAX_GROUPS;
-    /// The most rows of a group.
+    /// The largest number of rows of a group.
     pub const MAX_ROWS: usize = 1 << 24;
-    /// The most words of a query: 16 MiB of them.
+    /// The largest number of words of a query, which take 16 MiB.
     pub const MAX_WORDS: usize = 1 << 22;
 
-    /// `groups` matrices of `rows` rows and `columns` columns, of 18-bit entries. [`Params::shape`] has the shapes of
-    /// other sets.
+    /// The shape of `groups` matrices of `rows` rows and `columns` columns, with 18-bit entries. [`Params::shape`]
+    /// gives the shapes of other sets.
     ///
     /// # Errors
-    /// [`Error::Shape`] if a number is 0, there are more than [`Params::MAX_COLUMNS`] columns, or the others
-    /// are above the limits of this type.
+    /// [`Error::Shape`] if a number is 0, there are more than [`Params::MAX_COLUMNS`] columns, or another number is
+    /// above the limits of this type.
     pub const fn new(groups: usize, rows: usize, columns: usize) -> Result<Self, Error> {
         Params::module_1536().shape(groups, rows, columns)
     }
@@ -36,13 +36,13 @@ impl Shape {
         self.groups
     }
 
-    /// `r`, the rows of each.
+    /// `r`, the rows of each matrix.
     #[must_use]
     pub const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// `m`, the columns of each.
+    /// `m`, the columns of each matrix.
     #[must_use]
     pub const fn columns(&self) -> usize {
         self.columns
@@ -60,8 +60,8 @@ impl Shape {
         self.groups * self.rows
     }
 
-    /// The bytes that one scan of a [`Table`](crate::Table) reads: nine of four entries, rows rounded up to whole cache
-    /// lines.
+    /// The bytes that one scan of a [`Table`](crate::Table) reads: nine for every four entries, with rows rounded up to
+    /// whole cache lines.
     #[must_use]
     pub const fn scanned_len(&self) -> usize {
         self.answers() * self.stride()
@@ -72,7 +72,7 @@ impl Shape {
         packed::stride(self.columns)
     }
 
-    /// Polynomials of a row: the last is filled up with zeros.
+    /// Polynomials of a row. The last one is filled up with zeros.
     pub(crate) const fn polys(&self) -> usize {
         self.columns.div_ceil(N)
     }
@@ -84,7 +84,7 @@ impl Params {
     /// # Errors
     /// [`Error::Shape`] if a number is 0 or above its limit.
     pub const fn shape(&self, groups: usize, rows: usize, columns: usize) -> Result<Shape, Error> {
-        // A constant function has no `?`.
+        // The match is needed because a constant function cannot use `?`.
         if let Err(error) = check("groups", groups, self.max_groups()) {
             return Err(error);
         }
@@ -104,7 +104,7 @@ impl Params {
         })
     }
 
-    /// True if the set has tables of this shape.
+    /// True if the set can have tables of this shape.
     pub(crate) const fn has(&self, shape: Shape) -> bool {
         shape.groups <= self.max_groups() && shape.columns <= self.max_columns()
     }

@@ -1,4 +1,4 @@
-//! The server: matrices of 18-bit entries, whose rows are [packed](crate::packed) and scanned by queries.
+//! The server: matrices of 18-bit entries. Their rows are [packed](crate::packed), and each query scans them.
 
 use std::ops::Range;
 
@@ -12,15 +12,15 @@ use crate::query::Query;
 use crate::scan::{MOST, Words};
 use crate::{Error, Seed, Shape};
 
-/// Bytes that a thread takes at a time, and below which a scan stays on its thread.
+/// Bytes that a thread takes at a time. A smaller scan stays on the calling thread.
 const PART: usize = 1 << 20;
 
-/// `D_1, ..., D_G` or some of them in a row, row after row, and the seed of the public polynomials.
+/// `D_1, ..., D_G`, or consecutive ones of them, row after row, and the seed of the public polynomials.
 pub struct Table {
     pub(crate) params: Params,
-    /// The groups that are here.
+    /// The shape of the groups in this table.
     pub(crate) shape: Shape,
-    /// The groups that queries are for, and the first of them that is here.
+    /// The shape of the whole table, which queries are for, and the number of its first group in this table.
     whole: Shape,
     pub(crate) first: usize,
     pub(crate) seed: Seed,
@@ -37,10 +37,10 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    /// A table of zeros under `seed`, which serves one table; draw it at random.
+    /// A table of zeros. Draw `seed` at random, and use it for this table only.
     ///
     /// # Panics
-    /// If the set is for bytes, or has no table of this shape.
+    /// Panics if the set is for bytes, or has no table of this shape.
     #[must_use]
     pub fn zeroed(params: &Params, shape: Shape, seed: &Seed) -> Self {
         assert!(
@@ -57,11 +57,11 @@ impl Table {
         }
     }
 
-    /// Some of the groups of a table of zeros of shape `whole`. It has the rows and answers of these groups alone, and
-    /// its queries are the whole table's.
+    /// Some groups of a table of zeros whose shape is `whole`. It has the rows and answers of these groups alone, and
+    /// accepts the queries of the whole table.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no groups, or groups beyond the last.
+    /// [`Error::Shape`] if there are no groups, or groups beyond the last.
     pub fn part(
         params: &Params,
         whole: Shape,
@@ -89,7 +89,7 @@ impl Table {
         &self.params
     }
 
-    /// The shape of the groups that are here.
+    /// The shape of the groups in this table.
     #[must_use]
     pub const fn shape(&self) -> Shape {
         self.shape
@@ -98,7 +98,7 @@ impl Table {
     /// Writes row `row % r` of group `row / r`, of integers mod `P`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a row beyond the last, [`Error::Length`] if the number of entries is not the number of
+    /// [`Error::Shape`] for a row beyond the last. [`Error::Length`] if the number of entries is not the number of
     /// columns.
     pub fn set(&mut self, row: usize, entries: &[i32]) -> Result<(), Error> {
         if row >= self.shape.answers() {
@@ -121,22 +121,23 @@ impl Table {
         Ok(())
     }
 
-    /// The entries of a row, centred, with the zeros behind them.
+    /// The entries of a row, centred, followed by the zeros of the padding.
     pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = i32> {
         let stride = self.shape.stride();
         packed::read(&self.entries.bytes()[row * stride..][..stride])
     }
 
-    /// Refuses a query that was not made for this table. A server that answers several parties' queries in one scan
-    /// asks this first, so that one bad query does not spoil it for the others.
+    /// Checks that a query was made for this table. A server that answers several clients in one scan calls this
+    /// first, so that one bad query does not spoil the scan for the others.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it was made for another set or shape, [`Error::Epoch`] if for another seed.
+    /// [`Error::Mismatch`] if the query was made for another set or shape. [`Error::Epoch`] if it was made for another
+    /// seed.
     pub fn check(&self, query: &Query) -> Result<(), Error> {
         query.check(&self.params, self.whole, epoch(&self.seed))
     }
 
-    /// `y_g = D_g b_g mod 2^32` for all groups `g` that are here, one after the other: `G r` words.
+    /// `y_g = D_g b_g mod 2^32` for all groups `g` in this table, one after the other: `G r` words.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the query was made for another set or shape, [`Error::Epoch`] if for another seed.
@@ -145,7 +146,7 @@ impl Table {
         Ok(answers.pop().unwrap_or_default())
     }
 
-    /// The answers to several queries: entries are read once for every four of them.
+    /// Answers several queries. It reads the entries once for every four queries.
     ///
     /// # Errors
     /// The errors of [`answer`](Self::answer).

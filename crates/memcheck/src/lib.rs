@@ -12,7 +12,8 @@ const RUNNING_ON_VALGRIND: usize = 0x1001;
 const MAKE_MEM_UNDEFINED: usize = 0x4d43_0001;
 const MAKE_MEM_DEFINED: usize = 0x4d43_0002;
 
-/// Marks the bytes of `value`: from now on memcheck follows them and all that is computed from them.
+/// Marks the bytes of `value` as secret. From now on memcheck follows them and everything that is
+/// computed from them.
 pub fn secret<T>(value: &[T]) {
     request(
         MAKE_MEM_UNDEFINED,
@@ -21,16 +22,16 @@ pub fn secret<T>(value: &[T]) {
     );
 }
 
-/// Takes the mark away: `value` is sent, or is a result that a test looks at.
+/// Removes the mark, because `value` is sent, or a test looks at it.
 pub fn public<T>(value: &[T]) {
     request(MAKE_MEM_DEFINED, value.as_ptr().addr(), size_of_val(value));
 }
 
-/// True if the marks are seen.
+/// True if valgrind sees the marks.
 ///
 /// # Panics
-/// If the variable `SORDINO_VALGRIND` says that valgrind runs and it does not: a test that was to
-/// check something would check nothing.
+/// Panics if the variable `SORDINO_VALGRIND` says that valgrind runs, but it does not. A test would
+/// otherwise check nothing.
 #[must_use]
 pub fn is_watching() -> bool {
     let running = request(RUNNING_ON_VALGRIND, 0, 0) != 0;

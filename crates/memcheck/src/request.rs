@@ -1,4 +1,4 @@
-//! Valgrind's client requests: an instruction sequence that does nothing on the processor itself.
+//! Valgrind's client requests: an instruction sequence that has no effect on a real processor.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(
@@ -7,8 +7,8 @@
     )
 )]
 
-/// Valgrind's request sequence for x86-64: rotations that add up to none, then an exchange of a
-/// register with itself. Gives 0 where valgrind does not run.
+/// Valgrind's request sequence for x86-64: rotations that add up to nothing, then an exchange of a
+/// register with itself. It returns 0 if valgrind does not run.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn request(code: usize, address: usize, len: usize) -> usize {
     let arguments = [code, address, len, 0, 0, 0];
@@ -30,7 +30,7 @@ pub(crate) fn request(code: usize, address: usize, len: usize) -> usize {
     result
 }
 
-/// There is no request sequence here for other processors.
+/// This crate has no request sequence for other processors.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn request(_code: usize, _address: usize, _len: usize) -> usize {
     0

@@ -1,17 +1,18 @@
 //! A statistical test that time does not depend on a secret: Reparaz, Balasch and Verbauwhede, *Dude, is my code constant
 //! time?*, DATE 2017.
 //!
-//! A function is timed for a fixed secret and for random ones, in a random order. If the mean times of both classes differ by more
-//! than chance allows, time depends on the secret: Welch's `t` is above 4.5 in absolute value by chance once in 150,000 tests.
-//! Interrupts make a few times very long and hide what is small, so the test is repeated without the longest ones.
+//! The test times a function for a fixed secret and for random ones, in a random order. If the mean times of both classes differ
+//! by more than chance allows, time depends on the secret. By chance, the absolute value of Welch's `t` exceeds 4.5 once in
+//! 150,000 tests. Interrupts make a few times very long and hide small differences, so the test is repeated without the longest
+//! times.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Parts of the times that are kept, shortest first.
+/// The fractions of the times that are kept, the shortest first.
 const KEPT: [f64; 6] = [1.0, 0.99, 0.9, 0.75, 0.5, 0.2];
 
-/// Secrets that are made together, so that making one does not colour the time of the next call.
+/// The number of secrets that are made together, so that making one does not affect the time of the next call.
 const BATCH: usize = 128;
 
 /// Above this `t`, in absolute value, time depends on the secret.
@@ -26,7 +27,7 @@ pub enum Class {
     Random,
 }
 
-/// Times of both classes, in nanoseconds.
+/// The times of both classes, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     fixed: Vec<f64>,
@@ -34,7 +35,8 @@ pub struct Times {
 }
 
 impl Times {
-    /// Times `run` on `count` secrets that `make` makes, of the class that `next` draws. `make` must do the same work for both.
+    /// Times `run` on `count` secrets from `make`, in the classes that `next` draws. `make` must do the same work for both
+    /// classes.
     pub fn measured<S, T>(
         count: usize,
         mut next: impl FnMut() -> Class,
@@ -54,7 +56,7 @@ impl Times {
         times
     }
 
-    /// One more time.
+    /// Adds a time.
     pub fn push(&mut self, class: Class, nanoseconds: f64) {
         match class {
             Class::Fixed => self.fixed.push(nanoseconds),
@@ -69,7 +71,7 @@ impl Times {
         all.get(all.len() >> 1).copied().unwrap_or_default()
     }
 
-    /// The `t` that is largest in absolute value, over all times and over the shorter parts of them.
+    /// The `t` with the largest absolute value, over all times and over the shortest fractions of them.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -115,7 +117,7 @@ impl Moments {
         moments
     }
 
-    /// Welch's `t`; 0 where a class is too small to have a variance, or neither has any.
+    /// Welch's `t`, or 0 if a class is too small to have a variance, or both variances are 0.
     fn t(a: &Self, b: &Self) -> f64 {
         if a.count < 2.0 || b.count < 2.0 {
             return 0.0;
@@ -133,7 +135,8 @@ impl Moments {
 mod tests {
     use super::*;
 
-    /// Times that a clock made up: of `spread` values, the fixed ones longer by `more`, and every hundredth a thousand times.
+    /// Simulated times: `spread` different values, the fixed class longer by `more`, and every hundredth a thousand times as
+    /// long.
     fn times(more: f64) -> Times {
         let mut times = Times::default();
         let mut state = 1u64;
@@ -153,7 +156,7 @@ mod tests {
     #[test]
     fn a_difference_is_found_behind_interrupts_and_none_where_there_is_none() {
         assert!(times(0.0).t().abs() < THRESHOLD);
-        // Five of a thousand, where times spread over a quarter.
+        // A difference of five in a thousand, where times vary by a quarter.
         assert!(times(5.0).t() > 2.0 * THRESHOLD);
         assert!(times(-5.0).t() < -2.0 * THRESHOLD);
         let all = times(5.0);

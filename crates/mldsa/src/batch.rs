@@ -1,4 +1,4 @@
-//! Many signatures at once.
+//! Verifies many signatures at once.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -14,17 +14,17 @@ use crate::kernels::Kernels;
 use crate::params::Params;
 use crate::verify::{Slot, TILE, Work, verify_tile};
 
-/// Verifies batches of signatures; keeps its working memory and recently used keys.
+/// Verifies batches of signatures. It keeps its working memory and recently used keys.
 ///
-/// ML-DSA has no algebraic batching: each item is verified exactly as if it were alone, so its
-/// verdict does not depend on the others. What a batch saves is the hashing of eight signatures
-/// at a time, and the expansion of keys that occur more than once.
+/// ML-DSA has no algebraic batching. Each item is verified exactly as if it were alone, so its verdict does not
+/// depend on the others. A batch saves time because it hashes for eight signatures at a time, and expands keys
+/// that occur more than once only once.
 ///
-/// Once its memory has grown to what a batch needs, verifying allocates nothing.
+/// After its memory has grown to the size that a batch needs, verifying allocates nothing.
 pub struct BatchVerifier<P> {
     backend: Backend,
     capacity: usize,
-    /// One per thread; the sequential methods use the first.
+    /// One worker per thread. The sequential methods use the first.
     workers: Vec<Worker>,
     set: PhantomData<P>,
 }
@@ -46,7 +46,7 @@ impl Worker {
         }
     }
 
-    /// Verifies a tile: at most [`TILE`] items, a verdict for each.
+    /// Verifies a tile of at most [`TILE`] items, and writes a verdict for each.
     pub(crate) fn tile<P: Params>(
         &mut self,
         kernels: Kernels,
@@ -83,7 +83,7 @@ impl<P: Params> BatchVerifier<P> {
     /// Expanded keys that a new verifier keeps: 64, at most 4 MiB per thread for ML-DSA-87.
     pub const DEFAULT_KEYS: usize = 64;
 
-    /// Most keys that a verifier may be asked to keep.
+    /// The most keys that a verifier can keep.
     pub const MAX_KEYS: usize = 4096;
 
     /// A verifier on the fastest backend, which keeps [`DEFAULT_KEYS`](Self::DEFAULT_KEYS) keys.
@@ -92,14 +92,14 @@ impl<P: Params> BatchVerifier<P> {
         Self::with_keys(Self::DEFAULT_KEYS)
     }
 
-    /// A verifier on the fastest backend, which keeps `keys` expanded keys per thread, but not fewer
-    /// than 16 nor more than [`MAX_KEYS`](Self::MAX_KEYS).
+    /// A verifier on the fastest backend, which keeps `keys` expanded keys per thread. It keeps at least 16 and
+    /// at most [`MAX_KEYS`](Self::MAX_KEYS).
     #[must_use]
     pub fn with_keys(keys: usize) -> Self {
         Self::with_keys_on(Backend::detect(), keys)
     }
 
-    /// [`with_keys`](Self::with_keys) on a backend of the caller's choice, for tests and benchmarks.
+    /// Like [`with_keys`](Self::with_keys), on a backend that the caller chooses, for tests and benchmarks.
     #[must_use]
     pub fn with_keys_on(backend: Backend, keys: usize) -> Self {
         let capacity = keys.clamp(TILE, Self::MAX_KEYS);
@@ -117,7 +117,7 @@ impl<P: Params> BatchVerifier<P> {
         self.backend
     }
 
-    /// Verifies every item: verdict `i` is that on `items[i]`, with the reason if it is invalid.
+    /// Verifies every item. Verdict `i` belongs to `items[i]`, with the reason if the item is invalid.
     #[must_use]
     pub fn verify_each(&mut self, items: &[Item<'_, P>]) -> Vec<Result<(), Error>> {
         let mut verdicts = vec![Err(Error::Mismatch); items.len()];
@@ -125,10 +125,10 @@ impl<P: Params> BatchVerifier<P> {
         verdicts
     }
 
-    /// [`verify_each`](Self::verify_each) into room of the caller's.
+    /// Like [`verify_each`](Self::verify_each), but writes the verdicts to memory of the caller.
     ///
     /// # Errors
-    /// [`BatchError::Verdicts`] if the numbers of verdicts and items differ; no verdict is written then.
+    /// [`BatchError::Verdicts`] if the numbers of verdicts and items differ. No verdict is written then.
     pub fn verify_each_into(
         &mut self,
         items: &[Item<'_, P>],
@@ -149,8 +149,8 @@ impl<P: Params> BatchVerifier<P> {
     /// Verifies items up to the first invalid one.
     ///
     /// # Errors
-    /// [`BatchError::Invalid`] with the first invalid item. All before it are valid; the items after it are not
-    /// checked. [`BatchError::Empty`] if there are no items.
+    /// [`BatchError::Invalid`] with the first invalid item. All items before it are valid, and the items after
+    /// it are not checked. [`BatchError::Empty`] if there are no items.
     pub fn verify_all(&mut self, items: &[Item<'_, P>]) -> Result<(), BatchError> {
         if items.is_empty() {
             return Err(BatchError::Empty);
@@ -161,7 +161,7 @@ impl<P: Params> BatchVerifier<P> {
         }
     }
 
-    /// The kernels, and workers for that many threads.
+    /// The kernels, and workers for `threads` threads.
     #[cfg(feature = "rayon")]
     pub(crate) fn workers(&mut self, threads: usize) -> (Kernels, &mut [Worker]) {
         while self.workers.len() < threads {
@@ -171,7 +171,7 @@ impl<P: Params> BatchVerifier<P> {
     }
 }
 
-/// Refuses verdicts whose number is not the number of items.
+/// Checks that the number of verdicts is the number of items.
 pub(crate) fn check_verdicts<P: Params>(
     items: &[Item<'_, P>],
     verdicts: &[Result<(), Error>],

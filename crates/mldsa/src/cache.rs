@@ -1,4 +1,4 @@
-//! A bounded store of expanded keys, found by their encoding.
+//! A bounded store of expanded keys, which are found by their encoding.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,23 +6,23 @@ use alloc::vec::Vec;
 use crate::key::RawKey;
 use crate::params::Set;
 
-/// At most `capacity` expanded keys; the one used longest ago makes room.
+/// At most `capacity` expanded keys. A new key replaces the one that was unused for longest.
 ///
-/// Look-up scans one word per key, then compares whole encodings. So keys that share their first bytes on purpose cost
-/// a comparison each and nothing else.
+/// A look-up scans one word per key, then compares whole encodings. So keys that deliberately share their first bytes
+/// cost only one comparison each.
 pub(crate) struct Cache {
     capacity: usize,
-    /// Grows to `capacity` and is then reused in place.
+    /// The list grows to `capacity`, then reuses its entries.
     pub(crate) keys: Vec<RawKey>,
     encoded: Vec<Box<[u8]>>,
     /// The first eight bytes of each encoding.
     tags: Vec<[u8; 8]>,
-    /// When each key was last used, in looks at the cache.
+    /// For each key, the number of the look-up that last used it.
     used: Vec<u64>,
     clock: u64,
 }
 
-/// The place of a key, which may still have to be expanded there.
+/// The position of a key, which the caller may still have to expand there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Ready(usize),
@@ -41,8 +41,8 @@ impl Cache {
         }
     }
 
-    /// Finds `encoded` (a key of the right length), or gives it the place of the key used longest
-    /// ago. The last `capacity` distinct keys asked for are never displaced.
+    /// Finds `encoded` (a key of the right length), or assigns it the position of the key that was unused for longest.
+    /// The last `capacity` distinct keys are never replaced.
     pub(crate) fn place(&mut self, set: &Set, encoded: &[u8]) -> Found {
         self.clock += 1;
         let tag: [u8; 8] = *encoded.first_chunk().expect("a key is longer than a tag");
@@ -80,7 +80,7 @@ mod tests {
     use crate::params::{MlDsa44, Sealed};
 
     fn key(name: u8) -> Vec<u8> {
-        // the same tag for all, so that whole encodings decide
+        // All keys have the same tag, so that whole encodings decide.
         let mut key = vec![7; MlDsa44::SET.public_key_len()];
         key[100] = name;
         key

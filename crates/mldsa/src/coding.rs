@@ -1,4 +1,4 @@
-//! Bytes to coefficients and back: z, t1, the hint, w1, and the sampling of A.
+//! Converts bytes to coefficients and back: z, t1, the hint, w1, and the sampling of A.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -15,8 +15,8 @@ pub(crate) type HintBits = [u16; 16];
 
 /// FIPS 204, Algorithm 21: `HintBitUnpack`, of the last `omega + k` bytes of a signature.
 ///
-/// False for an invalid encoding. Its positions do not rise strictly inside a polynomial, its counts fall or exceed
-/// omega, or bytes after the last position are not zero. The contents of `hint` then mean nothing.
+/// Returns false for an invalid encoding. In one, positions do not rise strictly inside a polynomial, counts fall
+/// or exceed omega, or bytes after the last position are not zero. `hint` then has no meaning.
 pub(crate) fn hint_bit_unpack(set: &Set, bytes: &[u8], hint: &mut [HintBits; 8]) -> bool {
     let (positions, counts) = bytes.split_at(set.omega);
     *hint = [[0; 16]; 8];

@@ -2,9 +2,9 @@
 
 use thiserror::Error;
 
-/// The reason why an item is invalid. Everything here is public data, so the reason may be told.
+/// The reason why an item is invalid. It depends only on public data, so a program may show it.
 ///
-/// If several hold, the first in this order is reported.
+/// If several reasons apply, the first in this order is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,7 +13,7 @@ pub enum Error {
     PublicKeyLength {
         /// Bytes that the parameter set's keys have.
         expected: usize,
-        /// Bytes that were given.
+        /// Bytes given.
         found: usize,
     },
     /// The signature has the wrong length.
@@ -21,7 +21,7 @@ pub enum Error {
     SignatureLength {
         /// Bytes that the parameter set's signatures have.
         expected: usize,
-        /// Bytes that were given.
+        /// Bytes given.
         found: usize,
     },
     /// The digest does not have the length of the named hash function's output.
@@ -29,42 +29,43 @@ pub enum Error {
     DigestLength {
         /// Bytes of the hash function's output.
         expected: usize,
-        /// Bytes that were given.
+        /// Bytes given.
         found: usize,
     },
     /// The context string is longer than 255 bytes.
     #[error("context has {found} bytes, expected at most 255")]
     ContextLength {
-        /// Bytes that were given.
+        /// Bytes given.
         found: usize,
     },
-    /// The hint is not encoded as Algorithm 21 (`HintBitUnpack`) demands.
+    /// The encoding of the hint violates Algorithm 21 (`HintBitUnpack`).
     #[error("hint is not validly encoded")]
     HintEncoding,
-    /// A coefficient of z is at or over the bound gamma_1 - beta.
+    /// The absolute value of a coefficient of z is not below the bound gamma_1 - beta.
     #[error("a coefficient of z is not below gamma_1 - beta")]
     ZNorm,
-    /// The commitment hash recomputed from the signature is not the one in the signature.
+    /// The commitment hash that the verifier recomputed is not the one in the signature.
     #[error("signature does not match key and message")]
     Mismatch,
 }
 
-/// The reason why a batch was not accepted.
+/// The reason why a batch is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BatchError {
-    /// There was nothing to verify, so nothing was shown.
+    /// The batch is empty, so it proves nothing.
     #[error("empty batch")]
     Empty,
-    /// Room for more or fewer verdicts than there are items.
+    /// The caller's list of verdicts is longer or shorter than the list of items.
     #[error("room for {found} verdicts, expected {expected}, one for each item")]
     Verdicts {
-        /// Verdicts that have room.
+        /// Verdicts in the caller's list.
         found: usize,
-        /// Items.
+        /// The number of items.
         expected: usize,
     },
-    /// The item at `index` is invalid and every item before it is valid. The items after it may be either.
+    /// The item at `index` is invalid and every item before it is valid. The items after it were not
+    /// checked.
     #[error("item {index}: {reason}")]
     Invalid {
         /// Index of the first invalid item.

@@ -1,6 +1,6 @@
 //! Arithmetic modulo q = 8,380,417 = 2^23 - 2^13 + 1, in signed 32-bit words.
 //!
-//! Polynomials are `Poly`: 256 coefficients, whose range each function states.
+//! A `Poly` has 256 coefficients. Each function states their range.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -13,7 +13,8 @@ pub(crate) const Q: i32 = 8_380_417;
 /// q^-1 modulo 2^32.
 pub(crate) const Q_INV: i32 = 58_728_449;
 
-/// A polynomial of degree below 256, by coefficients or by values (`ntt` says in which order).
+/// A polynomial of degree below 256, by its coefficients or by its values (`ntt` gives their
+/// order).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub(crate) struct Poly(pub(crate) [i32; 256]);
@@ -24,8 +25,8 @@ impl Poly {
 
 /// FIPS 204, Algorithm 49: `MontgomeryReduce`.
 ///
-/// For |a| < 2^31 q: a value congruent to `a / 2^32`, of absolute value at most
-/// `|a| / 2^32 + q / 2`, so below q. (Only |a| < 2^55 is ever asked for.)
+/// For |a| < 2^31 q: a value congruent to `a / 2^32`, of absolute value at most `|a| / 2^32 + q /
+/// 2`, so below q. (All callers have |a| < 2^55.)
 #[inline]
 pub(crate) const fn montgomery_reduce(a: i64) -> i32 {
     let m = (a as i32).wrapping_mul(Q_INV);

@@ -3,12 +3,12 @@
 use crate::params::Set;
 use crate::sponge::Output;
 
-/// The state of FIPS 204, Algorithm 29 (`SampleInBall`), between blocks of the XOF's output.
+/// The state of FIPS 204, Algorithm 29 (`SampleInBall`), between two blocks of the XOF's output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InBall {
-    /// The sign bits not yet used, once the first block has been read.
+    /// The sign bits that are still unused, or `None` before the first block.
     signs: Option<u64>,
-    /// Next coefficient to be set: from `256 - tau` up to 256.
+    /// The next coefficient to set: from `256 - tau` up to 256.
     next: usize,
 }
 
@@ -18,7 +18,7 @@ impl InBall {
         next: 0,
     };
 
-    /// Takes one block of SHAKE256 output. `c` must be zero at first.
+    /// Processes one block of SHAKE256 output. `c` must be zero before the first.
     pub(crate) fn block(&mut self, set: &Set, mut block: &[u8], c: &mut [i32; 256]) -> Output {
         let mut signs = match self.signs {
             Some(signs) => signs,
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn a_ball_may_need_many_blocks() {
-        // bytes that are refused until the last: 255 is above every position but the last
+        // Bytes that the algorithm refuses until the last position: 255 is above every other
+        // position.
         for set in SETS {
             let (mut state, mut c, mut blocks) = (InBall::NEW, Poly::ZERO, 1);
             while state.block(&set, &[255; 136], &mut c.0) == Output::More {

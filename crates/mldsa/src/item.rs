@@ -8,9 +8,9 @@ use crate::params::Params;
 /// The public key of an item.
 #[derive(Debug)]
 pub enum Key<'a, P: Params> {
-    /// Encoded; it will be expanded, or found in the verifier's cache.
+    /// An encoded key. The verifier expands it, or finds it in its cache.
     Encoded(&'a [u8]),
-    /// Expanded by the caller.
+    /// A key that the caller has expanded.
     Expanded(&'a ExpandedKey<P>),
 }
 
@@ -33,7 +33,7 @@ impl<'a, P: Params> From<&'a ExpandedKey<P>> for Key<'a, P> {
     }
 }
 
-/// One signature to be verified. Nothing is copied, and no length is trusted.
+/// One signature to be verified. The verifier copies nothing, and checks every length.
 #[derive(Debug)]
 pub struct Item<'a, P: Params> {
     /// The signer's public key.

@@ -1,4 +1,4 @@
-//! Keccak-f\[1600\] (FIPS 202, section 3.3) on up to eight states at once.
+//! Keccak-f\[1600\] (FIPS 202, section 3.3) on up to eight states at the same time.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -18,7 +18,7 @@ pub(crate) const LANES: usize = 8;
 #[repr(C, align(64))]
 pub(crate) struct Lanes(pub(crate) [[u64; LANES]; 25]);
 
-/// The first 24 words of each state, in bytes: the lanes turned around.
+/// The first 24 words of each state, in bytes: the transpose of the lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub(crate) struct Blocks(pub(crate) [[u8; 192]; LANES]);
@@ -65,13 +65,13 @@ pub(crate) const RC: [u64; 24] = [
     0x8000_0000_8000_8008,
 ];
 
-/// FIPS 202, Algorithm 7, on `$a: [V; 25]` for a vector V of words of several states, word (x, y) in `$a[x + 5 y]`. The
-/// caller has the following functions in scope, for its V. `parity` is the sum of five, `mix` the sum of two, and
-/// `theta(c, n)` is `c + rot(n, 1)`. `rho::<R, {64 - R}>(a, d)` is the sum rotated left by R. The last two are `chi(a,
-/// b, c)` and `iota(a, rc)`.
+/// FIPS 202, Algorithm 7, on `$a: [V; 25]` for a vector V of words of several states, with word (x, y) in `$a[x + 5
+/// y]`. The caller must have these functions in scope, for its V. `parity` is the sum of five, `mix` the sum of two,
+/// and `theta(c, n)` is `c + rot(n, 1)`. `rho::<R, {64 - R}>(a, d)` is the sum rotated left by R. The last two are
+/// `chi(a, b, c)` and `iota(a, rc)`.
 ///
-/// Rows are finished one by one. Doing all of rho and pi first costs an eighth more, since rotations then hold up
-/// everything else. For eight states with AVX-512 on Zen 4 it takes 442 ns instead of 387.
+/// The macro finishes rows one by one. Computing all of rho and pi first takes an eighth longer, since rotations then
+/// delay everything else. For eight states with AVX-512 on Zen 4 it takes 442 ns instead of 387.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! permutation {
     ($a:ident) => {

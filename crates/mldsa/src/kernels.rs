@@ -1,4 +1,4 @@
-//! The kernels that an operation runs, chosen once from its backend.
+//! The kernels that an operation runs. The backend determines them once.
 
 use crate::Backend;
 use crate::coding::{self, HintBits};
@@ -13,7 +13,7 @@ use sordino_cpu::NeonSha3;
 use sordino_cpu::dispatch;
 
 sordino_cpu::kernels! {
-    /// The level of an operation.
+    /// The vector instructions that an operation uses.
     enum Level {
         Avx512: Avx512,
         Avx2: Avx2,
@@ -21,11 +21,11 @@ sordino_cpu::kernels! {
     }
 }
 
-/// The kernels of an operation. All give the same verdicts, bit for bit.
+/// The kernels of an operation. All of them give the same verdicts, bit for bit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     level: Level,
-    /// Keccak's instructions, in addition to the level's.
+    /// Instructions for Keccak, in addition to the level's.
     #[cfg(target_arch = "aarch64")]
     sha3: Option<NeonSha3>,
 }
@@ -45,7 +45,8 @@ impl Kernels {
         Self::of(Backend::detect())
     }
 
-    /// The kernels of every backend, and NEON's kernels without the SHA-3 instructions where there are both.
+    /// The kernels of every backend. If the processor has the SHA-3 instructions of NEON, also NEON's
+    /// kernels without them.
     #[cfg(test)]
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "aarch64")]
@@ -74,7 +75,7 @@ impl Kernels {
         }
     }
 
-    /// Permutes the lanes in `mask`; the others may change or not.
+    /// Permutes at least the lanes in `mask`. Other lanes have no meaning afterwards.
     pub(crate) fn permute(self, lanes: &mut Lanes, mask: Mask) {
         #[cfg(target_arch = "aarch64")]
         if let (Level::Neon(_), Some(sha3)) = (self.level, self.sha3) {

@@ -14,18 +14,17 @@ use crate::kernels::Kernels;
 use crate::params::{Params, Set};
 use crate::sponge::{self, Input, Output, RATE_128, RATE_256, Tasks};
 
-/// A public key with everything that depends on it alone: the matrix A, NTT(t1 2^d), and
-/// tr = H(pk, 64).
+/// A public key with everything that depends only on it: the matrix A, NTT(t1 2^d), and tr = H(pk, 64).
 ///
-/// Expanding is most of the work of a verification (about 80 % for ML-DSA-87). So expand a key that verifies more than
-/// one signature once, and share it by reference or in an `Arc`. It takes `4 * 256 * k (l + 1)` bytes, 20, 36 or 64
-/// KiB, in one allocation. Its encoding takes a second one.
+/// Expanding is most of the work of a verification (about 80 % for ML-DSA-87). So if a key verifies more than one
+/// signature, expand it once, and share it by reference or in an `Arc`. It takes `4 * 256 * k (l + 1)` bytes, 20, 36
+/// or 64 KiB, in one allocation. Its encoding takes a second allocation.
 ///
 /// Two keys are equal if their encodings are.
 ///
-/// RustCrypto's traits: with the feature `signature` (default) `Verifier` and `MultipartVerifier` for
-/// messages with an empty context, with `digest` also `DigestVerifier<Shake256, _>`; with `spki`
-/// `EncodePublicKey` and `DecodePublicKey`.
+/// RustCrypto's traits: with the feature `signature` (default), `Verifier` and `MultipartVerifier` for messages with
+/// an empty context. With `digest` also `DigestVerifier<Shake256, _>`, and with `spki` `EncodePublicKey` and
+/// `DecodePublicKey`.
 pub struct ExpandedKey<P> {
     pub(crate) raw: RawKey,
     encoded: Box<[u8]>,
@@ -54,12 +53,12 @@ impl<P: Params> ExpandedKey<P> {
     /// Expands an encoded public key.
     ///
     /// # Errors
-    /// [`Error::PublicKeyLength`]; every string of the right length is a key.
+    /// [`Error::PublicKeyLength`]. Every byte string of the right length is a key.
     pub fn from_bytes(public_key: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::detect(), public_key)
     }
 
-    /// [`from_bytes`](Self::from_bytes) on a given backend. The result serves every backend.
+    /// Like [`from_bytes`](Self::from_bytes), on a given backend. The result works on every backend.
     ///
     /// # Errors
     /// [`Error::PublicKeyLength`].
@@ -77,19 +76,19 @@ impl<P: Params> ExpandedKey<P> {
         })
     }
 
-    /// The encoded key, as [`from_bytes`](Self::from_bytes) takes it.
+    /// The encoded key, in the form that [`from_bytes`](Self::from_bytes) reads.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.encoded
     }
 
-    /// The encoded key, as [`from_bytes`](Self::from_bytes) takes it.
+    /// The encoded key, in the form that [`from_bytes`](Self::from_bytes) reads.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.encoded.to_vec()
     }
 
-    /// tr = H(pk, 64), which every message is hashed with.
+    /// tr = H(pk, 64), which begins the hash of every message.
     #[must_use]
     pub fn tr(&self) -> &[u8; 64] {
         &self.raw.tr
@@ -145,7 +144,7 @@ pub(crate) fn check_length<P: Params>(public_key: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Expands each encoded key of `work` into the key of `keys` that is named next to it.
+/// Expands each encoded key of `work` into the entry of `keys` that is named with it.
 ///
 /// FIPS 204, Algorithms 23 (`pkDecode`) and 32 (`ExpandA`), and step 2 of 8.
 pub(crate) fn expand(
@@ -173,7 +172,7 @@ pub(crate) fn expand(
     }
 }
 
-/// First tr of every key, which takes longest, then the entries of every A.
+/// First computes tr of every key, which takes longest, then the entries of every A.
 struct Expansion<'w, 'a> {
     kernels: Kernels,
     set: &'w Set,

@@ -20,7 +20,7 @@ mod spki;
 #[cfg(feature = "signature")]
 mod traits;
 
-// The verification, and the keys it remembers
+// The verification, and the keys that it keeps
 mod cache;
 mod in_ball;
 #[cfg(feature = "rayon")]
@@ -46,6 +46,6 @@ pub use signature::Signature;
 pub use sordino_cpu::Backend;
 pub use verify::verify;
 
-/// RustCrypto's implementation, which makes keys and signs.
+/// Tests make keys and sign with RustCrypto's implementation.
 #[cfg(feature = "sign")]
 pub use ml_dsa;

@@ -15,7 +15,7 @@ pub enum Message<'a> {
         /// The context string.
         context: &'a [u8],
     },
-    /// A message like `Pure`'s that lies in several pieces; it is their concatenation.
+    /// A message like `Pure`, given in several pieces, which are concatenated.
     Parts {
         /// The pieces of the message.
         parts: &'a [&'a [u8]],
@@ -24,16 +24,16 @@ pub enum Message<'a> {
     },
     /// FIPS 204, Algorithm 5 (`HashML-DSA.Verify`): the digest of a message.
     Digest {
-        /// The function that made the digest.
+        /// The function that computed the digest.
         hash: HashFunction,
         /// Its output, of [`HashFunction::digest_len`] bytes.
         digest: &'a [u8],
         /// The context string.
         context: &'a [u8],
     },
-    /// The message representative mu (Algorithm 8, step 7), computed elsewhere, for instance with
-    /// [`Mu`](crate::Mu). This is also the entry for the standard's internal interface, whose input is
-    /// the formatted message M': [`Mu::internal`](crate::Mu::internal) hashes it.
+    /// The message representative mu (Algorithm 8, step 7), computed by the caller, for instance with
+    /// [`Mu`](crate::Mu). Use it also for the standard's internal interface, whose input is the
+    /// formatted message M'. [`Mu::internal`](crate::Mu::internal) hashes that.
     Mu(&'a [u8; 64]),
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn check_context(context: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The domain separator and the length of the context, which has been checked.
+/// The domain separator, and the length of the context, which was checked before.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "contexts have at most 255 bytes"

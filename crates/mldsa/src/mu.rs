@@ -31,13 +31,13 @@ impl Mu {
         Ok(mu)
     }
 
-    /// Starts a formatted message M', to be verified with `key`: the input of Algorithm 8 (`ML-DSA.Verify_internal`).
-    /// Algorithms 3 and 5 have added a domain and a context to it. ACVP's vectors of the internal interface, and
-    /// protocols that format messages themselves, start here.
+    /// Starts a formatted message M', to be verified with `key`. It is the input of Algorithm 8
+    /// (`ML-DSA.Verify_internal`), to which Algorithms 3 and 5 have added a domain and a context. ACVP's vectors of
+    /// the internal interface, and protocols that format messages themselves, start here.
     ///
     /// # Security
-    /// The caller answers for the formatting: an M' that a signer of pure messages could be made to sign
-    /// is no proof of anything else.
+    /// The caller is responsible for the formatting. Suppose that an attacker can make a signer of pure messages sign
+    /// a certain M'. Then a signature on that M' does not prove anything else.
     #[must_use]
     pub fn internal<P: Params>(key: &ExpandedKey<P>) -> Self {
         let mut mu = Self {

@@ -1,9 +1,8 @@
 //! The number-theoretic transform, and products in its domain.
 //!
 //! Transformed polynomials are kept in *column order*: the value that FIPS 204 numbers `i` is at `16 (i mod 16) + i div
-//! 16`. So the four last layers, which act inside groups of 16 neighbours, act across whole vectors. Products do not
-//! care about order, and the vector kernels save half of their shuffles. `A` is brought into this order when a key is
-//! expanded.
+//! 16`. So the last four layers, which act inside groups of 16 neighbours, act across whole vectors. Products do not
+//! depend on the order, and the vector kernels save half of their shuffles. Expanding a key brings `A` into this order.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -18,7 +17,7 @@ use crate::field::{Q, Q_INV};
 /// FIPS 204, Appendix B: `ZETAS[m] = 2^32 * 1753^(bit-reversed m) mod q`, centred.
 pub(crate) const ZETAS: [i32; 256] = zetas();
 
-/// `ZETAS[m] / q` modulo 2^32: the vector kernels save a multiplication with it.
+/// `ZETAS[m] / q` modulo 2^32. It saves the vector kernels a multiplication.
 #[cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
     expect(dead_code, reason = "only vector kernels use it")
@@ -70,7 +69,7 @@ pub(crate) struct Columns(pub(crate) [[i32; 16]; 15]);
 mod columns {
     use super::{Columns, ZETAS, over_q};
 
-    /// For block `b` of layer `t` in group `g`, the zeta that Algorithm 41 uses (`inverse`: 42).
+    /// For block `b` of layer `t` in group `g`, the zeta that Algorithm 41 uses, or Algorithm 42 if `inverse`.
     const fn columns(inverse: bool) -> Columns {
         let mut table = [[0; 16]; 15];
         let mut t = 0;
@@ -119,10 +118,10 @@ mod tests {
     use crate::field::{Poly, Q};
     use crate::kernels::Kernels;
 
-    /// Random inputs.
+    /// The number of random inputs.
     const TIMES: u32 = if cfg!(miri) { 1 } else { 50 };
 
-    /// Values in [-limit, limit], the bounds among them.
+    /// A polynomial with values in [-limit, limit], including both bounds.
     fn poly(seed: u32, limit: i32) -> Poly {
         let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
         Poly(core::array::from_fn(|i| {
@@ -135,7 +134,7 @@ mod tests {
         }))
     }
 
-    /// The polynomials that drive sums furthest: all coefficients at one bound.
+    /// The polynomials with the largest sums: all coefficients are at one bound.
     fn extremes(limit: i32) -> [Poly; 2] {
         [Poly([limit; 256]), Poly([-limit; 256])]
     }

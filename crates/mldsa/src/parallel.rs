@@ -1,4 +1,4 @@
-//! Batches split over rayon's threads.
+//! Splits batches over rayon's threads.
 
 use core::hint;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -13,17 +13,17 @@ use crate::keccak::LANES;
 use crate::params::Params;
 use crate::verify::TILE;
 
-/// Fewest items of a share: half the number of hashing lanes. The empty lanes cost about 1 us. A share of this size is
-/// half over when a whole one would be, since arithmetic goes signature by signature.
+/// The fewest items of a share: half the number of hashing lanes. The empty lanes cost about 1 us. A share of this size
+/// takes half as long as a whole one, since arithmetic goes signature by signature.
 const LEAST: usize = LANES / 2;
 
-/// How often a thread that is done looks for the others' end before it goes to sleep. This takes about as long as a
-/// share of four, since being woken takes as long.
+/// How often a thread that has finished checks whether the others have, before it goes to sleep. This takes about as
+/// long as a share of four, since being woken takes as long.
 const LOOKS: usize = 1 << 12;
 
 impl<P: Params> BatchVerifier<P> {
-    /// [`verify_each`](Self::verify_each) on this thread and the threads of the current rayon pool. Each thread has its
-    /// own cache of keys; [`ExpandedKey`](crate::ExpandedKey)s are shared.
+    /// Like [`verify_each`](Self::verify_each), on this thread and the threads of the current rayon pool. Each thread
+    /// has its own cache of keys. [`ExpandedKey`](crate::ExpandedKey)s are shared.
     ///
     /// # Panics
     /// If another thread panicked.
@@ -34,10 +34,10 @@ impl<P: Params> BatchVerifier<P> {
         verdicts
     }
 
-    /// [`par_verify_each`](Self::par_verify_each) into room of the caller's.
+    /// Like [`par_verify_each`](Self::par_verify_each), but writes the verdicts to memory of the caller.
     ///
     /// # Errors
-    /// [`BatchError::Verdicts`] if the numbers of verdicts and items differ; no verdict is written then.
+    /// [`BatchError::Verdicts`] if the numbers of verdicts and items differ. No verdict is written then.
     ///
     /// # Panics
     /// If another thread panicked.
@@ -73,8 +73,8 @@ impl<P: Params> BatchVerifier<P> {
         });
     }
 
-    /// [`verify_all`](Self::verify_all) on this thread and the threads of the current rayon pool. The failure reported
-    /// is the first in the order of the items, not the first found.
+    /// Like [`verify_all`](Self::verify_all), on this thread and the threads of the current rayon pool. The reported
+    /// failure is the first in the order of the items, not the first that a thread finds.
     ///
     /// # Errors
     /// The errors of [`verify_all`](Self::verify_all).
@@ -87,8 +87,8 @@ impl<P: Params> BatchVerifier<P> {
         }
         let threads = threads(items.len());
         let (kernels, workers) = self.workers(threads);
-        // Shares are taken in order, so that all before an invalid one are finished or under way, and
-        // none behind it needs to be begun.
+        // Threads take shares in order. So all shares before an invalid item are finished or in progress, and no share
+        // behind it needs to be started.
         let rest = Mutex::new((0, items));
         let failure = Mutex::new(None::<(usize, Error)>);
         spread(workers, |worker| {
@@ -121,13 +121,13 @@ impl<P: Params> BatchVerifier<P> {
     }
 }
 
-/// Threads that have something to do.
+/// The number of threads that have something to do.
 fn threads(items: usize) -> usize {
     items.div_ceil(LEAST).clamp(1, rayon::current_num_threads())
 }
 
-/// Items of the next share when `left` are left. It is half of an equal one, since nothing tells when each thread
-/// begins and how fast it is. It fills the hashing lanes, but for the last of each thread.
+/// The number of items of the next share when `left` are left. It is half of an equal share, since threads start at
+/// unknown times and differ in speed. It fills the hashing lanes, except perhaps in the last share of each thread.
 fn share(left: usize, threads: usize) -> usize {
     if left <= threads * LEAST {
         return left.min(LEAST);
@@ -138,8 +138,8 @@ fn share(left: usize, threads: usize) -> usize {
         .min(left)
 }
 
-/// Does `work` with each worker. The first runs on this thread, which saves waking another for it (about 10 us, a tenth
-/// of a batch of 32). The others run on the current rayon pool.
+/// Calls `work` with each worker. The first runs on this thread, which saves waking another thread for it (about 10 us,
+/// a tenth of a batch of 32). The others run on the current rayon pool.
 fn spread(workers: &mut [Worker], work: impl Fn(&mut Worker) + Sync) {
     let Some((first, others)) = workers.split_first_mut() else {
         return;

@@ -67,14 +67,14 @@ impl Set {
     }
 }
 
-/// Gives the numbers of a set to this crate alone, and keeps others from adding sets.
+/// Gives the numbers of a set to this crate only, and prevents other crates from adding sets.
 pub(crate) trait Sealed {
     const SET: Set;
 }
 
 /// A parameter set of FIPS 204: [`MlDsa44`], [`MlDsa65`] or [`MlDsa87`].
 ///
-/// Sealed: there are no other sets.
+/// The trait is sealed: there are no other sets.
 #[expect(private_bounds, reason = "the bound seals the trait")]
 pub trait Params: Sealed + Copy + Debug + Default + Send + Sync + 'static {
     /// The standard's name of the set.

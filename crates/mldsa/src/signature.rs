@@ -1,4 +1,4 @@
-//! An encoded signature that is kept.
+//! An encoded signature that owns its bytes.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,8 +7,8 @@ use core::marker::PhantomData;
 use crate::error::Error;
 use crate::params::Params;
 
-/// An encoded signature of the right length, owned: the signature of RustCrypto's traits. The rest of this
-/// crate takes signatures as borrowed bytes.
+/// An encoded signature of the right length that owns its bytes. It is the signature type of RustCrypto's
+/// traits. The rest of this crate takes signatures as borrowed bytes.
 #[derive(Clone, Debug)]
 pub struct Signature<P> {
     encoded: Box<[u8]>,
@@ -16,7 +16,7 @@ pub struct Signature<P> {
 }
 
 impl<P: Params> Signature<P> {
-    /// Keeps an encoded signature. Only its length is checked here.
+    /// Keeps an encoded signature. It checks only the length.
     ///
     /// # Errors
     /// [`Error::SignatureLength`].

@@ -1,4 +1,4 @@
-//! Public keys of X.509 certificates (RFC 9881), by RustCrypto's `spki` traits.
+//! Public keys of X.509 certificates (RFC 9881), through RustCrypto's `spki` traits.
 
 use spki::der::{self, Tagged, asn1::BitStringRef};
 use spki::{
@@ -26,8 +26,8 @@ impl<P: Params> EncodePublicKey for ExpandedKey<P> {
     }
 }
 
-/// Expands the key of a `SubjectPublicKeyInfo`; with it comes `DecodePublicKey`. A different algorithm is refused as an
-/// unknown identifier, parameters as an unexpected element, and a key of the wrong length as malformed.
+/// Expands the key of a `SubjectPublicKeyInfo`. This also implements `DecodePublicKey`. A different algorithm is
+/// refused as an unknown identifier, parameters as an unexpected element, and a key of the wrong length as malformed.
 impl<P: Params> TryFrom<SubjectPublicKeyInfoRef<'_>> for ExpandedKey<P> {
     type Error = spki::Error;
 

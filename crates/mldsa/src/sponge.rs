@@ -1,7 +1,7 @@
-//! SHAKE128 and SHAKE256 (FIPS 202) of many inputs at once, one per lane.
+//! SHAKE128 and SHAKE256 (FIPS 202) of many inputs at the same time, one per lane.
 //!
 //! A lane whose input is finished takes the next one at the next permutation, whatever its length and rate. So lanes
-//! idle only when the queue is empty.
+//! are idle only when the queue is empty.
 
 use crate::keccak::{Blocks, LANES, Lanes, Mask};
 use crate::kernels::Kernels;
@@ -13,20 +13,20 @@ pub(crate) const RATE_256: u8 = 136;
 
 /// The input of one sponge: the concatenation of `first`, `own`, `then` and `parts`.
 ///
-/// Kept below 128 bytes, since lanes move it and the compiler calls `memcpy` for more.
+/// The size stays below 128 bytes, since lanes move it and the compiler calls `memcpy` for larger types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a> {
     pub(crate) first: &'a [u8],
     pub(crate) then: [&'a [u8]; 2],
     pub(crate) parts: &'a [&'a [u8]],
-    /// Up to 34 bytes that are kept only here, and how many of them.
+    /// Up to 34 bytes that are stored here, and their number.
     pub(crate) own: ([u8; 34], u8),
     /// [`RATE_128`] or [`RATE_256`].
     pub(crate) rate: u8,
 }
 
 impl<'a> Input<'a> {
-    /// One slice to be hashed with SHAKE256.
+    /// The input for hashing one slice with SHAKE256.
     pub(crate) fn shake256(first: &'a [u8]) -> Self {
         Self {
             first,
@@ -47,25 +47,25 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Tells if a job needs another block of output.
+/// Says whether a job needs another block of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// The next block is wanted.
+    /// The job needs the next block.
     More,
     /// The job is finished, and its lane is free.
     Done,
 }
 
-/// A queue of inputs, and the use of their outputs.
+/// A queue of inputs, which also uses their outputs.
 pub(crate) trait Tasks<'a> {
-    /// The input of a job, which will be hashed in `lane`; `None` if it has nothing to hash.
+    /// The input of a job, which will be hashed in `lane`, or `None` if the job hashes nothing.
     fn input(&mut self, job: usize, lane: usize) -> Option<Input<'a>>;
 
-    /// Takes the next `rate` bytes of a job's output.
+    /// Receives the next `rate` bytes of a job's output.
     fn output(&mut self, job: usize, lane: usize, block: &[u8]) -> Output;
 }
 
-/// Hashes jobs `0..jobs`, in order of their start.
+/// Hashes jobs `0..jobs`, and starts them in this order.
 pub(crate) fn run<'a>(
     kernels: Kernels,
     lanes: &mut Lanes,
@@ -102,7 +102,7 @@ enum State<'a> {
 }
 
 impl<'a> State<'a> {
-    /// Does what the lane does between two permutations; false if it has no more work.
+    /// Does a lane's work between two permutations. Returns false if the lane has no more work.
     fn advance(
         &mut self,
         lanes: &mut Lanes,
@@ -152,7 +152,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Absorbs one block; true if it was the last, which carries the padding.
+    /// Absorbs one block. Returns true if it was the last, which carries the padding.
     fn absorb(&mut self, lanes: &mut Lanes, lane: usize) -> bool {
         let rate = usize::from(self.input.rate);
         let mut block = [0; RATE_128 as usize];

@@ -1,4 +1,4 @@
-//! RustCrypto's `signature` traits, for pure messages with an empty context. Their error tells no reason;
+//! RustCrypto's `signature` traits, for pure messages with an empty context. Their error gives no reason;
 //! [`ExpandedKey::verify`] does.
 
 use alloc::boxed::Box;
@@ -30,8 +30,8 @@ impl<P: Params> MultipartVerifier<Signature<P>> for ExpandedKey<P> {
     }
 }
 
-/// The hasher computes mu, so it must be SHAKE256; it has absorbed tr and the empty context when it is
-/// handed to the closure.
+/// The hasher computes mu, so it must be SHAKE256. It has absorbed tr and the empty context when the
+/// closure gets it.
 #[cfg(feature = "digest")]
 impl<P: Params> signature::DigestVerifier<shake::Shake256, Signature<P>> for ExpandedKey<P> {
     fn verify_digest<F: Fn(&mut shake::Shake256) -> Result<(), Error>>(

@@ -1,8 +1,8 @@
-//! FIPS 204, Algorithm 8 (`ML-DSA.Verify_internal`), for a tile of signatures at a time.
+//! FIPS 204, Algorithm 8 (`ML-DSA.Verify_internal`), for a tile of signatures at the same time.
 //!
-//! Hashing goes across the signatures of a tile, one sponge per lane. Arithmetic goes along the coefficients of one
-//! polynomial at a time, which stay in the first-level cache. The algorithm itself, for one signature and in its own
-//! order of steps, is in `definition.rs`. Tests compare tiles with it.
+//! Hashing goes across the signatures of a tile, with one sponge per lane. Arithmetic goes along the coefficients of
+//! one polynomial at a time, which stay in the first-level cache. `definition.rs` has the algorithm for one signature,
+//! in the standard's order of steps. Tests compare tiles with it.
 
 #[cfg(test)]
 mod definition;
@@ -26,7 +26,7 @@ use hashes::{Compare, MuAndBall};
 /// expanded key then stay in the second-level cache.
 pub(crate) const TILE: usize = 16;
 
-/// The data of one signature that is kept between the steps.
+/// The data of one signature that is kept from step to step.
 #[derive(Clone)]
 pub(crate) struct Slot {
     /// The input of c~: mu, then w1 as Algorithm 28 encodes it.
@@ -48,10 +48,10 @@ impl Slot {
     };
 }
 
-/// Room for the polynomials of the signature under work.
+/// Working memory for the polynomials of the current signature.
 pub(crate) struct Work {
     pub(crate) lanes: Lanes,
-    /// z, then c.
+    /// First z, then c.
     vector: [Poly; 8],
     w: Poly,
 }
@@ -64,8 +64,8 @@ impl Work {
     };
 }
 
-/// Verifies at most [`TILE`] items. There is at least one slot and exactly one verdict for each item; every verdict is
-/// written.
+/// Verifies at most [`TILE`] items. There must be at least one slot and exactly one verdict for each item. Every
+/// verdict is written.
 pub(crate) fn verify_tile<P: Params>(
     kernels: Kernels,
     items: &[Item<'_, P>],
@@ -80,7 +80,7 @@ pub(crate) fn verify_tile<P: Params>(
         len: 0,
     };
 
-    // refusals without hashing: lengths, the hint (step 3), the norm of z (step 13)
+    // Makes all checks that need no hashing: lengths, the hint (step 3), and the norm of z (step 13).
     for (index, item) in items.iter().enumerate() {
         verdicts[index] = item.check().and_then(|()| {
             check_hint_and_norm(kernels, set, item.signature, &mut slots[index], work)
@@ -91,11 +91,11 @@ pub(crate) fn verify_tile<P: Params>(
     }
     let live = live.get();
 
-    // step 5: ExpandA
+    // Step 5: ExpandA.
     expand_unknown(kernels, items, live, cache, slots, work);
     let keys = &cache.keys;
 
-    // steps 6 to 8: mu and c
+    // Steps 6 to 8: mu and c.
     for &index in live {
         slots[index].c = Poly::ZERO;
         slots[index].in_ball = InBall::NEW;
@@ -112,7 +112,7 @@ pub(crate) fn verify_tile<P: Params>(
     };
     sponge::run(kernels, &mut work.lanes, 2 * live.len(), &mut commit);
 
-    // steps 9 and 10: w1
+    // Steps 9 and 10: w1.
     for &index in live {
         let key = key_of(&items[index], keys, &slots[index]);
         recompute_w1(
@@ -125,7 +125,7 @@ pub(crate) fn verify_tile<P: Params>(
         );
     }
 
-    // steps 12 and 13: c~
+    // Steps 12 and 13: c~.
     let mut compare = Compare {
         set,
         items,
@@ -161,7 +161,7 @@ impl<P: Params> ExpandedKey<P> {
     }
 }
 
-/// Verifies one signature by a key that is not needed again.
+/// Verifies one signature by a key that is not kept.
 ///
 /// # Errors
 /// The reason why the signature is not valid.
@@ -173,7 +173,7 @@ pub fn verify<P: Params>(
     ExpandedKey::<P>::from_bytes(public_key)?.verify(message, signature)
 }
 
-/// The items not yet refused.
+/// The items that were not refused so far.
 struct Live {
     list: [usize; TILE],
     len: usize,
@@ -221,7 +221,7 @@ fn check_hint_and_norm(
     if short { Ok(()) } else { Err(Error::ZNorm) }
 }
 
-/// Step 5, ExpandA, for the keys of live items that are not yet known.
+/// Step 5, ExpandA, for those keys of live items that are not expanded yet.
 fn expand_unknown<P: Params>(
     kernels: Kernels,
     items: &[Item<'_, P>],

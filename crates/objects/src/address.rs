@@ -8,10 +8,11 @@ use object_store::path::Path as Key;
 
 use crate::Error;
 
-/// The protocol that an address begins with.
+/// The protocol with which an address begins.
 const S3: &str = "s3://";
 
-/// Where an index is in an object store: `s3://bucket/prefix`, a bucket and what all names of its objects begin with.
+/// The place of an index in an object store: `s3://bucket/prefix`. The names of all its objects begin with the
+/// prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     bucket: String,
@@ -25,12 +26,12 @@ impl Address {
         &self.bucket
     }
 
-    /// The prefix, without a slash at its end.
+    /// The prefix, without a final slash.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// The address as errors name it and what is in it.
+    /// The address, in the form in which errors name it and its objects.
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(self.to_string())
     }
@@ -51,11 +52,11 @@ impl FromStr for Address {
             return Err(wrong("no bucket's name"));
         }
         let prefix = prefix.trim_end_matches('/');
-        // An index must have a prefix, so that no other file of the bucket counts as one of its own.
+        // An index must have a prefix, so that other files of the bucket do not belong to it.
         if prefix.is_empty() {
             return Err(wrong("no prefix"));
         }
-        // One spelling alone, so that what is printed is where it is.
+        // Only one spelling is accepted, so that a printed address is the real one.
         let one = Key::parse(prefix).is_ok_and(|key| key.as_ref() == prefix);
         if !one || prefix.split('/').any(|name| [".", ".."].contains(&name)) {
             return Err(wrong("no prefix of names with single slashes between them"));

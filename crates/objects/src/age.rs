@@ -1,16 +1,16 @@
-//! The time for which a file stays that no version names.
+//! The age at which files that no version names may be removed.
 //!
-//! An object store has no locks, so an owner who removes files cannot know which of them another owner is about to name. No owner
-//! removes one that is younger than [`GRACE`], or names in a version what it wrote longer than half of that
-//! before. Ages are differences of times that the store itself gave: the clocks of owners do not matter, but for the length of a
-//! day on them.
+//! An object store has no locks, so an owner who removes files cannot know which of them another owner is about to name. So no
+//! owner removes a file that is younger than [`GRACE`]. And no owner names a file in a version if it wrote the file more than
+//! half of that time before. Ages are differences of times that the store itself gave. So the clocks of owners do not matter,
+//! except for the length of their days.
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// The age below which nothing is removed.
+/// Files that are younger are not removed.
 pub(crate) const GRACE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// The store's time, as it was when an owner began.
+/// The store's time at the moment when an owner began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     store: SystemTime,
@@ -18,7 +18,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The time that the store gave to an object that was written just now.
+    /// Starts from the time that the store gave to a newly written object.
     pub(crate) fn new(store: SystemTime) -> Self {
         Self {
             store,
@@ -26,25 +26,25 @@ impl Clock {
         }
     }
 
-    /// The least age of an object that the store has from that time, as if this machine had not slept: what is removed is older. One from the
-    /// future has none.
+    /// The least age of an object to which the store gave that time, as if this machine had not slept. An object is removed only
+    /// if even this age is old enough. An object from the future has none.
     pub(crate) fn age(&self, of: SystemTime) -> Duration {
         let now = self.store + self.here.awake();
         now.duration_since(of).unwrap_or_default()
     }
 
-    /// The most that its age can be, sleep included: what is named in a version is younger.
+    /// The largest age of the object, including sleep. An object is named in a version only if even this age is young enough.
     pub(crate) fn age_at_most(&self, of: SystemTime) -> Duration {
         let now = self.store + self.here.elapsed();
         now.duration_since(of).unwrap_or_default()
     }
 }
 
-/// A moment of this machine, and the time since then.
+/// A moment on this machine, for measuring the time since then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Since {
     here: Instant,
-    /// A machine that sleeps has this one going on.
+    /// The system clock, which also runs while a machine sleeps.
     clock: SystemTime,
 }
 
@@ -56,12 +56,12 @@ impl Since {
         }
     }
 
-    /// The time since then, without sleep where the system does not count it.
+    /// The time since then, without sleep if the system does not count that.
     fn awake(&self) -> Duration {
         self.here.elapsed()
     }
 
-    /// The time since then, sleep included. A clock that was set meanwhile makes it longer, never shorter.
+    /// The time since then, including sleep. If the clock was changed meanwhile, the result is longer, never shorter.
     pub(crate) fn elapsed(&self) -> Duration {
         let slept = self.clock.elapsed().unwrap_or_default();
         self.here.elapsed().max(slept)
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn ages_are_those_of_the_store() {
         let day = Duration::from_secs(86_400);
-        // A store whose clock is years away from ours.
+        // A store whose clock is years away from this machine's.
         let asleep = Since {
             clock: SystemTime::now() - day,
             ..Since::now()

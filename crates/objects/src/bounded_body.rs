@@ -1,7 +1,7 @@
-//! Replies of a store that are read whole, no further than they can be: errors and lists.
+//! Bounds the replies of a store that the client library reads as a whole: errors and lists.
 //!
-//! A store is not believed: it could go on sending, or announce a length for which there is no memory. Bodies of objects are asked for by their
-//! range, and [counted](crate::reading) as they come.
+//! A store is not trusted: it could send without end, or announce a length for which there is no memory. Bodies of objects are
+//! requested by range, and [counted](crate::reading) as they arrive.
 
 use async_trait::async_trait;
 use http_body_util::{BodyExt, Limited};
@@ -11,7 +11,7 @@ use object_store::client::{
     HttpResponseBody, HttpService, ReqwestConnector,
 };
 
-/// Bytes of such a reply: a list has up to 1,000 names at a time, of 1,024 bytes at most.
+/// The most bytes of such a reply. A list has up to 1,000 names at a time, of at most 1,024 bytes.
 const MOST: usize = 8 << 20;
 
 /// Makes clients whose replies are bounded.
@@ -54,7 +54,7 @@ mod tests {
     use std::net::TcpListener;
     use tokio_stream::StreamExt;
 
-    /// A store whose every reply has this head, and a body without an end; the MiB of it that were taken.
+    /// A store whose replies all have this head, and a body without an end. Also the number of MiB of it that were read.
     fn endless(head: &'static str) -> (String, std::thread::JoinHandle<usize>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -108,7 +108,7 @@ mod tests {
                 }
             });
             assert!(failed, "{head}");
-            // With their sockets, for no one reads on.
+            // Dropping them closes their sockets, so that no one reads on.
             drop((store, runtime));
             // The rest waits in buffers.
             let taken = server.join().unwrap();

@@ -9,34 +9,34 @@ use object_store::{PutMode, UpdateVersion};
 
 use crate::age::{Clock, Since};
 
-/// The version that a change begins from.
+/// The version from which a change begins.
 #[derive(Clone, Debug, Default)]
 enum Base {
-    /// No one has looked since the lock was taken, so there should be none.
+    /// Unknown: no one has read it since the lock was taken, so there should be none.
     #[default]
     Unread,
     /// There was none.
     None,
-    /// This one.
+    /// This version.
     At(UpdateVersion),
 }
 
-/// Everything between an owner's lock and its newest version.
+/// The state between an owner's lock and its newest version.
 #[derive(Debug, Default)]
 pub(crate) struct Change {
-    /// Files that are written and have no name yet.
+    /// Files that were written and have no final name yet.
     staged: HashMap<PathBuf, Vec<u8>>,
     base: Base,
     /// The store's time, if this owner has begun.
     clock: Option<Clock>,
-    /// The first part that is written or taken over for the next version.
+    /// The moment when the first part for the next version was written or reused.
     begun: Option<Since>,
-    /// The times of the files of the last list.
+    /// The times of the files in the last listing.
     listed: HashMap<PathBuf, SystemTime>,
 }
 
 impl Change {
-    /// An owner begins.
+    /// Starts a change of an owner.
     pub(crate) fn begin(&mut self, clock: Clock) {
         *self = Self {
             clock: Some(clock),
@@ -44,8 +44,8 @@ impl Change {
         };
     }
 
-    /// The newest version was read. The first that is read after the lock is the one that the change follows from; what is read later may
-    /// be another owner's.
+    /// Records that the newest version was read. The change follows from the first version that is read after the lock. A version
+    /// read later may be another owner's.
     pub(crate) fn saw(&mut self, version: Option<UpdateVersion>) {
         if matches!(self.base, Base::Unread) && self.clock.is_some() {
             self.base = version.map_or(Base::None, Base::At);
@@ -60,7 +60,7 @@ impl Change {
         }
     }
 
-    /// True if the change began from the version whose tag this is, or from none.
+    /// True if the change began from the version with this tag, or from none.
     pub(crate) fn follows(&self, now: Option<&str>) -> bool {
         match &self.base {
             Base::Unread | Base::None => now.is_none(),
@@ -68,33 +68,33 @@ impl Change {
         }
     }
 
-    /// The new version is the newest.
+    /// Records that the new version is now the newest.
     pub(crate) fn switched(&mut self, version: UpdateVersion) {
         self.base = Base::At(version);
         self.begun = None;
     }
 
-    /// Keeps a file until it has a name.
+    /// Keeps a file until it gets its final name.
     pub(crate) fn stage(&mut self, path: &Path, bytes: &[u8]) {
         self.staged.insert(path.to_owned(), bytes.to_vec());
     }
 
-    /// A file that waits for its name.
+    /// Takes a file that waits for its final name.
     pub(crate) fn take(&mut self, path: &Path) -> Option<Vec<u8>> {
         self.staged.remove(path)
     }
 
-    /// A part is written or taken over, which the next version will name.
+    /// Records that a part which the next version will name was written or reused.
     pub(crate) fn counts(&mut self) {
         self.begun.get_or_insert_with(Since::now);
     }
 
-    /// A directory was listed, with the times of its files.
+    /// Records the listing of a directory, with the times of its files.
     pub(crate) fn listed(&mut self, times: impl Iterator<Item = (PathBuf, SystemTime)>) {
         self.listed = times.collect();
     }
 
-    /// True of a file that was no older than the grace when it was listed, and so can only be younger if it was written again.
+    /// True for a file that was not older than the grace when it was listed. It can only be younger now, if it was written again.
     pub(crate) fn is_young(&self, path: &Path, grace: Duration) -> bool {
         let listed = self.clock.zip(self.listed.get(path));
         listed.is_some_and(|(clock, time)| clock.age(*time) <= grace)
@@ -106,7 +106,7 @@ impl Change {
             .ok_or_else(|| io::Error::other("no change of this index was begun here"))
     }
 
-    /// Refuses a change whose first parts may have been removed as left over before it came to its end.
+    /// Refuses a change that took so long that its first parts may have been removed as leftovers.
     pub(crate) fn check_time(&self, grace: Duration) -> io::Result<()> {
         match self.begun {
             Some(begun) if begun.elapsed() > grace / 2 => {

@@ -16,22 +16,22 @@ use crate::Objects;
 use crate::age::Clock;
 use crate::download::fault;
 
-/// The names in an index's folder that are treated each in their way.
+/// The names in an index's folder that need separate handling.
 const CURRENT: &str = "CURRENT";
 const MANIFESTS: &str = "manifests";
 const PARTS: &str = "parts";
 
-/// Entries of a listing that are taken. An index has at most 1,024 segments; manifests stay.
+/// The most entries of a listing. An index has at most 1,024 segments, and manifests stay.
 const MAX_ENTRIES: usize = 1 << 20;
 
 impl Objects {
-    /// Makes a version the newest, if the newest is still the one that this change began from.
+    /// Makes a version the newest, if the newest is still the one from which this change began.
     fn switch(&self, path: &Path, line: Vec<u8>) -> io::Result<()> {
         self.change().check_time(self.grace)?;
         let mode = self.change().mode();
         let version = match self.writing(path)?.put(line.clone(), mode) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // A request that was sent again because its reply was lost finds its own work there.
+                // If a request was repeated because its reply was lost, it finds its own result there.
                 let first = self.reading(path)?.first(line.len() as u64 + 1)?;
                 if first.bytes != line {
                     return Err(error);
@@ -47,7 +47,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Refuses to go on where another version is the newest by now.
+    /// Refuses to go on if another version is the newest by now.
     fn check_base(&self) -> io::Result<()> {
         let now = match self.meta(&self.root().join(CURRENT)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -59,9 +59,10 @@ impl Objects {
         }
     }
 
-    /// Writes a manifest that is not there: two owners give one number to two versions, and one of them would be gone.
+    /// Writes a manifest that does not exist yet. Otherwise two owners could give one number to two versions, and one of them
+    /// would be lost.
     fn put_manifest(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()> {
-        // The later of two owners mostly finds out here, and uses up no number.
+        // The later of two owners usually finds out here, and uses up no number.
         self.check_base()?;
         let put = self.writing(path)?.put(bytes.clone(), PutMode::Create);
         let Err(error) = put else { return Ok(()) };
@@ -74,7 +75,7 @@ impl Objects {
         if held == bytes {
             return Ok(());
         }
-        // One of a change that did not come to its end and no longer can.
+        // The existing manifest belongs to a change that was abandoned, and can no longer finish.
         let meta = self.meta(path)?;
         let age = self.change().clock()?.age(meta.last_modified.into());
         if age <= self.grace {
@@ -90,25 +91,25 @@ impl Objects {
     }
 }
 
-/// Another word each time, so that two owners' locks are two contents.
+/// A different text each time, so that the locks of two owners have different contents.
 fn mark() -> String {
     let hasher = RandomState::new().build_hasher();
     format!("{:016x}", hasher.finish())
 }
 
 impl Disk for Objects {
-    /// There are none.
+    /// An object store has no directories.
     fn create_dir(&self, _path: &Path) -> io::Result<()> {
         Ok(())
     }
 
-    /// The bytes wait in memory for their name: an object is there whole or not at all.
+    /// The bytes wait in memory for their name, since an object exists completely or not at all.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.change().stage(path, bytes);
         Ok(())
     }
 
-    /// An object is durable when it is there.
+    /// An object is durable as soon as it exists.
     fn sync(&self, _path: &Path) -> io::Result<()> {
         Ok(())
     }
@@ -130,12 +131,12 @@ impl Disk for Objects {
         }
     }
 
-    /// Nothing that is younger than the grace is removed: another owner may be about to name it.
+    /// Nothing younger than the grace is removed, because another owner may be about to name it.
     fn remove(&self, path: &Path) -> io::Result<()> {
         if self.change().take(path).is_some() {
             return Ok(());
         }
-        // A file that was young when it was listed is not asked for again: that would be a request for each of a week.
+        // A file that was young when it was listed needs no further request, which would add one for each file of a week.
         if self.change().is_young(path, self.grace) {
             return Ok(());
         }
@@ -160,7 +161,7 @@ impl Disk for Objects {
     fn read_into(&self, path: &Path, most: u64, room: Vec<u8>) -> io::Result<Bytes> {
         let reading = self.reading(path)?;
         if self.place(path) == ("", CURRENT) {
-            // A change follows from the first that its owner reads.
+            // A change follows from the first version that its owner reads.
             let first = reading.first(most.saturating_add(1));
             let missing = first
                 .as_ref()
@@ -177,7 +178,7 @@ impl Disk for Objects {
         }
         let mut bytes = room;
         bytes.clear();
-        // Grows with what comes, not with what a store says that there is.
+        // The buffer grows with the received bytes, not with the length that the store claims.
         reading.stream(most, &mut |some| bytes.extend_from_slice(some))?;
         Ok(Bytes::from(bytes))
     }
@@ -186,7 +187,7 @@ impl Disk for Objects {
         self.reading(path)?.stream(most, each)
     }
 
-    /// Nothing is added to an object: pieces of a version that is sent are put together elsewhere.
+    /// An object cannot be extended. Pieces of an uploaded version are joined elsewhere.
     fn append(&self, _path: &Path, _bytes: &[u8]) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -195,8 +196,8 @@ impl Disk for Objects {
         self.meta(path).map_or(0, |meta| meta.size)
     }
 
-    /// True of the folder itself, which need not be made; and where the store does not say, since what may be there is not to be
-    /// removed.
+    /// True for the folder itself, which need not be created. Also true if the store does not say, because what may exist must
+    /// not be removed.
     fn exists(&self, path: &Path) -> bool {
         let missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
         path == self.root() || !self.meta(path).is_err_and(missing)
@@ -212,8 +213,8 @@ impl Disk for Objects {
         stays
     }
 
-    /// The lock keeps no one away: an owner who is overtaken is refused at the end. Here it takes the store's time, and sees
-    /// that the store keeps conditions.
+    /// The lock keeps no one away: a later owner is refused at the end instead. Locking reads the store's time, and checks that
+    /// the store honours conditions.
     fn lock(&self, path: &Path) -> io::Result<Lock> {
         let writing = self.writing(path)?;
         let line = |what: &str| format!("an owner {what} here, {}\n", mark()).into_bytes();

@@ -1,8 +1,8 @@
-//! Files, in pieces: each asked for by its range, counted, and asked for again where it came in part.
+//! Downloads files in pieces. Each piece is requested by its range, counted, and requested again if it arrived incomplete.
 //!
-//! A store is not believed. A piece that is shorter than its range, or of another place, is not taken, and no more of a body is
-//! read than was asked for, whatever the store goes on sending. Nothing here makes sure that bytes are the right ones: callers
-//! compare digests.
+//! A store is not trusted. A piece that is shorter than its range, or from another place, is refused. No more of a body is read
+//! than was requested, whatever the store sends. This code does not check that bytes are the right ones: callers compare
+//! digests.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,18 +18,18 @@ use crate::retry::{Requests, RetryPolicy, Waiting};
 /// Bytes of a piece.
 pub(crate) const PIECE: u64 = 8 << 20;
 
-/// Pieces that are on their way at a time.
+/// The number of pieces that are requested at the same time.
 const AHEAD: usize = 4;
 
 /// The first piece of a file.
 pub(crate) struct First {
     pub(crate) bytes: Bytes,
-    /// Bytes of the file, if the store says the truth.
+    /// Bytes of the file, according to the store.
     pub(crate) len: u64,
     pub(crate) tag: Option<String>,
 }
 
-/// A file that is read.
+/// A file that is being read.
 pub(crate) struct Download<'a> {
     pub(crate) store: &'a Arc<dyn ObjectStore>,
     pub(crate) requests: &'a Requests,
@@ -38,12 +38,12 @@ pub(crate) struct Download<'a> {
 }
 
 impl Download<'_> {
-    /// The first bytes: a piece, or all if there are fewer.
+    /// The first bytes: one piece, or the whole file if that is shorter.
     pub(crate) fn first(&self, most: u64) -> io::Result<First> {
         self.piece(0, most.clamp(1, PIECE), None).end()
     }
 
-    /// Gives the bytes to `each`, in their order, or one byte more than `most` of a longer file.
+    /// Passes the bytes to `each` in order, or the first `most + 1` bytes of a longer file.
     pub(crate) fn stream(&self, most: u64, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         let most = most.saturating_add(1);
         let First { bytes, len, tag } = self.first(most)?;
@@ -91,7 +91,7 @@ async fn once(
 ) -> io::Result<First> {
     let options = GetOptions {
         range: Some(GetRange::Bounded(start..start.saturating_add(len))),
-        // A file that is replaced while it is read would be two halves.
+        // If the file were replaced while it is read, the result would be half of each.
         if_match: tag,
         ..GetOptions::default()
     };
@@ -136,7 +136,7 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
-/// A store's error as one of the system, by its kind.
+/// A store's error as an error of the system, by its kind.
 pub(crate) fn fault(error: Fault) -> io::Error {
     let kind = match &error {
         Fault::NotFound { .. } => io::ErrorKind::NotFound,

@@ -1,23 +1,23 @@
-//! The reasons why an object store cannot be used at all.
+//! The reasons why an object store cannot be used.
 
-/// An address or a configuration that is not one of an object store. No message has a credential in it.
+/// An address or a configuration of an object store is wrong. No message contains a credential.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It is not an address of an index in an object store.
+    /// The address is not that of an index in an object store.
     #[error("{address}: {why}; expected s3://BUCKET/PREFIX")]
     Address {
         /// The address.
         address: String,
-        /// The fault.
+        /// The reason.
         why: &'static str,
     },
-    /// The environment or the system does not say how the store is reached.
+    /// The environment or the system does not say how to reach the store.
     #[error("{address}: {why}")]
     Configuration {
         /// The address.
         address: String,
-        /// The fault.
+        /// The reason.
         why: String,
     },
 }

@@ -18,11 +18,11 @@ use crate::retry::{Requests, RetryPolicy};
 use crate::upload::Upload;
 use crate::{Address, Error};
 
-/// An index's files in an object store, for a [`Folder`]. Copies share connections, and each is an owner of its own.
+/// The files of an index in an object store, for a [`Folder`]. Copies share connections, and each copy counts as an owner.
 pub struct Objects {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) requests: Arc<Requests>,
-    /// The folder's path, and the beginning of the names of its objects.
+    /// The folder's path, with which the names of its objects begin.
     root: PathBuf,
     prefix: Key,
     pub(crate) patience: RetryPolicy,
@@ -44,7 +44,7 @@ impl Clone for Objects {
 }
 
 impl std::fmt::Debug for Objects {
-    /// Without the store, which knows credentials.
+    /// Leaves out the store, which knows credentials.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Objects")
             .field("root", &self.root)
@@ -53,9 +53,9 @@ impl std::fmt::Debug for Objects {
 }
 
 impl Objects {
-    /// Opens a store of S3's protocol as the usual variables of the environment say: `AWS_ACCESS_KEY_ID`,
-    /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, or a machine's own role. Nothing
-    /// is asked of it yet.
+    /// Opens a store with S3's protocol. It reads the usual environment variables: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
+    /// `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, or it uses a machine's own role. It sends no
+    /// request yet.
     ///
     /// # Errors
     /// [`Error::Configuration`].
@@ -64,7 +64,7 @@ impl Objects {
             address: address.to_string(),
             why,
         };
-        // One that a program has chosen before stays.
+        // A provider that the program has chosen before stays.
         drop(rustls::crypto::ring::default_provider().install_default());
         let patience = RetryPolicy::default();
         let retry = RetryConfig {
@@ -77,7 +77,7 @@ impl Objects {
             .with_http_connector(BoundedBody)
             .with_client_options(client_options(patience))
             .with_retry(retry);
-        // The client's options replace what the environment says of them.
+        // The client's options replace those from the environment, so this one is read again.
         let http = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
         let store = store.with_allow_http(http).build();
         let store = store.map_err(|error| wrong(error.to_string()))?;
@@ -87,9 +87,9 @@ impl Objects {
     /// An index in any store.
     ///
     /// # Errors
-    /// If the system has no thread for it.
+    /// [`Error`] if the system refuses a thread.
     pub fn over(store: Arc<dyn ObjectStore>, address: &Address) -> io::Result<Self> {
-        // In its own spelling: `Key::from` would write some characters in another way.
+        // The prefix is kept as spelled: `Key::from` would change some characters.
         let prefix = Key::parse(address.prefix());
         let prefix = prefix.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         Ok(Self {
@@ -103,26 +103,26 @@ impl Objects {
         })
     }
 
-    /// The same with another patience.
+    /// The same store with another retry policy.
     #[must_use]
     pub fn with_patience(self, patience: RetryPolicy) -> Self {
         Self { patience, ..self }
     }
 
-    /// The same with a time other than the default of seven days, for which files that no version names stay. All
-    /// owners of an index must use the same time.
+    /// The same store with a grace other than the default of seven days. Files that no version names stay that long. All owners
+    /// of an index must use the same time.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
 
-    /// The folder, whose path is the address.
+    /// The folder's path, which is the address.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder, to read it, or to be its owner.
+    /// The folder, for reading, or for changes by its owner.
     #[must_use]
     pub fn folder(&self) -> Folder<Self> {
         Folder::new(&self.root, self.clone())
@@ -144,7 +144,7 @@ impl Objects {
         Ok(key)
     }
 
-    /// The directory of a file in the folder, and its name.
+    /// The directory of a file in the folder, and the file's name.
     pub(crate) fn place<'a>(&self, path: &'a Path) -> (&'a str, &'a str) {
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
         let text = |part: Option<&'a std::ffi::OsStr>| part.and_then(|part| part.to_str());
@@ -177,7 +177,7 @@ impl Objects {
         })
     }
 
-    /// The most that the age of a file can be.
+    /// The largest possible age of a file.
     pub(crate) fn age_at_most(&self, path: &Path) -> io::Result<Duration> {
         let clock = self.change().clock()?;
         Ok(clock.age_at_most(SystemTime::from(self.meta(path)?.last_modified)))

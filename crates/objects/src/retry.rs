@@ -1,4 +1,4 @@
-//! Requests that run elsewhere, and callers that wait for them.
+//! Runs requests on separate threads, and lets callers wait for them.
 
 use std::future::Future;
 use std::io;
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// The time that a caller waits for a store, and the times that it asks.
+/// How long a caller waits for a store, and how often it retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The longest time for a request: for a piece of 8 MiB, all its repetitions included.
+    /// The longest time for a request for a piece of 8 MiB, including all retries.
     pub request: Duration,
-    /// Attempts at reading a piece that came in part or not at all.
+    /// The number of attempts at reading a piece that arrived incomplete or not at all.
     pub attempts: u32,
-    /// The pause before the second attempt; twice as long before each that follows.
+    /// The pause before the second attempt. Each further pause is twice as long.
     pub pause: Duration,
 }
 
 impl Default for RetryPolicy {
-    /// A minute, four attempts, a fifth of a second.
+    /// Defaults: 60 s for a request, four attempts, and an initial pause of 200 ms.
     fn default() -> Self {
         Self {
             request: Duration::from_secs(60),
@@ -29,7 +29,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// The threads on which requests run: callers may be in a runtime of their own, and need none.
+/// The threads on which requests run. Callers may run in another runtime, or in none.
 #[derive(Debug)]
 pub(crate) struct Requests {
     runtime: Option<Runtime>,
@@ -57,7 +57,7 @@ impl Requests {
             runtime.spawn(async move {
                 let result = tokio::time::timeout(limit, request).await;
                 let result = result.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-                // No one waits any more, where the caller has failed elsewhere.
+                // The send fails if the caller has failed elsewhere and no longer waits.
                 drop(done.send(result));
             });
         }
@@ -76,14 +76,14 @@ impl Requests {
 
 impl Drop for Requests {
     fn drop(&mut self) {
-        // The thread that drops this may belong to a runtime, which must not wait.
+        // The thread that drops this may belong to a runtime, and must not block there.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// A request that has begun.
+/// A request in progress.
 #[derive(Debug)]
 pub(crate) struct Waiting<T> {
     result: Receiver<io::Result<T>>,
@@ -93,7 +93,7 @@ pub(crate) struct Waiting<T> {
 impl<T> Waiting<T> {
     /// Waits for its end.
     pub(crate) fn end(self) -> io::Result<T> {
-        // The request ends itself; this is for a runtime that no longer does.
+        // The request has its own time limit. This one is for a runtime that no longer runs it.
         match self.result.recv_timeout(self.limit * 2) {
             Ok(result) => result,
             Err(RecvTimeoutError::Timeout) => Err(io::ErrorKind::TimedOut.into()),

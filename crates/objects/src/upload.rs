@@ -1,4 +1,4 @@
-//! Files, each of which is there whole or not at all.
+//! Uploads files. Each file exists completely or not at all.
 
 use std::io;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use object_store::{
 use crate::download::fault;
 use crate::retry::{Requests, RetryPolicy};
 
-/// Bytes from which on a file is uploaded in pieces, and bytes of such a piece: few enough for a slow line.
+/// Files of at least this many bytes are uploaded in pieces of this size. It is small enough for a slow link.
 const PIECE: usize = 8 << 20;
 
-/// Pieces of a file, which are longer where there would be more. S3 takes 10,000.
+/// The most pieces of a file. For larger files, pieces are longer. S3 accepts 10,000.
 const PIECES: usize = 9_000;
 
-/// Pieces that are on their way at a time.
+/// The number of pieces that are sent at the same time.
 const AHEAD: usize = 3;
 
-/// A file that is written.
+/// A file that is being written.
 pub(crate) struct Upload<'a> {
     pub(crate) store: &'a Arc<dyn ObjectStore>,
     pub(crate) requests: &'a Requests,
@@ -30,7 +30,7 @@ pub(crate) struct Upload<'a> {
 }
 
 impl Upload<'_> {
-    /// Writes a small file under a condition; the version that it is then.
+    /// Writes a small file under a condition, and returns its version.
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if the condition does not hold.
@@ -43,7 +43,7 @@ impl Upload<'_> {
         })
     }
 
-    /// Writes a file of any size, over one that is there.
+    /// Writes a file of any size, and replaces an existing one.
     pub(crate) fn upload(&self, bytes: Vec<u8>) -> io::Result<()> {
         if bytes.len() <= PIECE {
             return self.put(bytes, PutMode::Overwrite).map(drop);
@@ -57,7 +57,7 @@ impl Upload<'_> {
         let (mut upload, mut rest) = (begun?, Bytes::from(bytes));
         while !rest.is_empty() {
             let piece = rest.split_to(rest.len().min(each));
-            // Each piece has a time of its own. What was uploaded of one that fails, the bucket's rules remove.
+            // Each piece has its own time limit. If one fails, the bucket's rules remove the uploaded pieces.
             let sent = self.requests.run(self.patience.request, async move {
                 upload.wait_for_capacity(AHEAD).await.map_err(fault)?;
                 upload.put(piece);
@@ -65,7 +65,7 @@ impl Upload<'_> {
             });
             upload = sent?;
         }
-        // The last pieces, which may all still be on their way.
+        // All of the last pieces may still be in progress.
         let limit = self.patience.request * 4;
         self.requests.run(limit, async move {
             upload.finish().await.map(drop).map_err(fault)

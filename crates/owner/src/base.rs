@@ -30,7 +30,7 @@ pub(crate) struct Base {
     pub(crate) buckets: Vec<u8>,
     pub(crate) digests: Vec<u8>,
     pub(crate) centroids: Vec<u8>,
-    /// `None` where buckets are fetched without one.
+    /// The PIR hint, or `None` if buckets are fetched without one.
     pub(crate) hint: Option<Vec<u8>>,
     /// Its chunks, ids and attributes.
     pub(crate) base: WrittenSegment,
@@ -38,7 +38,7 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Clusters rows as they are lifted, seals them as planned, and measures it with some of them as queries.
+    /// Clusters the lifted rows, seals the clusters as planned, and measures the result with some of the rows as queries.
     pub(crate) fn new<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: &Rows,
@@ -80,7 +80,7 @@ struct Probes {
 }
 
 impl Probes {
-    /// The fewest that are enough for the recall wished for, or beyond which almost nothing more is found. It is
+    /// The fewest probes that are enough for the requested recall, or beyond which almost nothing more is found. It is
     /// measured with some of the vectors as queries.
     fn measured(
         centres: &Vectors,
@@ -112,7 +112,7 @@ impl Probes {
     }
 }
 
-/// Sealed buckets with all that belongs to them but the hint.
+/// Sealed buckets, and everything that belongs to them except the hint.
 struct Buckets {
     sealed: Vec<u8>,
     digests: Vec<u8>,
@@ -131,8 +131,8 @@ impl Buckets {
     ) -> Self {
         let writer = build.writer;
         let layout = plan.chosen().layout;
-        // The clusters are drawn at random. They fix the bucket of a vector only up to the rounding of sums, which may
-        // differ between processors. So buckets are content of their own.
+        // The clusters are drawn at random. The randomness fixes the bucket of a vector only up to the rounding of sums,
+        // which may differ between processors. So the id must also be bound to the content of the buckets.
         let drawn = trained.centres.as_slice().iter().chain(units.as_slice());
         let drawn = drawn.chain(rows.vectors.as_slice());
         let drawn = drawn.map(|x| x.to_bits());
@@ -163,7 +163,7 @@ impl Buckets {
         }
     }
 
-    /// Computes the hint, if there is to be one, and the mode that names everything.
+    /// Computes the hint, if the plan has one, and the mode with all digests.
     fn finish(self, plan: &Plan, probes: &Probes, pir_seed: [u8; 32]) -> Result<Base, Error> {
         let (chosen, wish) = (plan.chosen(), plan.wish());
         let mut mode = Sealed::new(self.base.segment.clone(), chosen.layout, chosen.routing);
@@ -203,7 +203,7 @@ impl Buckets {
     }
 }
 
-/// A bucket's content as words, the last one filled up with zeros: all contents have one length.
+/// A bucket's content as words, with the last one filled up with zeros. All contents have the same length.
 fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
     plain.chunks(4).map(|bytes| {
         let mut word = [0; 4];
@@ -213,7 +213,7 @@ fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
 }
 
 impl TrainedCentroids {
-    /// The contents of all buckets, by these lists. If there are no lists yet, it makes them.
+    /// The contents of all buckets, from these lists. If the lists are empty, the function computes them.
     fn filled(
         &self,
         Lifted { rows: all, units }: Lifted<'_>,
@@ -244,7 +244,8 @@ mod tests {
     use crate::build;
     use crate::plan::{Plan, Wish};
 
-    /// Codes of 8 bits do not find all of the nearest when everything is read, so a sample of 500 queries hardly ever does.
+    /// With codes of 8 bits, not all of the nearest are found even if everything is read. So a sample of 500 queries hardly
+    /// ever finds all.
     #[test]
     fn what_codes_cannot_reach_does_not_take_every_affordable_bucket() {
         let (data, _) = synthetic::clustered(2000, 1, 32, 4);

@@ -1,7 +1,7 @@
-//! The public facts that a content's id is bound to, next to the content.
+//! The public facts to which a content's id is bound, in addition to the content.
 //!
-//! Every field has a fixed length or its length before it, and every choice is a number in a field of its own. So two
-//! sets of facts never share an encoding.
+//! Every field has a fixed length or comes after its length, and every choice is a number in a field of its own. So
+//! two sets of facts never share an encoding.
 
 use sordino_index::IdKind;
 use sordino_index::code::Codec;
@@ -17,7 +17,7 @@ use crate::spec::{Form, TAIL};
 pub(crate) struct Binding(Vec<u8>);
 
 impl Binding {
-    /// The facts that all contents of an index share: its mode, its kind of ids, how vectors are mapped, their
+    /// The facts that all contents of an index share: its mode, its kind of ids, how vectors are mapped, and their
     /// dimension.
     pub(crate) fn of_index(
         variant: Variant,
@@ -43,7 +43,7 @@ impl Binding {
             .bytes(rotation)
     }
 
-    /// Appends the facts of one content, written for this version.
+    /// Appends the facts of one content that is written in this version.
     pub(crate) fn with(self, content: &Content<'_>, version: u64) -> Self {
         let binding = self.word(version);
         match content {
@@ -121,7 +121,7 @@ fn codec_bits(codec: Codec) -> u64 {
     codec.bits() as u64
 }
 
-/// A kind of content, with what shapes it.
+/// A kind of content, with the values that determine its shape.
 pub(crate) enum Content<'a> {
     Open,
     Masked,
@@ -135,20 +135,20 @@ pub(crate) enum Content<'a> {
     Frame,
 }
 
-/// A mode and, where rows are scored whole, their packing and how scores are checked.
+/// A mode. If rows are scored whole, also their packing and the check of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     Sealed,
     Local,
     Open(Packing, Checking),
     Masked(Packing, Checking),
-    /// With the packing of its tail.
+    /// Routed mode, with the packing of its tail.
     Routed(Packing),
 }
 
 impl Variant {
-    /// A number of the mode, one of the packing and one of the check, or 0 for what the mode lacks. Each is in a byte
-    /// of its own, so more packings or checks never make two variants one.
+    /// The numbers of the mode, the packing and the check, or 0 for what the mode lacks. Each has its own byte, so
+    /// that more packings or checks cannot make two variants equal.
     fn facts(self) -> [u8; 3] {
         match self {
             Self::Sealed => [0, 0, 0],
@@ -227,7 +227,7 @@ mod tests {
             .collect()
     }
 
-    /// Each fact has its byte, so one that gets more choices never takes another's bytes.
+    /// Each fact has its own byte, so new choices of one never collide with another's bytes.
     #[test]
     fn every_variant_has_bytes_of_its_own() {
         let facts: HashSet<[u8; 3]> = variants().into_iter().map(Variant::facts).collect();

@@ -1,4 +1,4 @@
-//! Building an index in memory: a [`Store`] whose files are nowhere else.
+//! Builds an index in memory: a [`Store`] whose files exist only there.
 
 use rand_core::CryptoRng;
 use sordino_index::manifest::Packing;
@@ -12,7 +12,7 @@ use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::store::Store;
 
-/// A built index and what was measured on the way.
+/// A built index, and the measurements of its build.
 #[derive(Debug)]
 pub struct Built {
     /// The index, for the server.
@@ -21,8 +21,8 @@ pub struct Built {
     pub measured: Measurement,
 }
 
-/// Builds an index of a stream of records, as [`Store::create`] does, and keeps no store of it. `progress` is called
-/// for each step of each segment.
+/// Builds an index from a stream of records, like [`Store::create`], without a store. `progress` is called for each
+/// step of each segment.
 ///
 /// # Errors
 /// The errors of [`Store::create`], without the errors about directories.
@@ -40,7 +40,7 @@ pub fn in_memory<R: CryptoRng + ?Sized>(
 /// Builds a sealed index as planned, for the cosine. `progress` is called as each step begins.
 ///
 /// # Errors
-/// If the plan was made for other vectors, or one of them is zero.
+/// [`Error`] if the plan was made for other vectors, or one of them is zero.
 pub fn sealed<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -58,12 +58,12 @@ pub fn sealed<R: CryptoRng + ?Sized>(
     built(rng, keys, &spec(form, wish.k), vectors, progress)
 }
 
-/// Builds a routed index. The server holds clusters of vectors under pads, and learns nothing of the vectors, the
-/// queries, or which clusters a search scores. For the cosine.
+/// Builds a routed index, for the cosine. The server holds clusters of vectors under pads. It learns nothing of the
+/// vectors and the queries, nor which clusters a search scores.
 ///
 /// # Errors
-/// If `k` is 0 or above the number of vectors, or the recall is no share. Also if there are too many vectors, or one of
-/// them is zero.
+/// [`Error`] if `k` is 0 or above the number of vectors, or the recall is not between 0 and 1. Also if there are too
+/// many vectors, or one of them is zero.
 pub fn routed<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -97,10 +97,10 @@ fn built<R: CryptoRng + ?Sized>(
     Ok(Built { index, measured })
 }
 
-/// Builds a local index: everything, in sealed chunks, for the cosine.
+/// Builds a local index for the cosine: sealed chunks that clients download.
 ///
 /// # Errors
-/// If `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+/// [`Error`] if `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
 pub fn local<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -115,7 +115,7 @@ pub fn local<R: CryptoRng + ?Sized>(
 /// cosine.
 ///
 /// # Errors
-/// If `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+/// [`Error`] if `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
 pub fn open<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -131,7 +131,7 @@ pub fn open<R: CryptoRng + ?Sized>(
 /// vectors or the queries. For the cosine.
 ///
 /// # Errors
-/// If `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+/// [`Error`] if `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
 pub fn masked<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -194,10 +194,10 @@ mod tests {
 
     const N: usize = 300;
     const DIM: usize = 24;
-    /// With the check rows of one group.
+    /// The rows of one group including its check rows.
     const STORED: usize = N + 40;
 
-    /// The pads that a build added, by position: what is stored minus the codes.
+    /// The pads that a build added, by position: the stored numbers minus the codes.
     fn pads(seed: u64, vectors: &Vectors, packing: Packing) -> Vec<Vec<i32>> {
         let keys = OwnerKeys::from_master([2; 32]);
         let rng = &mut StdRng::seed_from_u64(seed);
@@ -226,7 +226,7 @@ mod tests {
         pads.collect()
     }
 
-    /// Under one key, a pair (row, version) has only one pad; and every build has its own key.
+    /// Under one key, each pair (row, version) has only one pad. Every build has its own key.
     #[test]
     fn no_pad_serves_two_contents() {
         let vectors = synthetic::uniform(N, DIM, 1);
@@ -235,18 +235,18 @@ mod tests {
         let changed = Vectors::new(DIM, changed).expect("a matrix");
         let mut all = Vec::new();
         for seed in [1, 2] {
-            // The same randomness again, as from a restored snapshot, for other vectors.
+            // Builds again with the same randomness, as from a restored snapshot, for other vectors.
             for vectors in [&vectors, &changed] {
                 all.extend(pads(seed, vectors, Packing::T4));
             }
         }
-        // And for the same vectors in another form.
+        // Builds again for the same vectors in another form.
         all.extend(pads(1, &vectors, Packing::T8));
         assert_eq!(all.len(), 5 * STORED);
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 5 * STORED);
-        // The same pads for the same content show nothing that was not shown before.
+        // The same pads for the same content reveal nothing new.
         let again = || pads(1, &vectors, Packing::T4);
         assert_eq!(again(), again());
     }

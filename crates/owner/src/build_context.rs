@@ -1,4 +1,4 @@
-//! The values that each step of a build works with.
+//! The values that all steps of a build share.
 
 use rand_core::CryptoRng;
 use sordino_index::folder::Folder;
@@ -8,7 +8,7 @@ use crate::random::random;
 use crate::segment::{SegmentWriter, WrittenSegment};
 use crate::step::Step;
 
-/// The values that each step of a build works with.
+/// The values that all steps of a build share.
 pub(crate) struct Build<'a, D, R: ?Sized> {
     /// The source of ids, seeds and keys.
     pub(crate) rng: &'a mut R,
@@ -21,12 +21,12 @@ pub(crate) struct Build<'a, D, R: ?Sized> {
 }
 
 impl<D: Disk, R: CryptoRng + ?Sized> Build<'_, D, R> {
-    /// Tells of a step.
+    /// Reports a step.
     pub(crate) fn tell(&mut self, step: Step) {
         (self.progress)(step);
     }
 
-    /// A random seed, to be shown to everyone.
+    /// A random seed, which will be public.
     pub(crate) fn seed(&mut self) -> [u8; 32] {
         random(self.rng)
     }

@@ -1,8 +1,8 @@
-//! Balanced spherical k-means: centroids, then buckets of one size without empty places.
+//! Balanced spherical k-means: computes centroids, then buckets of one size without empty places.
 //!
-//! Plain k-means is skewed. At 1,024 clusters of real data the largest holds 4 to 14 times the mean. A bucket that is
-//! fetched privately must be as large as the largest. So a bucket takes at most `slots` vectors, and what does not fit
-//! goes to the next nearest centroid. The places left over are filled with second copies of vectors that lie near a
+//! Plain k-means is skewed: at 1,024 clusters of real data the largest holds 4 to 14 times the mean. But all privately
+//! fetched buckets must be as large as the largest. So a bucket takes at most `slots` vectors, and further vectors go
+//! to the next nearest centroid. The remaining places are filled with second copies of vectors that lie near a
 //! boundary.
 
 use std::cmp::Ordering;
@@ -15,31 +15,31 @@ use sordino_vectors::rotation::below;
 use sordino_vectors::u32_of;
 use sordino_vectors::{Vectors, normalise};
 
-/// Assign-and-average rounds. Recall at a fixed number of probes gains less than a percent after
-/// the eighth, measured on image descriptors.
+/// The number of assign-and-average rounds. Recall at a fixed number of probes gains less than a percent after the
+/// eighth, measured on image descriptors.
 const ITERATIONS: usize = 10;
 
-/// Training vectors per cluster; more change the centroids by less than the choice of seed does.
+/// Training vectors per cluster. More of them change the centroids by less than another seed does.
 pub(crate) const SAMPLE: usize = 64;
 
-/// Nearest centroids remembered for each vector: where it may go if the first is full.
+/// The number of nearest centroids that are kept for each vector. It goes to one of these if the first is full.
 pub(crate) const NEAREST: usize = 24;
 
 /// For each vector its nearest centroids with their scores, best first.
 pub(crate) type Lists = Vec<Vec<(u32, f32)>>;
 
-/// Vectors scored at a time, so that the block of scores stays in the second-level cache.
+/// Vectors that are scored at the same time, so that the block of scores stays in the second-level cache.
 const ROWS: usize = 128;
 
 /// Blocks between two calls of a pulse. They take about a quarter of a second for 4096 centroids of 768 coordinates on
-/// two cores. They are enough to hide the wait at the end.
+/// two cores. This hides the wait of threads at the end.
 const BLOCKS: usize = 32;
 
-/// `clusters` unit centroids of unit vectors, by spherical k-means from a random start. `pulse` is called often;
-/// what it unwinds with ends the work.
+/// `clusters` unit centroids of unit vectors, by spherical k-means from a random start. `pulse` is called often. A
+/// panic in it stops the work.
 ///
 /// # Panics
-/// If `clusters` is 0 or exceeds the number of vectors.
+/// Panics if `clusters` is 0 or exceeds the number of vectors.
 #[must_use]
 pub(crate) fn centroids(
     data: &Vectors,
@@ -56,7 +56,7 @@ pub(crate) fn centroids(
     let sample = sample(&mut rng, data, data.len().min(clusters * SAMPLE));
     let dim = data.dim();
 
-    // The sample is in random order, so its head is a random start.
+    // The sample is in random order, so its first vectors are a random start.
     let mut centroids = sample.as_slice()[..clusters * dim].to_vec();
     for _ in 0..ITERATIONS {
         let start = Vectors::new(dim, centroids).expect("centroids are finite");
@@ -83,7 +83,7 @@ pub(crate) fn centroids(
                         .zip(sample.row(row as usize))
                         .for_each(|(m, x)| *m += x);
                 }
-                // Members that cancel out leave the centroid where it was.
+                // If the members cancel out, the centroid stays where it was.
                 if !members.is_empty() && normalise(&mut mean) {
                     centroid.copy_from_slice(&mean);
                 }
@@ -92,8 +92,8 @@ pub(crate) fn centroids(
     Vectors::new(dim, centroids).expect("centroids are finite")
 }
 
-/// Different vectors, first the ones that fit their own cluster worst: empty clusters restart there. If there are fewer
-/// such vectors than empty clusters, the other clusters stay.
+/// Different vectors, those first that fit their own cluster worst. Empty clusters restart at them. If there are fewer
+/// such vectors than empty clusters, the remaining clusters stay unchanged.
 fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<Item = &'a [f32]> {
     let mut worst: Vec<(f32, &[f32])> = (nearest.iter())
         .zip(sample.rows())
@@ -105,17 +105,18 @@ fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<
     worst.into_iter().map(|(_, row)| row)
 }
 
-/// The lists that give rows to buckets. A row's list depends on no other row. `pulse` is called often.
+/// The lists from which rows are assigned to buckets. A row's list does not depend on other rows. `pulse` is called
+/// often.
 #[must_use]
 pub(crate) fn lists(data: &Vectors, centroids: &Vectors, pulse: &mut dyn FnMut()) -> Lists {
     nearest(data, centroids, NEAREST.min(centroids.len()), pulse)
 }
 
-/// For each centroid the rows of its bucket, at most `slots` of them. Every row is in one bucket. Then second copies
-/// follow until all places are taken or no row has a near centroid with room. `nearest` are the rows' lists.
+/// For each centroid the rows of its bucket, at most `slots` of them. Every row is in one bucket. Second copies follow
+/// until all places are taken, or no row has a near centroid with a free place. `nearest` are the rows' lists.
 ///
 /// # Panics
-/// If all rows do not fit, `slots * centroids < rows`.
+/// Panics if the buckets are too small for all rows: `slots * centroids < rows`.
 #[must_use]
 pub(crate) fn buckets(
     data: &Vectors,
@@ -134,7 +135,7 @@ pub(crate) fn buckets(
     buckets
 }
 
-/// Places every row once. Rows that lose most by not getting their first choice come first.
+/// Places every row once. Rows that would lose most without their first choice come first.
 fn place_all(
     data: &Vectors,
     centroids: &Vectors,
@@ -158,7 +159,7 @@ fn place_all(
             .find(has_room)
             .copied()
             .unwrap_or_else(|| {
-                // All near ones are full: the nearest one that is not full.
+                // All near buckets are full, so the row goes to the nearest one that is not full.
                 let open = (0..centroids.len()).filter(|&c| buckets[c].len() < slots);
                 let scored = open.map(|c| {
                     (
@@ -176,11 +177,11 @@ fn place_all(
     home
 }
 
-/// Fills the places left with further copies. Rows nearest to a boundary come first.
+/// Fills the remaining places with second copies. Rows nearest to a boundary come first.
 ///
-/// Where a copy goes follows SOAR (Sun et al., 2023). A centroid is the better second home the smaller its residual r'
-/// and the less r' points along the first residual r. Then it finds a query that the first misses. The cost is |r'|^2 +
-/// (r' . r)^2 / |r|^2.
+/// The place of a copy follows SOAR (Sun et al., 2023). A centroid is a better second choice if its residual r' is
+/// small and does not point along the first residual r. Then it finds a query that the first misses. The cost is |r'|^2
+/// + (r' . r)^2 / |r|^2.
 fn fill(
     centroids: &Vectors,
     nearest: &[Vec<(u32, f32)>],
@@ -192,7 +193,7 @@ fn fill(
         .into_par_iter()
         .map(|row| {
             let (first, s) = home[row];
-            // Vectors and centroids have length 1, so residuals follow from inner products.
+            // Vectors and centroids have length 1, so inner products give the residuals.
             let r2 = (2.0 - 2.0 * s).max(1e-6);
             let mut costs: Vec<(f32, u32)> = nearest[row]
                 .iter()
@@ -247,7 +248,7 @@ pub(crate) fn nearest(
         let blocks = starts.into_par_iter().flat_map_iter(|&start| {
             let end = data.len().min(start + ROWS);
             let scores: Array2<f32> = data.view(start..end).dot(&transposed);
-            // Vectors of one coordinate come out column by column.
+            // Vectors of one coordinate give a column-major matrix.
             let scores = scores.as_standard_layout();
             let rows = scores
                 .outer_iter()
@@ -260,7 +261,7 @@ pub(crate) fn nearest(
     nearest
 }
 
-/// The `count` largest scores with their places, best first.
+/// The `count` largest scores with their positions, best first.
 fn best(scores: &[f32], count: usize) -> Vec<(u32, f32)> {
     let mut kept: Vec<(u32, f32)> = Vec::with_capacity(count + 1);
     let mut bar = f32::NEG_INFINITY;
@@ -319,7 +320,7 @@ mod tests {
                 rows.iter().for_each(|&row| copies[row as usize] += 1);
             }
             assert!(copies.iter().all(|&copies| copies >= 1));
-            // One cluster has no second place to offer; otherwise nearly all places are used.
+            // With one cluster there is no second choice. Otherwise nearly all places are used.
             if clusters > 1 {
                 let taken: usize = copies.iter().sum();
                 assert!(
@@ -343,7 +344,7 @@ mod tests {
         }
     }
 
-    /// To the bit, so that a task with some of the rows finds what one with all of them does.
+    /// The lists must agree to the bit, so that a task with some of the rows finds what a task with all of them finds.
     #[test]
     fn a_row_has_the_same_list_among_any_others() {
         for dim in [1, 3, 32, 300] {
@@ -352,7 +353,7 @@ mod tests {
             let all = lists(&data, &centroids, &mut || ());
             assert!(all.iter().all(|list| list.len() == NEAREST));
             for (first, end) in [(0, 1), (0, 127), (5, 700), (129, 400), (699, 700)] {
-                // Backwards, as rows that are sorted by their ids may be.
+                // The rows in reverse order, which rows sorted by their ids may have.
                 let rows = (first..end).rev().flat_map(|row| data.row(row)).copied();
                 let some = Vectors::new(dim, rows.collect()).unwrap();
                 let mut found = lists(&some, &centroids, &mut || ());
@@ -385,7 +386,7 @@ mod tests {
             .for_each(|c| assert!((dot(c, c) - 1.0).abs() < 1e-5));
     }
 
-    /// An empty cluster that restarted at one copy after another of one vector would leave others without a cluster.
+    /// If empty clusters restarted at copies of the same vector, other vectors would have no cluster.
     #[test]
     fn every_vector_that_has_many_copies_has_a_cluster() {
         for (distinct, copies, clusters) in [(25, 100, 50), (60, 48, 96), (20, 200, 20)] {

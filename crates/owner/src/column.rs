@@ -1,4 +1,4 @@
-//! Segments that are scored whole: open and masked mode.
+//! Segments whose rows are all scored, in open and masked mode.
 
 use rand_core::CryptoRng;
 use sordino_index::columns::{Rows as Content, Scheme};
@@ -13,7 +13,8 @@ use crate::rows::Rows;
 use crate::scaled_rows::ScaledRows;
 use crate::step::Step;
 
-/// Writes a segment that is scored whole. The result has the digests of its hint and of the sums that readers hold, if they do.
+/// Writes a segment whose rows are all scored. The result has the digests of its hint, and of the sums that readers hold, if
+/// the mode has such sums.
 pub(crate) fn column<D: Disk, R: CryptoRng + ?Sized>(
     build: &mut Build<'_, D, R>,
     frame: &Frame,
@@ -22,7 +23,7 @@ pub(crate) fn column<D: Disk, R: CryptoRng + ?Sized>(
     seed: [u8; 32],
     recall: Option<&mut Recall>,
 ) -> Result<ColumnSegment, Error> {
-    // At most three copies of a segment are in memory: each goes when the next has been made of it.
+    // At most three copies of a segment are in memory: each is freed when the next one has been made from it.
     let mut scaled = ScaledRows::new(frame, rows);
     let written = match scheme.rows {
         Content::Open => build.writer.open(build.rng, rows, &scaled, scheme)?,
@@ -49,7 +50,7 @@ pub(crate) fn column<D: Disk, R: CryptoRng + ?Sized>(
     Ok(column)
 }
 
-/// Measures what searches find of these rows: by the numbers that are stored, and under the noise of encrypted scores.
+/// Measures what searches find of these rows, from the stored numbers and under the noise of encrypted scores.
 pub(crate) fn measure(recall: &mut Recall, frame: &Frame, rows: &Rows, scheme: Scheme) {
     let mut scaled = ScaledRows::new(frame, rows);
     let error = scheme.params().statistical_error(frame.stored_dim());
@@ -66,7 +67,7 @@ pub(crate) fn measure(recall: &mut Recall, frame: &Frame, rows: &Rows, scheme: S
     });
 }
 
-/// Coordinates as their codes give them.
+/// Replaces coordinates by the values that their codes decode to.
 fn coded(coordinates: &mut [f32]) {
     for at in 0..coordinates.len() {
         let code = residue::codes(&coordinates[at..=at]).next();

@@ -1,4 +1,4 @@
-//! The combinations of all rows, with which clients check scores exactly.
+//! The combinations of all rows, by which clients check scores exactly.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Combination, Segments};
@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::binding::Content;
 use crate::build_context::Build;
 
-/// The segments of an index whose scores are checked exactly, if it is one.
+/// The segments of an index, if it checks scores exactly.
 fn checked(mode: &Mode) -> Option<(Rows, &Columns)> {
     let (rows, columns) = match mode {
         Mode::Open(columns) => (Rows::Open, columns),
@@ -25,8 +25,8 @@ fn checked(mode: &Mode) -> Option<(Rows, &Columns)> {
     (columns.checking == Checking::Exact).then_some((rows, columns))
 }
 
-/// The combinations of a version's rows, written, if its scores are checked exactly. They are the combinations of the
-/// version before, if segments were only added to it, and of what is new. Nothing is written if there is nothing new.
+/// Writes the combinations of a version's rows, if its scores are checked exactly. If segments were only added, it
+/// adds their combinations to those from the version before. If nothing is new, it writes nothing.
 pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
     build: &mut Build<'_, D, R>,
     manifest: &Manifest,
@@ -50,7 +50,7 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
         None => (empty(params, width)?, 0),
     };
     add(folder, key, manifest, held, &mut all)?;
-    // In one piece from the start, so that no copy is left where it grew.
+    // The buffer has its full size from the start, so that growth leaves no copies behind.
     let each: Vec<_> = all.iter().map(Combination::to_bytes).collect();
     let len = each.iter().map(|it| it.len()).sum();
     let mut bytes = Zeroizing::new(Vec::with_capacity(len));
@@ -63,7 +63,7 @@ pub(crate) fn combined<D: Disk, R: CryptoRng + ?Sized>(
     Ok(Some(Combined::new(id, writer.version(), part)))
 }
 
-/// Refuses combinations that do not belong to the rows.
+/// Checks that combinations belong to the rows.
 pub(crate) fn check<D: Disk>(
     folder: &Folder<D>,
     keys: &ContentKeys,

@@ -1,7 +1,7 @@
-//! Payloads, compressed one by one by zstd, so that each can be fetched alone.
+//! Compresses payloads one by one with zstd, so that clients can fetch each alone.
 //!
-//! Short texts hardly compress by themselves: a dictionary, trained on some of them, has what they share. Readers
-//! download it once, with the list of the records in each page.
+//! Short texts hardly compress by themselves. A dictionary, trained on some of them, holds what they share. Readers download it
+//! once, with the list of the records in each page.
 
 use rayon::prelude::*;
 use sordino_index::Error;
@@ -9,39 +9,39 @@ use sordino_index::payload::MOST_DICTIONARY;
 use zstd::bulk::Compressor;
 use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 
-/// The first bytes of every frame, which are left out.
+/// The number of first bytes that are the same in every frame, and left out.
 const MAGIC_LEN: usize = 4;
 
-/// Payloads that a dictionary is trained on, at most.
+/// The most payloads on which a dictionary is trained.
 const SAMPLES: usize = 20_000;
 
-/// The part of all payloads that a dictionary may have: it is downloaded by every reader.
+/// The divisor of all payloads' bytes that limits a dictionary, since every reader downloads it.
 const PART: usize = 64;
 
-/// Bytes of a dictionary at least: a shorter one saves nothing.
+/// The fewest bytes of a dictionary. A shorter one saves nothing.
 const LEAST_DICTIONARY: usize = 1 << 10;
 
-/// Payloads whose frames are compressed apart, to find out whether that saves anything.
+/// Payloads that are compressed as a test, to find out whether compression saves anything.
 const TRIED: usize = 1000;
 
-/// Bytes of the first block of a long payload, and of the longest; each block has twice the bytes of the one before. A
-/// payload that is cut short can be read up to the end of a block. At least a third of what was fetched is read, half
-/// on average.
+/// Bytes of the first block of a long payload, and of the longest block. Each block has twice the bytes of the one before. A
+/// shortened payload can be read up to the end of a block. At least a third of the fetched bytes are read, and half on average.
 const BLOCKS: (usize, usize) = (128, 4096);
 
-/// Bytes of a payload that has several blocks, at least, and of one that always has.
+/// The fewest bytes of a payload that may have several blocks, and of one that always has.
 const LONG: (usize, usize) = (512, 4096);
 
-/// Bytes that an encoder of the highest level takes, about.
+/// The approximate bytes of memory of an encoder at the highest level.
 const ENCODER: u64 = 8 << 20;
 
 /// The compression of the payloads under one content key.
 pub(crate) struct Compression {
-    /// A dictionary of zstd; empty if there is no dictionary.
+    /// A zstd dictionary, or empty.
     pub(crate) dictionary: Vec<u8>,
-    /// `None` where payloads do not shrink.
+    /// The level, or `None` if payloads do not shrink.
     level: Option<i32>,
-    /// Bytes of a payload of one block, at most. Blocks cost some bytes: payloads that pages are made for have one.
+    /// The most bytes of a payload of one block. Blocks cost some bytes, so payloads for whose length pages are made have only
+    /// one.
     short: usize,
 }
 
@@ -49,10 +49,10 @@ impl Compression {
     /// The compression of these payloads.
     ///
     /// # Errors
-    /// If memory is refused.
+    /// [`Error`] if memory is refused.
     pub(crate) fn new(payloads: &[&[u8]]) -> Result<Self, Error> {
         let total: usize = payloads.iter().map(|payload| payload.len()).sum();
-        // More time for each byte where there are few.
+        // If there are few bytes, more time for each is affordable.
         let level = match total {
             0..=0x3ff_ffff => 19,
             0x400_0000..=0xfff_ffff => 12,
@@ -64,7 +64,7 @@ impl Compression {
         let most = (total / PART).min(MOST_DICTIONARY);
         let mut dictionary = Vec::new();
         if most >= LEAST_DICTIONARY {
-            // Payloads that have nothing in common have no dictionary.
+            // Training fails if payloads have nothing in common; they then have no dictionary.
             dictionary = zstd::dict::from_samples(&samples, most).unwrap_or_default();
         }
         let with = Self {
@@ -79,7 +79,7 @@ impl Compression {
             let len = |plain: &[u8], frame: Option<&[u8]>| frame.unwrap_or(plain).len();
             let found = compression.compress(tried.clone(), |plain| plain, len)?;
             let found: usize = found.into_iter().sum();
-            // All payloads together would save so much, less the dictionary.
+            // The estimated saving over all payloads, minus the bytes of the dictionary.
             let all = (plain - found).saturating_mul(total) / plain.max(1);
             Ok(all.saturating_sub(compression.dictionary.len()))
         };
@@ -93,7 +93,7 @@ impl Compression {
             true => (with, by_both),
             false => (without, by_one),
         };
-        // A twentieth is not worth the time of readers.
+        // A saving of less than a twentieth is not worth the readers' time.
         if saved < total.div_ceil(20) {
             return Ok(Self::none());
         }
@@ -109,11 +109,11 @@ impl Compression {
         }
     }
 
-    /// The results of `make` for each item and the frame of its payload, if that is shorter than the payload. An item that `make`
-    /// drops is gone before all others are compressed.
+    /// Calls `make` for each item with the frame of its payload, if that is shorter than the payload. An item that `make` drops
+    /// is freed before the others are compressed.
     ///
     /// # Errors
-    /// If memory is refused.
+    /// [`Error`] if memory is refused.
     pub(crate) fn compress<T: Send, U: Send>(
         &self,
         items: Vec<T>,
@@ -137,14 +137,14 @@ impl Compression {
                 Ok(make(item, shrunk))
             });
         let each: std::io::Result<Vec<_>> = each.collect();
-        // The encoder refuses nothing but to go on without memory.
+        // The encoder fails only if memory is refused.
         each.map_err(|_| Error::Memory {
             needed: ENCODER,
             found: None,
         })
     }
 
-    /// The encoder of short payloads, which is made once.
+    /// The encoder of short payloads, which is created once.
     fn encoder<'a, 'b>(
         &'a self,
         level: i32,
@@ -154,14 +154,14 @@ impl Compression {
             Some(encoder) => encoder,
             None => {
                 let mut encoder = Compressor::with_dictionary(level, &self.dictionary)?;
-                // There is one dictionary: its number would be the same in every frame.
+                // There is one dictionary, so its number would be the same in every frame.
                 encoder.include_dictid(false)?;
                 made.insert(encoder)
             }
         })
     }
 
-    /// The encoder of long payloads, which is made once.
+    /// The encoder of long payloads, which is created once.
     fn long_encoder<'a>(
         &self,
         level: i32,
@@ -180,7 +180,7 @@ impl Compression {
     }
 }
 
-/// The encoders of a thread: making one takes longer than a frame.
+/// The encoders of a thread. Creating one takes longer than compressing a frame.
 #[derive(Default)]
 struct Encoders<'a> {
     short: Option<Compressor<'a>>,
@@ -192,7 +192,7 @@ fn long(encoder: &mut Encoder<'_>, plain: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.reinit()?;
     encoder.set_pledged_src_size(Some(plain.len() as u64))?;
     let (mut len, longest) = BLOCKS;
-    // A block that does not shrink has a head, and the frame some bytes before and after all.
+    // A block that does not shrink has a head, and a frame has some bytes before and after its blocks.
     let mut frame = vec![0; plain.len() + plain.len() / BLOCKS.0 * 8 + 128];
     let mut out = OutBuffer::around(&mut frame);
     let mut rest = plain;
@@ -216,7 +216,7 @@ fn long(encoder: &mut Encoder<'_>, plain: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// Refuses to go on where no byte is left.
+/// Returns an error if no space is left.
 fn check_room(out: &OutBuffer<'_, Vec<u8>>) -> std::io::Result<()> {
     match out.pos() < out.capacity() {
         true => Ok(()),
@@ -224,8 +224,8 @@ fn check_room(out: &OutBuffer<'_, Vec<u8>>) -> std::io::Result<()> {
     }
 }
 
-/// Bytes of a payload of one block, at most. For each record, searches fetch twice the pages of one of middle length,
-/// so they shorten none that is not longer.
+/// The most bytes of a payload of one block. For each record, searches fetch twice the pages of a median one, so only longer
+/// payloads are ever shortened.
 fn short(samples: &[&[u8]]) -> usize {
     let mut lens: Vec<usize> = samples.iter().map(|sample| sample.len()).collect();
     let middle = lens.len() / 2;
@@ -252,7 +252,7 @@ mod tests {
         (0..n).map(text).collect()
     }
 
-    /// Each payload as it is stored, and whether that is compressed.
+    /// Each payload in its stored form, and whether it is compressed.
     fn compressed(compression: &Compression, plain: &[&[u8]]) -> Vec<(Vec<u8>, bool)> {
         let make =
             |plain: &[u8], frame: Option<&[u8]>| (frame.unwrap_or(plain).to_vec(), frame.is_some());
@@ -281,13 +281,13 @@ mod tests {
                 read.len()
             });
             let lens: Vec<usize> = cut.chain([plain.len()]).collect();
-            // A block has at most twice the bytes of the one before, so a little more than all before it.
+            // A block has at most twice the bytes of the one before, so a little more than all blocks before it.
             assert!(lens[0] >= BLOCKS.0, "{lens:?}");
             for pair in lens.windows(2) {
                 assert!(pair[0] <= pair[1] && pair[1] <= 3 * pair[0], "{pair:?}");
             }
         }
-        // Where all are long, none has blocks that cost something.
+        // If all payloads are long, none has several blocks, which would cost bytes.
         let alike: Vec<Vec<u8>> = (0..100).map(|at| long(at, 2500)).collect();
         let alike: Vec<&[u8]> = alike.iter().map(Vec::as_slice).collect();
         assert_eq!(Compression::new(&alike).unwrap().short, 4096);

@@ -1,4 +1,5 @@
-//! Records under one content key, as they lie in pages: exact vectors, and payloads, compressed.
+//! Records under one content key in the form that pages hold: exact vectors, and compressed
+//! payloads.
 
 use sordino_index::Error;
 use sordino_index::payload::{Carried, LENGTH_LEN};
@@ -8,7 +9,7 @@ use sordino_vault::numbers::{self, Numbers};
 use crate::compression::Compression;
 use crate::laying::Laying;
 
-/// Records under one content key: one for each of `places`, and in their order.
+/// The records under one content key, one for each of `places`, in the same order.
 pub(crate) struct Group {
     pub(crate) number: u32,
     pub(crate) key: ContentKey,
@@ -16,7 +17,7 @@ pub(crate) struct Group {
     pub(crate) carried: Vec<Carried>,
 }
 
-/// Records under one content key, as they lie in pages.
+/// Records under one content key, encoded for pages.
 pub(crate) struct EncodedGroup {
     pub(crate) number: u32,
     pub(crate) key: ContentKey,
@@ -61,7 +62,7 @@ impl EncodedGroup {
     }
 }
 
-/// A record as it lies in pages, with its payload or the frame of that.
+/// Encodes a record for pages, with its payload or the compressed frame of its payload.
 fn record(carried: Carried, frame: Option<&[u8]>) -> Vec<u8> {
     let body = frame.unwrap_or(&carried.payload);
     let mut record = Vec::with_capacity(carried.exact.len() + LENGTH_LEN + body.len());

@@ -1,4 +1,4 @@
-//! The frame of an index, trained on some of its vectors: a robust centre, and bases where these help.
+//! The frame of an index, trained on some of its vectors: a robust centre, and bases if they help.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -11,35 +11,37 @@ use sordino_vectors::{Vectors, to_f32};
 
 use crate::room;
 
-/// Vectors that a frame is trained on, at most.
+/// The most vectors on which a frame is trained.
 pub(crate) const SAMPLE: usize = 8192;
 
-/// The least number of vectors of a base. A base of fewer would nearly be one of them, which may be deleted while the
-/// base stays. One in this many is left out of training, to measure what bases are worth.
+/// The least number of vectors of a base. A base of fewer vectors would nearly equal one of them, which may be deleted while the
+/// base stays. Also, one in this many vectors is left out of training, in order to measure the gain from bases.
 pub(crate) const EACH: usize = 8;
 
-/// Bytes of the bases: at most this many, or a byte for this number of vectors where that is more.
+/// The most bytes of all bases. If there are many vectors, one byte for this number of vectors instead.
 const BYTES: usize = 8192;
 const ROWS_A_BYTE: usize = 5;
 
-/// Rounds of assigning vectors and taking medians.
+/// Rounds of assigning vectors and computing medians.
 const ROUNDS: usize = 8;
 
-/// Bases are used where they make residuals shorter by this many powers of two on average: each row is compared with all of them.
+/// Bases are used if they make residuals shorter by this many powers of two on average. The threshold exists because each row
+/// must be compared with all bases.
 const GAIN: f64 = 0.35;
 
-/// The percentage of the vectors that the bound of lifted vectors holds. [`FAR`] is how much longer the longest may be
-/// to count as one of them.
+/// The percentage of the vectors that determines the bound of lifted vectors. Longer vectors are also included, up to [`FAR`]
+/// times that length.
 const WITHIN: usize = 98;
 const FAR: f64 = 4.0;
 
-/// The most powers of two that a single vector counts: one that lies on a base by chance says little of the others.
+/// The most powers of two that a single vector counts: one that lies on a base by chance says little about the others.
 const MOST: f64 = 4.0;
 
-/// Vectors of a centre, at least, so that no record shows in it: the frame may outlive records, and all readers know it.
+/// The least number of vectors of a centre, so that it reveals no single record. The frame may outlive records, and all readers
+/// know it.
 const CROWD: usize = 32;
 
-/// Vectors to train a frame of, and vectors that are left out to measure it: one in [`EACH`].
+/// Splits vectors into those for training a frame and those for measuring it, one in [`EACH`].
 pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
     let (mut teach, mut held) = (Vec::new(), Vec::new());
     for (at, one) in all.into_iter().enumerate() {
@@ -51,7 +53,7 @@ pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
     (teach, held)
 }
 
-/// The powers of two by which residuals of these lengths became shorter on average; 0 for an empty list.
+/// The powers of two by which residuals of these lengths became shorter on average, or 0 for an empty list.
 pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     let (mut sum, mut count) = (0.0, 0usize);
     for (before, after) in lengths {
@@ -63,8 +65,8 @@ pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     sum / count.max(1) as f64
 }
 
-/// The frame of an index of `n` vectors, trained on the vectors of this sample. `hidden`: not all readers of the index may read all of
-/// its records, so that the frame must have no bases.
+/// The frame of an index of `n` vectors, trained on this sample. `hidden` is true if some readers may not read all records; the
+/// frame then has no bases.
 ///
 /// # Errors
 /// [`Error::Memory`].
@@ -95,7 +97,7 @@ pub(crate) fn trained(
     let bound = bound(around.iter().map(|y| length(y)).collect());
     let (teach, held) = parted(around);
     let count = room.min(teach.len() / EACH);
-    // A base shows records that lie together, which some reader may not know of.
+    // A base reveals that records lie together, and some readers may not know of these records.
     if hidden || count < 2 {
         return Ok(frame.with_bound(bound));
     }
@@ -111,13 +113,14 @@ pub(crate) fn trained(
     Ok(frame.with_bound(bound))
 }
 
-/// The number of bases of a frame of `n` vectors, used or not: it follows from public sizes alone. Where `n` is not known yet it is [`SAMPLE`].
+/// The number of bases of a frame of `n` vectors, used or not. It follows from public sizes only. If `n` is not known yet, it is
+/// [`SAMPLE`].
 fn count(metric: Metric, n: usize, width: usize) -> usize {
     let bytes = BYTES.max(n / ROWS_A_BYTE);
     (bytes / (size_of::<f32>() * width)).clamp(1, most_bases(metric))
 }
 
-/// The median of each coordinate; for the cosine of vectors scaled to length 1.
+/// The median of each coordinate. For the cosine, vectors are first scaled to length 1.
 fn medians(rows: &[&[f32]], metric: Metric) -> Vec<f32> {
     let scale = |row: &&[f32]| match metric {
         Metric::Cosine => length(row),
@@ -136,7 +139,7 @@ fn medians(rows: &[&[f32]], metric: Metric) -> Vec<f32> {
     columns.collect()
 }
 
-/// The middle one of these numbers, or the upper of two; 0 for an empty list.
+/// The middle one of these numbers, or the upper of two. For an empty list, 0.
 fn median(mut values: Vec<f32>) -> f32 {
     let middle = values.len() / 2;
     if values.is_empty() {
@@ -150,7 +153,7 @@ pub(crate) fn rebound(frame: &Frame, lengths: Vec<f64>) -> Frame {
     frame.clone().with_bound(bound(lengths))
 }
 
-/// The bound on the length of lifted vectors: all of these but some that are far longer.
+/// The bound on the length of lifted vectors, which leaves out vectors that are far longer than the rest.
 fn bound(mut lengths: Vec<f64>) -> f64 {
     lengths.sort_unstable_by(f64::total_cmp);
     let most = lengths.last().copied().unwrap_or(1.0);
@@ -163,7 +166,8 @@ fn bound(mut lengths: Vec<f64>) -> f64 {
     }
 }
 
-/// Bases of these vectors, by rounds of medians from a start that is far apart. Where few vectors lie the base is the centre.
+/// Bases for these vectors, by rounds of medians from starting points that are far apart. If few vectors lie near a base, it is
+/// replaced by the centre.
 fn bases(around: &[Vec<f32>], count: usize, seed: [u8; 32]) -> Vec<f32> {
     let mut rng = ChaCha20Rng::from_seed(seed);
     let mut bases = start(around, count, &mut rng);
@@ -178,7 +182,7 @@ fn bases(around: &[Vec<f32>], count: usize, seed: [u8; 32]) -> Vec<f32> {
             .into_par_iter()
             .zip(members)
             .map(|(base, members)| {
-                // A start is a vector itself, and a median of few is nearly one.
+                // A starting point is a vector itself, and a median of few vectors nearly equals one.
                 if round == ROUNDS && members.len() < EACH {
                     return vec![0.0; base.len()];
                 }
@@ -193,14 +197,14 @@ fn bases(around: &[Vec<f32>], count: usize, seed: [u8; 32]) -> Vec<f32> {
     bases.concat()
 }
 
-/// Vectors that are far apart. Each is chosen with a probability that grows with its distance from the ones before.
+/// Vectors that are far apart. Each is chosen with a probability that grows with its distance from the earlier ones.
 fn start(around: &[Vec<f32>], count: usize, rng: &mut ChaCha20Rng) -> Vec<Vec<f32>> {
     let mut chosen = vec![around[below(rng, around.len())].clone()];
     let distance = |a: &[f32], b: &[f32]| squared(a, b).sqrt();
     let far = around.par_iter().map(|y| distance(y, &chosen[0]));
     let mut far: Vec<f64> = far.collect();
     while chosen.len() < count {
-        // By distances, not their squares: rows that are far from all others would take all bases.
+        // Distances are not squared: otherwise rows that are far from all others would take all bases.
         let mut left = far.iter().sum::<f64>() * (rng.next_u32() as f64 / 2f64.powi(32));
         let past = |far: &f64| {
             left -= far;
@@ -266,7 +270,7 @@ mod tests {
             let residual = grouped.residual(grouped.nearest_base(&y), &y);
             assert!(length(&residual) < 2.5);
         }
-        // Where records may be hidden from some readers there are no bases.
+        // If records may be hidden from some readers, there are no bases.
         let hidden = trained_on(&apart, true);
         assert_eq!(hidden.nearest_base(&hidden.centred(apart.row(1))), 0);
         let few = Vectors::new(8, apart.as_slice()[..8 * 31].to_vec()).unwrap();
@@ -276,7 +280,7 @@ mod tests {
         }
     }
 
-    /// Records may be deleted while the frame stays.
+    /// Records may be deleted while the frame stays, so no base may equal a record.
     #[test]
     fn no_base_is_a_record() {
         for n in [1, 31, 40, 1000] {

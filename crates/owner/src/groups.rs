@@ -1,9 +1,9 @@
-//! Clusters dealt out to groups: clusters that one query wants together go to different groups.
+//! Deals clusters into groups. Clusters that the same query wants go to different groups.
 //!
-//! A search of routed mode reads the best cluster of each group. So of two that it wants in one group it loses the
-//! second. Queries show how much is lost by that. A cluster that is `j`th in a query's order holds, on average, some of
-//! its nearest that no cluster before it holds. Their number is the weight of a pair whose second is `j`th, added up
-//! over many queries. The deal makes the sum of weights inside groups small.
+//! A search of routed mode reads the best cluster of each group. So of two wanted clusters in one group it loses the
+//! second. Sample queries show the size of the loss. The `j`th cluster in a query's order holds, on average, some of
+//! its nearest vectors that no earlier cluster holds. Their number is the weight of a pair whose second cluster is
+//! `j`th, summed over many queries. The deal makes the sum of weights inside groups small.
 
 /// The weight of each pair of clusters.
 pub(crate) struct Demand {
@@ -12,8 +12,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// From the orders of clusters for some queries, best first, and the share of its nearest that a query
-    /// finds first in its `j`th cluster.
+    /// Computes the weights from the orders of clusters for some queries, best first. `gains` is the share of its
+    /// nearest that a query finds first in its `j`th cluster.
     pub(crate) fn new(clusters: usize, orders: &[Vec<(u32, f32)>], gains: &[f32]) -> Self {
         let mut weights = vec![0.0; clusters * clusters];
         for order in orders {
@@ -31,14 +31,14 @@ impl Demand {
         &self.weights[cluster * self.clusters..][..self.clusters]
     }
 
-    /// The clusters of each of `groups` groups of one size, group after group.
+    /// The clusters of each of `groups` groups of the same size, group after group.
     ///
     /// # Panics
-    /// If the groups cannot be of one size.
+    /// Panics if the groups cannot have the same size.
     pub(crate) fn dealt(&self, groups: usize) -> Vec<u32> {
         assert!(self.clusters.is_multiple_of(groups), "groups of one size");
         let mut deal = Deal::new(self, groups);
-        // Fewer than ten rounds change anything; the limit is for the ties of floating point.
+        // Usually fewer than ten rounds change anything. The limit is for ties in floating point.
         for _ in 0..32 {
             if !deal.swap_all() {
                 break;
@@ -50,17 +50,17 @@ impl Demand {
     }
 }
 
-/// A deal that is being made better.
+/// A deal that is being improved.
 struct Deal<'a> {
     wanted: &'a Demand,
     groups: usize,
     group: Vec<usize>,
-    /// For each cluster the weight of its pairs with the clusters of each group.
+    /// For each cluster, the sum of the weights of its pairs with the clusters of each group.
     sums: Vec<f32>,
 }
 
 impl<'a> Deal<'a> {
-    /// Each cluster in turn, the most wanted first, to the group with room where it weighs least.
+    /// Assigns each cluster, the most wanted first, to the group with a free place where it adds the least weight.
     fn new(wanted: &'a Demand, groups: usize) -> Self {
         let clusters = wanted.clusters;
         let mut deal = Self {
@@ -88,14 +88,14 @@ impl<'a> Deal<'a> {
         deal
     }
 
-    /// Counts a cluster in or out of a group.
+    /// Adds a cluster to a group's sums, or subtracts it.
     fn add(&mut self, cluster: usize, group: usize, sign: f32) {
         for (other, weight) in self.wanted.row(cluster).iter().enumerate() {
             self.sums[other * self.groups + group] += sign * weight;
         }
     }
 
-    /// Swaps every pair of clusters that are better swapped; false if there was none.
+    /// Swaps every pair of clusters for which that reduces the weight. Returns false if there was none.
     fn swap_all(&mut self) -> bool {
         let mut better = false;
         for a in 0..self.wanted.clusters {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_is_wanted_together_is_dealt_apart() {
-        // Queries around a ring of 24 clusters want each and the five after it.
+        // Queries around a ring of 24 clusters want each cluster and the five after it.
         let orders: Vec<Vec<(u32, f32)>> = (0..24u32)
             .map(|first| (0..6).map(|at| ((first + at) % 24, 0.0)).collect())
             .collect();

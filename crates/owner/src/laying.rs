@@ -2,13 +2,14 @@
 
 use crate::plan::Conditions;
 
-/// Pages and their delivery.
+/// How payloads are laid into pages and delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Laying {
-    /// All records, compressed, in pages of the length and by the way for which a client waits the least.
+    /// All records, compressed. The length of pages and the way to fetch them are those for which a client waits the
+    /// least.
     All(Conditions),
-    /// Records of a change: clients download them. They are not compressed, and pages have one length. The length of
-    /// few records would tell how well they shrink. So it would tell what a text that an attacker chose has in common
-    /// with the rest of its record.
+    /// Records of a change, which clients download. They are not compressed, and pages have a fixed length. The
+    /// length of a few records would reveal how well they shrink. An attacker who chose a part of a record could
+    /// learn from that what it has in common with the rest.
     Recent,
 }

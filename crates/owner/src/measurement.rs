@@ -1,26 +1,27 @@
-//! The recall that a build measured, of an index that is searched in parts.
+//! The recall that a build measured for an index that is searched in parts.
 
 use sordino_index::manifest::ModeKind;
 
 use crate::plan::Cost;
 
-/// The measurements that are made when buckets or clusters are built.
+/// Measurements from the building of buckets or clusters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
-    /// Recall of held-out vectors with the probes or groups chosen.
+    /// Recall of held-out vectors with the chosen number of probes or groups.
     pub expected_recall: f64,
-    /// True if that reaches the recall wished for. If not, no affordable number of probes or groups does: the
-    /// data has too little structure to be searched in parts.
+    /// True if the requested recall is reached. If not, no affordable number of probes or groups reaches it:
+    /// the data has too little structure to be searched in parts.
     pub reached: bool,
     /// The bytes that a client of this index transfers, without ids, attributes and payloads.
     pub cost: Cost,
-    /// The searches of a typical client, for which the index was planned.
+    /// The number of searches of a typical client, for which the index was planned.
     pub queries: u64,
     /// The mode that would serve these clients better, if there is one.
     pub instead: Option<Alternative>,
 }
 
-/// Masked mode, which hides as much and finds more, where what was built does not save a fifth of its bytes.
+/// Masked mode as an alternative. It hides as much and finds more, and is offered if the built index does not
+/// save a fifth of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alternative {
     /// The mode.
@@ -30,7 +31,7 @@ pub struct Alternative {
 }
 
 impl Measurement {
-    /// The measurements of an index of this cost, next to masked mode where that is possible.
+    /// The measurements of an index of this cost, compared with masked mode if that is possible.
     pub(crate) fn new(
         expected_recall: f64,
         reached: bool,

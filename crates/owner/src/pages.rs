@@ -1,34 +1,36 @@
-//! Records in pages: where each begins, and lengths that pages may have.
+//! Lays records into pages, and lists the lengths that pages may have.
 
 use rand_core::Rng;
 use sordino_index::TAG_LEN;
 use sordino_index::payload::{PAGE_LENS, PAGE_STEP, PageForm};
 use sordino_vectors::u32_of;
 
-/// Records in pages.
+/// The positions of records in pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Laid {
-    /// The first byte of each.
+    /// The first byte of each record.
     pub(crate) starts: Vec<u64>,
-    /// Pages.
+    /// The number of pages.
     pub(crate) pages: u32,
-    /// Pages that each record touches.
+    /// The number of pages that each record touches.
     pub(crate) counts: Vec<u32>,
 }
 
 impl Laid {
-    /// Records of these lengths, in this order, in pages of this form.
+    /// Lays records of these lengths, in this order, into pages of this form.
     pub(crate) fn stepped(lens: &[usize], form: &PageForm) -> Self {
         let laid = Self::new(lens.iter().copied(), form.page_len, 1);
         let (_, step) = form.starts(u32_of(lens.len()), laid.pages);
         if step == 1 {
             return laid;
         }
-        // The list of more than 4 GiB has steps. Steps take more pages, so that the list has none that are shorter.
+        // The list of starts has coarser steps above 4 GiB. Steps add pages, so the result is never shorter than the
+        // list allows.
         Self::new(lens.iter().copied(), form.page_len, u64::from(PAGE_STEP))
     }
 
-    /// Records of these lengths, in this order, in pages of `len` bytes; each begins at a multiple of `step`.
+    /// Lays records of these lengths, in this order, into pages of `len` bytes. Each record begins at a multiple of
+    /// `step`.
     pub(crate) fn new(lens: impl IntoIterator<Item = usize>, len: u32, step: u64) -> Self {
         let len = u64::from(len);
         let mut laid = Self::default();
@@ -50,14 +52,15 @@ impl Laid {
     }
 }
 
-/// Searches that are drawn to find out how many pages one needs.
+/// The number of random searches that are drawn to find out how many pages one needs.
 const DRAWN: usize = 4000;
 
-/// One search in this number may need more pages than are fetched.
+/// One search in this number may need more pages than it fetches.
 const SHORT: usize = 1000;
 
-/// Pages that a search of `records` results fetches, so that all but one of a thousand searches have all of their
-/// records. This is for records drawn at random, and for records that follow one another, which are often alike.
+/// The number of pages that a search of `results` results fetches. All but one of a thousand searches then get all of
+/// their records. This holds for records drawn at random, and for records that follow one another, which are often
+/// similar.
 pub(crate) fn fetched<R: Rng + ?Sized>(rng: &mut R, counts: &[u32], records: usize) -> u32 {
     let most = counts.iter().copied().max().unwrap_or(1);
     if most <= 1 || counts.is_empty() {
@@ -90,14 +93,14 @@ pub(crate) fn fetched<R: Rng + ?Sized>(rng: &mut R, counts: &[u32], records: usi
         .max(u32_of(records))
 }
 
-/// Pages that a search of `records` records fetches at most. With all of its records short it is twice what it needs.
-/// It is no more than one request of retrieval without a hint has room for, if they fit there.
+/// The most pages that a search of `records` records fetches. It is twice what short records need. It is also no more
+/// than one request of retrieval without a hint can have, if they fit there.
 pub(crate) fn most_fetched(records: usize) -> u32 {
     let most = (2 * records).min(64).max(records);
     u32_of(most)
 }
 
-/// Lengths of pages that are worth a look, for records of these lengths: `least` at least.
+/// Lengths of pages to try for records of these lengths, each at least `least`.
 pub(crate) fn lengths(lens: &[usize], least: usize) -> Vec<u32> {
     let mut sorted: Vec<usize> = lens.to_vec();
     sorted.sort_unstable();
@@ -117,7 +120,7 @@ pub(crate) fn lengths(lens: &[usize], least: usize) -> Vec<u32> {
     let of_records = records
         .into_iter()
         .flat_map(|len| (0..8).map(move |power| len.saturating_mul(1 << power).saturating_add(1)));
-    // And lengths that fill polynomials of retrieval without a hint.
+    // Also lengths that fill the polynomials of retrieval without a hint.
     let of_polys = (1..=12).map(|polys| 1792 * polys - TAG_LEN - 16 + 1);
     let lens = of_records.chain(of_polys).filter_map(|len| {
         let len = u32::try_from(len).ok()?.next_multiple_of(PAGE_STEP);
@@ -155,7 +158,7 @@ mod tests {
                     assert!(end <= u64::from(laid.pages) * len);
                     let pages = (start / len..=(end - 1) / len).count() as u64;
                     assert_eq!(pages, u64::from(count));
-                    // Where it does not begin a page, it fits into the rest of one.
+                    // A record that does not begin a page fits into the rest of one.
                     assert!(pages == 1 || start.is_multiple_of(len), "{start} {record}");
                 }
                 let least = lens.iter().sum::<usize>() as u64;
@@ -170,7 +173,8 @@ mod tests {
     fn a_thousand_searches_but_one_have_all_of_their_records() {
         let rng = &mut StdRng::seed_from_u64(2);
         assert_eq!(fetched(rng, &[1; 50], 10), 10);
-        // One record of a hundred has 20 pages more: ten of them, in one search of ten thousand, four.
+        // One record of a hundred has 20 more pages. Of ten results, four are such records in one search of ten
+        // thousand.
         let counts: Vec<u32> = (0..10_000)
             .map(|at| if at % 100 == 7 { 21 } else { 1 })
             .collect();
@@ -182,7 +186,7 @@ mod tests {
         });
         let short = short.count();
         assert!(short < 60, "{short} of 20,000");
-        // Long ones that follow one another are found together.
+        // If long records follow one another, searches find them together.
         let together: Vec<u32> = (0..10_000).map(|at| if at < 500 { 3 } else { 1 }).collect();
         assert_eq!(fetched(rng, &together, 10), 30);
     }

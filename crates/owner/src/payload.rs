@@ -1,4 +1,4 @@
-//! Writing payloads: compressed, laid into pages, sealed.
+//! Writes payloads: compresses them, lays them into pages, and seals the pages.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ use crate::pages::{self, Laid};
 use crate::plan::{Conditions, Way, best_pages};
 use crate::segment::{SegmentWriter, bound};
 
-/// Payloads as they are stored, with their hint and their records' places.
+/// Payloads in their stored form, with their hint and their records' places.
 pub(crate) struct WrittenPayloads {
     pub(crate) payloads: Payloads,
     pub(crate) content: Vec<u8>,
@@ -32,17 +32,17 @@ pub(crate) struct WrittenPayloads {
 /// All records, and how clients should fetch what they carry.
 pub(crate) struct Contents {
     pub(crate) groups: Vec<Group>,
-    /// True of an index with readers of its own.
+    /// True for an index with readers of its own.
     pub(crate) own: bool,
     /// True if records have payloads.
     pub(crate) payloads: bool,
     pub(crate) look: Option<SecondLook>,
-    /// Results of a search.
+    /// The number of results of a search.
     pub(crate) k: usize,
     pub(crate) laying: Laying,
 }
 
-/// Bytes of a page of records that a change brings, unless an exact vector needs more.
+/// Bytes of a page for the records of a change, unless an exact vector needs more.
 const RECENT_PAGE: usize = 1 << 10;
 
 /// The pages of the records under one content key.
@@ -65,8 +65,8 @@ impl LaidGroup {
 }
 
 impl SegmentWriter<'_> {
-    /// Writes what records carry by content key, of an index with readers of its own or without. It takes the way and
-    /// the length of pages for which a client waits the least.
+    /// Writes what records carry, by content key. It takes the length of pages and the way to fetch them for which a
+    /// client waits the least.
     ///
     /// # Errors
     /// [`Error::Payload`] if a payload is longer than the limit, or the PIR's own error.
@@ -151,7 +151,7 @@ impl SegmentWriter<'_> {
         })
     }
 
-    /// The sealed list of where the records of a group lie.
+    /// The sealed list of the positions of a group's records.
     fn list(&self, payloads: &Payloads, group: &EncodedGroup, laid: &Laid) -> Vec<u8> {
         let list = PageList {
             places: group.places.clone(),
@@ -163,7 +163,7 @@ impl SegmentWriter<'_> {
         seal.seal(0, &[], &code)
     }
 
-    /// Payloads by an id that is bound to all of their content.
+    /// Payloads with an id that is bound to their whole content.
     fn named<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -189,14 +189,14 @@ impl SegmentWriter<'_> {
     }
 }
 
-/// Fills in the numbers of records and pages, and how many pages a search of `records` records fetches.
+/// Fills in the numbers of records and pages, and the number of pages that a search of `records` records fetches.
 fn count<R: CryptoRng + ?Sized>(
     rng: &mut R,
     payloads: &mut Payloads,
     laid: &[LaidGroup],
     records: usize,
 ) {
-    // In the order of places: records that follow one another there are often alike.
+    // The counts are in the order of places, because records that follow one another there are often similar.
     let counts = laid.iter().flat_map(|it| {
         let mut counts = vec![1; it.order.len()];
         for (&row, &count) in it.order.iter().zip(&it.laid.counts) {
@@ -211,7 +211,7 @@ fn count<R: CryptoRng + ?Sized>(
     payloads.longest = counts.iter().copied().max().unwrap_or(1);
 }
 
-/// The way in which clients get at pages, and its hint.
+/// The way in which clients fetch pages, and its hint.
 fn offered<R: CryptoRng + ?Sized>(
     rng: &mut R,
     payloads: &Payloads,
@@ -221,7 +221,7 @@ fn offered<R: CryptoRng + ?Sized>(
     let (form, pages) = (&payloads.form, payloads.pages as usize);
     let sizes = (pages, form.sealed_len(), payloads.fetched as usize);
     let way = conditions.quickest(sizes, form.look.is_some());
-    // Seeds are drawn after the pages are sealed: no one can fit them to these.
+    // Seeds are drawn after the pages are sealed, so that no one can choose records to fit them.
     Ok(match way.map(|(way, _)| way) {
         None | Some(Way::Download) => (Fetch::Download, None),
         Some(Way::Hintless(_)) => {
@@ -283,7 +283,7 @@ fn sealed(payloads: &Payloads, groups: Vec<EncodedGroup>, laid: Vec<LaidGroup>) 
     content
 }
 
-/// Bytes as words, their number before them.
+/// Bytes as words, after their number.
 fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let (words, rest) = bytes.as_chunks();
     let mut last = [0; 4];

@@ -1,18 +1,20 @@
-//! The memory of an owner: the newest version of each of its indexes that it has made or seen. The keeper of an index
-//! can put an older version back, which the owner has signed. So the owner keeps this memory where the keeper cannot
-//! write, next to its key.
+//! What an owner remembers: the newest version of each of its indexes that it has made or seen. The keeper of an index can put an
+//! older version back, which the owner has signed. So the owner stores this memory where the keeper cannot write, next to its
+//! key.
 //!
 //! ```text
 //! sordino-owner-pins-1
 //! <the index's id> <version> <digest of its manifest> <its place>        for each index, and each place that it is in
 //! ```
 //!
-//! A place is a folder or an address; control characters and per cent signs in it are written as %XX. Bytes of a folder's name that are no
-//! UTF-8 are each a zero, which no name has, and two digits. A folder that was asked for by another path has a line for that one too.
+//! A place is a folder or an address. Control characters and per cent signs in it are written as %XX. A byte of a folder's name
+//! that is not UTF-8 is written as a zero byte, which no name has, and two digits. A folder that was also opened by another path
+//! has a second line for that path.
 //!
 //! # The order of a change
-//! The store makes a version the newest, and then it is remembered. A crash between the two leaves the version before remembered, from
-//! which the new one follows; the next opening remembers that. The change was not reported as made until then.
+//! The store first makes a version the newest, and then the owner remembers it. A crash between the two leaves the version before
+//! remembered, from which the new one follows. The next opening remembers the new one. Until then the change was not reported as
+//! done.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -31,8 +33,8 @@ use line::Line;
 /// Versions that an owner remembers, in a file that its processes share, or in memory.
 ///
 /// # Security
-/// The first version that is seen of an index is taken as it is. From then on no older version, no other history and no
-/// other index is opened there, unless the caller says that it was restored. The file is no secret, but an attacker who
+/// The first version of an index that the owner sees is accepted without a check. From then on no older version, no other history
+/// and no other index is opened there, unless the caller says that it was restored. The file is not secret, but an attacker who
 /// can write it can undo that.
 #[derive(Debug)]
 pub struct Pins {
@@ -52,14 +54,14 @@ impl Default for Pins {
 }
 
 impl Pins {
-    /// In memory, for as long as this lives.
+    /// Pins in memory, for the life of this value.
     #[must_use]
     pub fn in_memory() -> Self {
         let kept = Mutex::new(Kept::Here(Vec::new()));
         Self { kept }
     }
 
-    /// In a file, which need not be there yet.
+    /// Pins in a file, which need not exist yet.
     #[must_use]
     pub fn at(path: &Path) -> Self {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -67,7 +69,8 @@ impl Pins {
         Self { kept }
     }
 
-    /// In the file next to an owner's key file, whose name ends in `.pins`. Of a link it is next to the file that it leads to.
+    /// Pins in the file next to an owner's key file, with the suffix `.pins`. If the key file is a link, next to the file that it
+    /// points to.
     #[must_use]
     pub fn beside(key: &Path) -> Self {
         let mut path = key.canonicalize().unwrap_or_else(|_| key.to_owned());
@@ -75,7 +78,8 @@ impl Pins {
         Self::at(&path)
     }
 
-    /// Copies what is known to a file; what is in memory is in that file from now on. A version that the file knows and that is newer stays.
+    /// Copies the known versions to a file, and uses that file from now on. If the file knows a newer version of an index, that
+    /// one stays.
     ///
     /// # Errors
     /// [`OwnerFault::Pins`].
@@ -88,7 +92,7 @@ impl Pins {
         let own = match &*kept {
             Kept::Here(lines) => lines.clone(),
             Kept::File(own) if *own == path => return Ok(()),
-            // A file on a disk that cannot be written is copied too.
+            // A file on a read-only disk is copied, too.
             Kept::File(own) => file::read(own)?,
         };
         file::change(&path, |all| {
@@ -111,8 +115,8 @@ impl Pins {
         line::name(&whole.unwrap_or_else(|_| folder.to_owned()))
     }
 
-    /// Refuses a version that is found in a place, if it is older than the known one of the index there, or of another
-    /// index. It need not follow from the known one, and is not remembered.
+    /// Refuses a version found in a place, if it is older than the known version of the index there, or belongs to another index.
+    /// It need not follow from the known one, and is not remembered.
     ///
     /// # Errors
     /// [`OwnerFault::Undone`]; [`OwnerFault::Pins`].
@@ -126,7 +130,7 @@ impl Pins {
         checked.map_err(|fault| OwnerFault::Undone(Box::new(fault)).into())
     }
 
-    /// Refuses a memory that cannot be read or written, before a change that it should remember.
+    /// Checks that this memory can be read and written, before a change that it must remember.
     ///
     /// # Errors
     /// [`OwnerFault::Pins`].
@@ -142,7 +146,7 @@ impl Pins {
         self.with(|lines| Ok(lines.iter().any(|line| line.place == place)))
     }
 
-    /// Opens a store in a place, if its version is the known one or follows from it. From then on it is the known one.
+    /// Opens a store in a place, if its version is the known one or follows from it. It is then the known version.
     ///
     /// # Errors
     /// The errors of [`Store::open_on`]; [`OwnerFault::Pins`] if the memory cannot be read or written.
@@ -159,7 +163,7 @@ impl Pins {
         let known = self.with(|lines| Ok(line::expected(lines, &places, &first)))?;
         let mut pin = known.first().copied();
         loop {
-            // The store is asked again: it may show another version, or another index, than it has just shown.
+            // The store is read again, because it may now show something different.
             let store = Store::open_on(disk.clone(), dir, keys, Some(&pin.unwrap_or(seen)))?;
             store.check_pin(&seen)?;
             let known = |lines: &[Line]| line::expected(lines, &places, store.manifest());
@@ -171,7 +175,7 @@ impl Pins {
         }
     }
 
-    /// Opens a store that was restored on purpose. Its version is the known one from now on, whatever it is.
+    /// Opens a store that was restored on purpose. Its version is then the known one, whatever it is.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open), except for [`OwnerFault::Undone`].
@@ -193,7 +197,8 @@ impl Pins {
         Ok(store)
     }
 
-    /// Opens a store without what writers added after a version, as [`Store::take_back`] does, and remembers that.
+    /// Opens a store without the additions that writers made after a version, like [`Store::take_back`], and remembers the new
+    /// version.
     ///
     /// # Errors
     /// The errors of [`Store::take_back`]; [`OwnerFault::Pins`]; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
@@ -213,10 +218,10 @@ impl Pins {
         Ok(store)
     }
 
-    /// Makes changes, and remembers the version that they lead to, also where a later one of them failed.
+    /// Makes changes, and remembers the version that they lead to, even if a later change failed.
     ///
     /// # Errors
-    /// The errors of `change`; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
+    /// The errors of `change`. [`OwnerFault::Unpinned`] if the version was made but cannot be remembered.
     pub fn change<D: Disk, T, E: From<Error>>(
         &self,
         place: &str,
@@ -229,13 +234,13 @@ impl Pins {
             return changed;
         }
         let remembered = self.remember(place, store);
-        // A change that failed is the graver one to tell of: the next opening remembers the version.
+        // The error of a failed change is more important. The next opening remembers the version.
         let changed = changed?;
         remembered?;
         Ok(changed)
     }
 
-    /// Remembers the version of a store, which was made just now.
+    /// Remembers the version of a store that was just made.
     ///
     /// # Errors
     /// [`OwnerFault::Unpinned`].
@@ -244,7 +249,7 @@ impl Pins {
         let known = |lines: &[Line]| line::newest(lines, &index).into_iter().collect();
         let places = places(place, store.root());
         let put = self.put(&places, store, None, known);
-        // Another process may have remembered a newer version by now; the next opening sees which of the two there is.
+        // Another process may have remembered a newer version by now. The next opening finds out which of the two exists.
         let put =
             put.and_then(|newer| newer.map_or(Ok(()), |newer| self.remember_new(place, newer)));
         put.map_err(|source| {
@@ -253,7 +258,7 @@ impl Pins {
         })
     }
 
-    /// Remembers the version of an index that was made just now in this place, whatever was in it before.
+    /// Remembers the version of an index that was just made in this place, even if the place had another index before.
     ///
     /// # Errors
     /// [`OwnerFault::Pins`].
@@ -264,9 +269,9 @@ impl Pins {
         })
     }
 
-    /// Remembers a store's version, if it follows from the `known` one; or returns the known one if it is newer. The
-    /// store need not be compared with `sure`. The versions between are read while others may read and change the
-    /// lines: a slow store does not make them wait.
+    /// Remembers a store's version if it follows from the `known` one, or returns the known one if that is newer. The store need
+    /// not be compared with `sure`. While it reads the versions between, other processes may read and change the lines, so a slow
+    /// store does not make them wait.
     fn put<D: Disk>(
         &self,
         places: &[String],
@@ -304,7 +309,7 @@ impl Pins {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads and changes the lines, while others are kept out.
+    /// Reads and changes the lines, while other processes are kept out.
     fn with<T>(&self, work: impl FnOnce(&mut Vec<Line>) -> Result<T, Error>) -> Result<T, Error> {
         match &mut *self.kept() {
             Kept::Here(lines) => {
@@ -318,8 +323,8 @@ impl Pins {
     }
 }
 
-/// The names of a place. If it is a folder on this machine, the path by which it was asked for comes in front. A link
-/// that leads to the folder may later lead to another index.
+/// The names of a place. If it is a folder on this machine, the path by which it was opened comes first. The
+/// reason is that a link to the folder may later point to another index.
 fn places(place: &str, dir: &Path) -> Vec<String> {
     let mut places = vec![place.to_owned()];
     let given = std::path::absolute(dir).map(|given| line::name(&given));

@@ -1,8 +1,8 @@
-//! The cut of an index: clusters, codes and routing from public facts, never from a query.
+//! Plans an index: clusters, codes and routing. The plan depends on public facts, never on a query.
 //!
-//! A client pays `once + queries * per query` over its life. More clusters make the hint
-//! smaller and the queries longer; the planner tries powers of two and takes the cheapest. Next to
-//! it stands what it costs to download everything, which is often less, and then the plan says so.
+//! A client pays `once + queries * per query` over its life. More clusters make the hint smaller and the queries longer;
+//! the planner tries powers of two and takes the cheapest. It also computes the cost of downloading everything. If that is
+//! lower, the plan says so.
 
 use sordino_index::Error;
 use sordino_index::bucket::Layout;
@@ -50,43 +50,43 @@ pub use terms::Terms;
 pub use way::Way;
 pub use wish::Wish;
 
-/// The cheapest candidate, the others, and the download to compare them with.
+/// The cheapest candidate, the other candidates, and the download for comparison.
 #[derive(Clone, Debug)]
 pub struct Plan {
     n: usize,
     dim: usize,
     wish: Wish,
     chosen: Candidate,
-    /// For each number of clusters the cheapest codec and routing, fewest clusters first.
+    /// For each number of clusters the cheapest codec and routing, the fewest clusters first.
     candidates: Vec<Candidate>,
     open: Option<Scoring>,
     masked: Option<Scoring>,
     routed: Option<Grouping>,
-    /// Bytes of each record's payload, if there are any.
+    /// Bytes of each record's payload, if records have payloads.
     payload_bytes: Option<usize>,
     payloads: Option<Retrieval>,
-    /// The slots that a second look fetches, payloads included, if there is one.
+    /// The cost of the slots that a second look fetches, including payloads, if there is one.
     look: Option<Retrieval>,
     record_bytes: RecordBytes,
     download: Cost,
 }
 
-/// A search should not cost more than this part of downloading everything. Past that, a client with this many queries
-/// is better served by the download.
+/// A search should not cost more than this part of downloading everything. Beyond that, the download serves a client with
+/// this number of queries better.
 const LEAST_QUERIES: u64 = 8;
 
 impl Plan {
     /// Plans an index of `n` vectors of `dim` dimensions, for the cosine.
     ///
     /// # Errors
-    /// If there are no vectors or too many, `k` is 0 or above `n`, or the recall is no share. Also if a second look has
-    /// fewer candidates than results or more than 64.
+    /// [`Error`] if there are no vectors or too many, `k` is 0 or above `n`, or the recall is not between 0 and 1. Also if
+    /// a second look has fewer candidates than results, or more than 64.
     pub fn new(n: usize, dim: usize, wish: Wish) -> Result<Self, Error> {
         Self::for_metric(n, dim, Metric::Cosine, wish)
     }
 
-    /// Plans an index of `n` vectors of `dim` dimensions, with the ones that the metric [adds](Metric::added). Each
-    /// code of a sealed index [serves](Codec::serves) some metrics only.
+    /// Plans an index of `n` vectors of `dim` dimensions, including those that the metric [adds](Metric::added). Each code
+    /// of a sealed index [serves](Codec::serves) only some metrics.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
@@ -121,11 +121,11 @@ impl Plan {
         })
     }
 
-    /// The plan for records with payloads of `len` bytes each, compressed as far as they can be. They are fetched
-    /// in the same way in every mode: one for each result of a search, after it.
+    /// The plan for records with payloads of `len` bytes each, after compression. Clients fetch them in the same way in
+    /// every mode: one for each result of a search, after it.
     ///
     /// # Errors
-    /// [`Error::Payload`] if that is too long.
+    /// [`Error::Payload`] if they are too long.
     pub fn with_payloads(self, len: usize) -> Result<Self, Error> {
         let (sizes, conditions) = ((self.n, self.wish.k), self.wish.conditions());
         let payloads = Retrieval::new(sizes, (Some(len), None), &conditions)?;
@@ -137,7 +137,7 @@ impl Plan {
         })
     }
 
-    /// The plan for records with such ids and attributes: without this, numbers that follow one another, and no
+    /// The plan for records with such ids and attributes. Without this call, ids are consecutive numbers, and there are no
     /// attributes. [`table`](Self::table) counts them in every mode.
     #[must_use]
     pub fn with_record_bytes(self, record_bytes: RecordBytes) -> Self {
@@ -147,19 +147,19 @@ impl Plan {
         }
     }
 
-    /// The cost of payloads, if the records have any. [`table`](Self::table) counts it in every mode. What else is said
-    /// of a candidate or a packing is without it.
+    /// The cost of payloads, if records have any. [`table`](Self::table) includes it in every mode. Other methods about a
+    /// candidate or a packing do not include it.
     #[must_use]
     pub fn payloads(&self) -> Option<&Retrieval> {
         self.payloads.as_ref()
     }
 
-    /// The ways to fetch payloads, or the slots of the second look where one was wished for. Each has the cost of pages
-    /// that are laid for it, or the reason why it cannot serve. A build takes the one that [`payloads`](Self::payloads)
-    /// or [`second_look`](Self::second_look) has. Empty where records carry nothing.
+    /// The ways to fetch payloads, or the slots of the second look if there is one. Each has the cost of pages that are
+    /// laid for it, or the reason why it is not possible. A build takes the one that [`payloads`](Self::payloads) or
+    /// [`second_look`](Self::second_look) returns. Empty if records carry nothing.
     ///
     /// # Errors
-    /// Only errors that planning the same payloads had.
+    /// Only errors that planning the same payloads gave.
     pub fn offers(&self) -> Result<Vec<Offer>, Error> {
         let look = self.look.as_ref().and_then(|look| look.form.look);
         let carried = (self.payload_bytes, look);
@@ -171,8 +171,8 @@ impl Plan {
         })
     }
 
-    /// The cost of the second look that was wished for, payloads included: [`table`](Self::table) counts it in masked, open
-    /// and routed mode.
+    /// The cost of the requested second look, including payloads. [`table`](Self::table) includes it in masked, open and
+    /// routed mode.
     #[must_use]
     pub fn second_look(&self) -> Option<&Retrieval> {
         self.look.as_ref()
@@ -201,25 +201,25 @@ impl Plan {
         &self.chosen
     }
 
-    /// The wish that this plan serves.
+    /// The owner's demands that this plan serves.
     #[must_use]
     pub fn wish(&self) -> &Wish {
         &self.wish
     }
 
-    /// The cheaper packing of open mode; `None` if there are too many vectors to be scored whole.
+    /// The cheaper packing of open mode, or `None` if there are too many vectors for scoring all of them.
     #[must_use]
     pub fn open(&self) -> Option<&Scoring> {
         self.open.as_ref()
     }
 
-    /// The cheaper packing of masked mode; `None` if there are too many vectors to be scored whole.
+    /// The cheaper packing of masked mode, or `None` if there are too many vectors for scoring all of them.
     #[must_use]
     pub fn masked(&self) -> Option<&Scoring> {
         self.masked.as_ref()
     }
 
-    /// The cheapest cut of routed mode; `None` if there are too many vectors, or too long ones, for any.
+    /// The cheapest cut of routed mode, or `None` if vectors are too many or too long for any.
     #[must_use]
     pub fn routed(&self) -> Option<&Grouping> {
         self.routed.as_ref()
@@ -231,8 +231,8 @@ impl Plan {
         &self.download
     }
 
-    /// The most buckets that the builder may settle on. What a search costs then is still less than an eighth of the
-    /// download, or half more than predicted, if that is more.
+    /// The most buckets that the builder may choose. The cost of a search is then at most an eighth of the download, or
+    /// half more than predicted, if that is more.
     #[must_use]
     pub(crate) fn most_probes(&self) -> usize {
         let Candidate {
@@ -243,7 +243,7 @@ impl Plan {
             let cost = self.way(probes).cost(probes);
             cost.up + cost.down <= budget
         };
-        // Bytes grow with the probes, except for small steps where nothing is downloaded.
+        // Bytes grow with the probes, except for small steps if nothing is downloaded.
         let (mut few, mut many) = (1, clusters + 1);
         while many - few > 1 {
             let middle = usize::midpoint(few, many);
@@ -256,10 +256,10 @@ impl Plan {
         few.max(probes + probes / 2)
     }
 
-    /// The way in which `probes` buckets are fetched.
+    /// The way to fetch `probes` buckets.
     ///
     /// # Panics
-    /// If no layout serves them. One does for the buckets of the chosen candidate.
+    /// Panics if no layout serves them. The buckets of the chosen candidate have one.
     #[must_use]
     pub fn way(&self, probes: usize) -> Way {
         let Candidate {
@@ -269,7 +269,7 @@ impl Plan {
             .expect("a way to fetch the chosen candidate's buckets")
     }
 
-    /// The bytes that a client transfers with the number of probes that the builder measured.
+    /// The bytes that a client transfers with the number of probes that the builder has measured.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "the chosen candidate has a cost")]
     pub fn cost(&self, probes: usize) -> Cost {
@@ -348,7 +348,7 @@ mod tests {
                     .all(|other| other.cost.total(queries) >= total)
             );
         }
-        // A hint pays for many, and has bytes by the cluster.
+        // A hint pays only for many searches, and its bytes grow with the number of clusters.
         assert!(matches!(plan(1).chosen().way, Way::Hintless(_)));
         assert!(matches!(plan(100_000).chosen().way, Way::Simple(_)));
         assert!(plan(100).chosen().clusters >= plan(100_000).chosen().clusters);
@@ -418,7 +418,7 @@ mod tests {
         let near = |found: u64, bytes: u64| (bytes..bytes + 200).contains(&found);
         assert!(near(masked.cost.up, 48 * 11_776), "{masked:?}");
         assert!(near(masked.cost.down, 109_640 * 15 / 8), "{masked:?}");
-        // And 2 bytes for the base and the scale of each row.
+        // Also 2 bytes for the base and the scale of each row.
         assert!(near(masked.cost.once, 1714 * 4864 + 200_000), "{masked:?}");
         assert!(masked.cost.up + masked.cost.down <= 900_000 && masked.cost.once <= 10_000_000);
         assert!(near(open.cost.up, 48 * 8192), "{open:?}");
@@ -426,7 +426,7 @@ mod tests {
         assert_eq!((masked.packing, open.packing), (Packing::T64, Packing::T64));
         assert!(near(masked.cost.up, 24 * 11_776), "{masked:?}");
         assert_eq!(plan(384, 100).0.packing, Packing::T16);
-        // A query of 128 coordinates is short, whatever shares a polynomial.
+        // A query of 128 coordinates is short for every packing.
         for queries in [1, 100, 100_000] {
             assert!(plan(128, queries).0.packing.t() <= 8);
         }

@@ -1,7 +1,7 @@
-//! The number of buckets that a search must read, measured by the builder on the owner's own vectors.
+//! The number of buckets that a search must read. The builder measures it on the owner's own vectors.
 //!
-//! The number goes into the manifest and is the same for every query. A sample of the vectors
-//! serves as queries, each with itself left out of its truth and of its answer.
+//! The number goes into the manifest and is the same for every query. A sample of the vectors serves as queries. Each query is
+//! itself left out of its truth and of its answer.
 
 use rayon::prelude::*;
 use sordino_vault::decoded_rows::DecodedRows;
@@ -13,31 +13,31 @@ use sordino_vectors::{Vectors, to_f32, u32_of};
 use crate::recall::{Nearness, share};
 use crate::rows::{Lifted, Rows};
 
-/// Vectors that serve as queries to measure how many probes are needed.
+/// The number of vectors that serve as queries when the number of probes is measured.
 pub(crate) const SAMPLE: usize = 500;
 
-/// Added to the wanted recall when the number of probes is chosen. The standard error of a sample of 500 is about
-/// 0.004. Vectors of the set itself are answered up to 0.007 better than new ones (measured on image descriptors).
+/// A margin above the requested recall for choosing the number of probes. The standard error of a sample of 500 is about 0.004.
+/// Vectors of the set itself are answered up to 0.007 better than new ones (measured on image descriptors).
 pub(crate) const MARGIN: f64 = 0.0075;
 
-/// A recall that is higher by less is no better: so much is chance, and no reason to read more.
+/// A smaller difference in recall may be chance, so it is no reason to read more buckets.
 pub(crate) const GAIN: f64 = 0.002;
 
-/// The measured recall that is enough for a wish.
+/// The measured recall that is enough for a request.
 pub(crate) fn target(recall: f64) -> f64 {
     (recall + MARGIN).min(1.0)
 }
 
-/// True if this recall was wished for: sums of tenths are off in their last bits.
+/// True if a recall reaches the requested one. Sums of tenths are off in their last bits.
 pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
     recall >= wish - 1e-9
 }
 
-/// The place of the first of these recalls that is enough for a wish. Each belongs to a longer search than the one
+/// The position of the first of these recalls that is enough for the request. Each belongs to a longer search than the one
 /// before.
 ///
-/// Codes may be too short for the margin, however long a search is. Then it is the first that reaches the wish and is
-/// next to the highest. Where none reaches the wish, it is the first that is next to the highest.
+/// Codes may be too short for the margin, even in the longest search. Then it is the first recall that reaches the request and is
+/// close to the highest. If none reaches the request, it is the first that is close to the highest.
 pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
     let highest = recalls.iter().copied().fold(0.0, f64::max);
     let least = if reaches(highest, target(wish)) {
@@ -51,35 +51,35 @@ pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
     first.unwrap_or(0)
 }
 
-/// Candidates for the truth beyond the results, chosen in single precision and ranked in double precision.
+/// The number of extra candidates for the truth. They are chosen in single precision and ranked in double precision.
 const SPARE: usize = 200;
 
-/// Rows and queries of one block of the matrix product: its scores stay in cache.
+/// Rows and queries of one block of the matrix product. Its scores stay in the cache.
 const ROWS: usize = 512;
 const QUERIES: usize = 32;
 
-/// Rows of an index that is searched in parts, with some of them as held-out queries.
+/// Rows of an index that is searched in parts, some of which serve as held-out queries.
 pub(crate) struct Sample<'a> {
     rows: &'a Rows,
     queries: Vec<Query>,
     /// The lifted queries.
     lifted: Vectors,
     k: usize,
-    /// Records that are kept of what is found: more than `k` where these are ranked exactly afterwards.
+    /// The number of found records that are kept. It is more than `k` if they are ranked exactly afterwards.
     kept: usize,
 }
 
-/// A row as a query.
+/// A row that serves as a query.
 pub(crate) struct Query {
     itself: u32,
     pub(crate) asked: FrameQuery,
     near: Nearness,
-    /// The nearest other rows with their nearness, nearest first.
+    /// The nearest other rows with their nearness, the nearest first.
     truth: Vec<(u32, f64)>,
 }
 
 impl<'a> Sample<'a> {
-    /// Every `len / count`-th row of these, which are lifted to `units`, as it would be asked for.
+    /// Every `len / count`-th of these rows as a query, in the form that a client asks. The rows are lifted to `units`.
     pub(crate) fn new(
         frame: &Frame,
         Lifted { rows, units }: Lifted<'a>,
@@ -99,7 +99,7 @@ impl<'a> Sample<'a> {
         let near = candidates(frame, rows, &asked, k + 1 + SPARE);
         let lifted = asked.iter().flat_map(|(_, asked, _)| asked.lifted());
         let lifted: Vec<f32> = lifted.copied().collect();
-        // A search for the inner product has no query in zero vectors alone.
+        // If all rows are zero, a search for the inner product has no queries.
         let lifted = match lifted.is_empty() {
             true => Vectors::new(units.dim(), units.row(0).to_vec()),
             false => Vectors::new(units.dim(), lifted),
@@ -141,7 +141,7 @@ impl<'a> Sample<'a> {
         &self.lifted
     }
 
-    /// The nearest rows of each query, itself left out.
+    /// The nearest rows of each query, without the query itself.
     pub(crate) fn truths(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
         self.queries
             .iter()
@@ -162,8 +162,8 @@ impl<'a> Sample<'a> {
         Scored { id, score }
     }
 
-    /// Mean recall@k of the best of what is found for each query, in which copies may be. What is among the candidates
-    /// of a second look counts as found.
+    /// Mean recall@k of the best records that `find` returns for each query, possibly with copies. Records among the candidates
+    /// of a second look count as found.
     pub(crate) fn recall(&self, find: impl Fn(&Query) -> Vec<Scored> + Sync) -> f64 {
         let hits = self.queries.par_iter().map(|query| {
             let mut best = Best::new(self.kept, self.k);
@@ -173,13 +173,13 @@ impl<'a> Sample<'a> {
                 .for_each(|hit| best.offer(hit, || self.near(query, hit.id)));
             best.share(query)
         });
-        // In one order, whatever thread was the first.
+        // The order is fixed, so that the result does not depend on threads.
         let hits: Vec<f64> = hits.collect();
         mean(&hits)
     }
 
-    /// Mean recall@k after 1, 2, ... `most` probes of `opened`, the buckets of `centroids`, in the
-    /// order of the inner products of `routed`, the queries as a router has them.
+    /// Mean recall@k after 1, 2, ... `most` probes of `opened`, the buckets of `centroids`. The order of probes follows the inner
+    /// products of `routed`, the queries in the form that a router sees.
     pub(crate) fn curve(
         &self,
         routed: &Vectors,
@@ -212,8 +212,8 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// For each query its nearest rows in single precision. They are compared about the frame's centre: lifted vectors, and directions
-/// from the origin, may differ by less than single precision has.
+/// For each query its nearest rows in single precision, compared relative to the frame's centre. Lifted vectors, and directions
+/// from the origin, may differ by less than single precision.
 fn candidates(
     frame: &Frame,
     rows: &Rows,
@@ -249,7 +249,7 @@ fn candidates(
     best.into_iter().map(ids).collect()
 }
 
-/// The mean; 1 for an empty list, since all of no neighbours are found.
+/// The mean, or 1 for an empty list, since all of no neighbours are found.
 fn mean(shares: &[f64]) -> f64 {
     match shares.len() {
         0 => 1.0,
@@ -257,7 +257,7 @@ fn mean(shares: &[f64]) -> f64 {
     }
 }
 
-/// The best different records so far by their scores, best first, each with its true nearness.
+/// The best different records so far by their scores, best first, with the true nearness of each.
 struct Best {
     kept: usize,
     k: usize,
@@ -273,7 +273,7 @@ impl Best {
         }
     }
 
-    /// The part of the nearest that is here and is ranked exactly.
+    /// The share of the nearest that is here and is ranked exactly.
     fn share(&self, query: &Query) -> f64 {
         let Some(&(_, last)) = query.truth.last() else {
             return 1.0;
@@ -314,7 +314,7 @@ mod tests {
     use sordino_vault::ids::Ids;
     use sordino_vectors::synthetic;
 
-    /// Vectors as rows of a frame about the origin, with what they are lifted to: for the cosine the same, rotated.
+    /// Vectors as rows of a frame about the origin, with their lifted vectors: for the cosine the same vectors, rotated.
     fn rows(data: &Vectors) -> (Frame, Rows, Vectors) {
         let frame = Frame::origin(Metric::Cosine, [0; 32], data.dim());
         let ids: Vec<sordino_index::Id> = (0..data.len() as u64).map(Into::into).collect();
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn any_copy_of_a_neighbour_is_as_good_as_another_and_none_for_a_nearer_one() {
-        // The query, nine at small angles to it, and fifty copies of one at a large angle.
+        // The query, nine vectors at small angles to it, and fifty copies of one at a large angle.
         let angles = (0..10u8).map(f32::from).chain([50.0; 50]);
         let data =
             angles.flat_map(|degrees| [degrees.to_radians().cos(), degrees.to_radians().sin()]);
@@ -375,7 +375,7 @@ mod tests {
         }
     }
 
-    /// Scores that are all alike say nothing, whatever is near.
+    /// If all scores are equal, they say nothing about nearness.
     #[test]
     fn rows_are_not_found_because_all_scores_are_alike() {
         let data = synthetic::uniform(400, 8, 1);
@@ -388,14 +388,14 @@ mod tests {
 
     #[test]
     fn no_more_is_read_for_what_codes_do_not_reach() {
-        // The margin is reached, though not by all.
+        // The margin is reached, though not with all neighbours found.
         assert_eq!(first_enough(&[0.5, 0.9575, 0.958, 0.97], 0.95), 1);
         assert_eq!(first_enough(&[0.9, 0.979, 0.9875, 0.9875], 0.98), 2);
-        // The wish is reached without the margin. Then the first one that is near to the highest is taken.
+        // The request is reached without the margin. Then the first recall that is close to the highest is taken.
         let curve = [0.7, 0.979, 0.9805, 0.9845, 0.985, 0.9855, 0.9853];
         assert_eq!(first_enough(&curve, 0.98), 3);
         assert_eq!(first_enough(&curve, 0.985), 4);
-        // The wish is out of reach.
+        // The request is out of reach.
         assert_eq!(first_enough(&curve, 0.995), 3);
         assert_eq!(first_enough(&curve, 0.999_999), 3);
         assert_eq!(first_enough(&[0.3], 0.95), 0);

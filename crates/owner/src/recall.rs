@@ -1,8 +1,8 @@
-//! The recall of an index that is scored whole, measured while it is built.
+//! The recall of an index whose rows are all scored, measured while it is built.
 //!
-//! Some rows serve as queries, for which they are not found themselves. The truth is computed in double precision from the vectors, the scores
-//! from what is stored, with noise of the size that encryption adds. Equally near rows may stand for each other where they are
-//! equally near in truth; scores that happen to be equal are no reason.
+//! Some rows serve as queries, and are themselves not counted as found. The truth is computed in double precision from the
+//! vectors. Scores are computed from the stored form, with noise as large as the noise of encryption. Rows may replace each other
+//! only if they are equally near in truth, not if their scores happen to be equal.
 
 use rayon::prelude::*;
 use sordino_index::Error;
@@ -15,27 +15,27 @@ use sordino_vectors::to_f32;
 use crate::random::mixed;
 use crate::rows::Rows;
 
-/// Queries of the first segment, of each one after it, and together.
+/// The numbers of queries: of the first segment, of each later one, and in total.
 const FIRST: usize = 48;
 const NEXT: usize = 4;
 const MOST: usize = 64;
 
-/// Recall below which vectors that clients download get the longer code.
+/// Below this recall, vectors that clients download get the longer code.
 const LITTLE: f64 = 0.985;
 
-/// The nearness of rows to a query in the metric, in double precision: larger is nearer.
+/// The nearness of rows to a query in the metric, in double precision. A larger value is nearer.
 pub(crate) struct Nearness {
     metric: Metric,
-    /// For each base its difference to the query, or what it adds to an inner product.
+    /// For each base its difference to the query, or what it contributes to an inner product.
     bases: Vec<Vec<f64>>,
-    /// The query: its `y`, or for the inner product itself, turned.
+    /// The rotated query: its `y`, or for the inner product the query itself.
     query: Vec<f64>,
     /// The lengths of its `y`, and of the query.
     lengths: (f64, f64),
 }
 
 impl Nearness {
-    /// To the vector of this `y`.
+    /// The nearness to the vector of this `y`.
     pub(crate) fn new(frame: &Frame, y: &[f32]) -> Self {
         let metric = frame.metric();
         let wide = |x: &[f32]| x.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
@@ -47,7 +47,7 @@ impl Nearness {
             let base = frame.base(u8::try_from(base).unwrap_or(0));
             let both = base.iter().map(|&x| f64::from(x)).zip(&query);
             match metric {
-                // All rows have the product with the centre, which would hide how they differ.
+                // All rows share the product with the centre, which would hide their differences, so it is left out.
                 Metric::InnerProduct => vec![both.map(|(a, b)| a * b).sum()],
                 Metric::Cosine | Metric::Euclidean => both.map(|(base, y)| base - y).collect(),
             }
@@ -66,15 +66,14 @@ impl Nearness {
         self.query.iter().map(|&x| to_f32(x))
     }
 
-    /// The difference at this nearness up to which rows may be equally near. Vectors come in single precision and are
-    /// rotated in it, so that equal ones differ in the last bits. They differ by about four roundings of the length of
-    /// each of two vectors.
+    /// The largest difference in nearness at which rows may be equally near. Vectors are given and rotated in single precision,
+    /// so equal vectors differ in the last bits. They differ by about four roundings of the length of each of two vectors.
     pub(crate) fn slack(&self, near: f64) -> f64 {
         let (own, whole) = self.lengths;
         let roundings = 4.0 * f64::from(f32::EPSILON) / 2.0;
         match self.metric {
             Metric::InnerProduct => 2.0 * roundings * own * whole,
-            // The change of a square by the change of a distance.
+            // Converts a change of a distance to a change of its square.
             Metric::Cosine | Metric::Euclidean => {
                 let far = (-near).max(0.0).sqrt();
                 2.0 * roundings * far * (2.0 * own + far)
@@ -86,14 +85,14 @@ impl Nearness {
     pub(crate) fn of(&self, base: u8, residual: &[f32]) -> f64 {
         let base = &self.bases[usize::from(base)];
         match self.metric {
-            // The nearer one of two unit vectors has the larger cosine.
+            // Of two unit vectors, the nearer one has the larger cosine.
             Metric::Cosine | Metric::Euclidean => -sum(base, residual, |d, r| (d + r) * (d + r)),
             Metric::InnerProduct => base[0] + sum(&self.query, residual, |q, r| q * r),
         }
     }
 }
 
-/// A sum over pairs of coordinates, in four parts so that it becomes vector instructions.
+/// A sum over pairs of coordinates, in four parts so that the compiler uses vector instructions.
 fn sum(a: &[f64], b: &[f32], each: impl Fn(f64, f64) -> f64) -> f64 {
     let (a4, a_rest) = a.as_chunks::<4>();
     let (b4, b_rest) = b.as_chunks::<4>();
@@ -107,7 +106,7 @@ fn sum(a: &[f64], b: &[f32], each: impl Fn(f64, f64) -> f64) -> f64 {
     sums.iter().sum::<f64>() + rest.map(|(&a, &b)| each(a, f64::from(b))).sum::<f64>()
 }
 
-/// Queries, with the nearest rows of each so far and what was found.
+/// Queries, with the nearest rows of each so far and the rows that were found.
 pub(crate) struct Recall {
     k: usize,
     kept: usize,
@@ -116,12 +115,12 @@ pub(crate) struct Recall {
 }
 
 struct Query {
-    /// The place of the row that it is.
+    /// The position of the query's own row.
     itself: u32,
     near: Nearness,
     asked: FrameQuery,
     truth: Best,
-    /// By what is scored, with the true nearness of each.
+    /// The best by score, with the true nearness of each.
     found: TopK,
     nearness: Vec<(u32, f64)>,
 }
@@ -143,7 +142,8 @@ impl Best {
 }
 
 impl Recall {
-    /// No queries yet, for `k` results. `kept` candidates are kept, and ranked exactly if they are more than that.
+    /// An empty list of queries, for `k` results. `kept` candidates are kept, and if they are more than `k`, they are ranked
+    /// exactly.
     pub(crate) fn new(k: usize, kept: usize) -> Self {
         Self {
             k,
@@ -153,7 +153,7 @@ impl Recall {
         }
     }
 
-    /// The shortest code from this one on that loses little of these rows to clients who have them.
+    /// The shortest code, from this one on, with which clients that download these rows lose little.
     pub(crate) fn coarsest(
         &self,
         frame: &Frame,
@@ -170,7 +170,7 @@ impl Recall {
         Ok(if loses { Codec::Int12 } else { codec })
     }
 
-    /// Measures a segment's rows. `keys` gives the keys of all of them for a query, as a client of it would have them.
+    /// Measures a segment's rows. `keys` gives the keys of all rows for a query, as a client of the index has them.
     pub(crate) fn add(
         &mut self,
         frame: &Frame,
@@ -214,7 +214,7 @@ impl Recall {
                     place
                 });
             }
-            // A place that was kept for a while may have gone since.
+            // A row that was kept for a while may have been replaced since.
             let kept: std::collections::HashSet<u32> = query
                 .found
                 .clone()
@@ -227,13 +227,13 @@ impl Recall {
         self.rows += sordino_vectors::u32_of(n);
     }
 
-    /// [`share`](Self::share), of enough rows that they are not all among the nearest.
+    /// Like [`share`](Self::share), or `None` if there are so few rows that all are among the nearest.
     pub(crate) fn share_of_many(&self) -> Option<f64> {
         let many = self.rows as usize >= 4 * self.k;
         self.share().filter(|_| many)
     }
 
-    /// The part of the nearest that was found; `None` of nothing.
+    /// The share of the nearest that was found, or `None` without queries.
     pub(crate) fn share(&self) -> Option<f64> {
         let shares = self.queries.iter().map(|query| query.share(self.k));
         let shares: Vec<f64> = shares.collect();
@@ -246,7 +246,7 @@ impl Query {
         let Some(&last) = self.truth.kept.last() else {
             return 1.0;
         };
-        // More candidates than results are ranked exactly.
+        // If there are more candidates than results, they are ranked exactly.
         let mut found: Vec<f64> = self.nearness.iter().map(|(_, near)| *near).collect();
         found.sort_unstable_by(|a, b| b.total_cmp(a));
         found.truncate(k);
@@ -254,7 +254,7 @@ impl Query {
     }
 }
 
-/// The part of the true nearest, best first, that was found. Rows within `slack` of the last may stand for each other.
+/// The share of the true nearest, best first, that was found. Rows within `slack` of the last may replace each other.
 pub(crate) fn share(truth: &[f64], found: &[f64], slack: f64) -> f64 {
     let Some(&last) = truth.last() else {
         return 1.0;
@@ -268,7 +268,7 @@ pub(crate) fn share(truth: &[f64], found: &[f64], slack: f64) -> f64 {
     (nearer(found) + equal) as f64 / truth.len().max(1) as f64
 }
 
-/// Numbers near to normal, of this standard deviation: they follow from the seed and the place alone.
+/// Numbers close to normal, with this standard deviation. They depend only on the seed and the position.
 pub(crate) struct Noise {
     pub(crate) seed: u64,
     pub(crate) deviation: f64,
@@ -277,14 +277,14 @@ pub(crate) struct Noise {
 impl Noise {
     pub(crate) fn at(&self, place: usize) -> f64 {
         let drawn = mixed(self.seed ^ mixed(place as u64));
-        // A sum of four numbers below 2^16, each as likely as any other.
+        // A sum of four numbers below 2^16, all equally likely.
         let parts = [0, 16, 32, 48].map(|shift| drawn >> shift & 0xffff);
         let sum = parts.iter().sum::<u64>() as f64 - 2.0 * 65_535.0;
         sum * self.deviation * 3f64.sqrt() / 65_536.0
     }
 }
 
-/// The keys of rows whose residuals are stored as these unit vectors, under noise; `asked` as its query is stored.
+/// The keys of rows whose residuals are stored as these unit vectors, under noise. `asked` is the query in its encoded form.
 pub(crate) fn keys_of_units(
     units: &[f32],
     scales: &[RowScale],

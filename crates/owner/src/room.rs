@@ -1,32 +1,33 @@
-//! Memory that a build needs, asked for before it is: one that does not fit ends with an error, and is not killed.
+//! Checks that the memory for a build is available before it is needed. A build that does not fit ends with an error, instead of
+//! being killed.
 
 use sordino_index::{Error, room};
 
-/// Bytes for a coordinate of a segment while it is written: the residuals, their codes, and the rows or the residuals over their scales.
+/// Bytes for each coordinate of a segment while it is written: the residuals, their codes, and the rows or the residuals over
+/// their scales.
 pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 
-/// Bytes next to, for threads and what they work on.
+/// Additional bytes, for threads and their working memory.
 const BESIDE: usize = 32 << 20;
 
-/// Refuses work that needs `each` bytes for each of some coordinates, if these are not available. On systems other than
-/// Linux it asks for the memory alone.
+/// Refuses work that needs `each` bytes for each of some coordinates, if they are not available. On systems other than Linux it
+/// only tries to allocate them.
 ///
 /// # Errors
 /// [`Error::Memory`].
 pub(crate) fn check(coordinates: usize, each: usize) -> Result<(), Error> {
     let needed = coordinates.saturating_mul(each).saturating_add(BESIDE);
-    // Each thread takes a stack and an arena of the allocator when it first works. These must not come out of what is
-    // asked for here.
+    // Each thread allocates a stack and an arena when it first works. These must not come out of the memory that is checked here.
     rayon::broadcast(|_| drop(std::hint::black_box(Box::new([0u8; 1024]))));
     room::check(needed as u64)
 }
 
-/// Refuses a vector that cannot grow.
+/// Checks that a vector can grow.
 pub(crate) fn grow(data: &mut Vec<f32>, by: usize) -> Result<(), Error> {
     if data.capacity() - data.len() >= by {
         return Ok(());
     }
-    // By a quarter: twice of it would be a segment more.
+    // It grows by a quarter. Doubling would take a segment more.
     let more = by.max(data.len() / 4);
     check(more, size_of::<f32>())?;
     data.try_reserve_exact(more).map_err(|_| Error::Memory {

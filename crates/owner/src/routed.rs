@@ -29,7 +29,7 @@ use crate::trained_centroids::{Assignment, TrainedCentroids};
 use dealt::Dealt;
 use measure::Chosen;
 
-/// A routed index without a tail, whose parts are written.
+/// A routed index without a tail. Its parts are written.
 pub(crate) struct Base {
     pub(crate) mode: Routed,
     pub(crate) ids: Ids,
@@ -37,8 +37,8 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Clusters and masks rows as they are lifted, as planned. Measures how many groups are needed with some of them as
-    /// queries, and writes each part.
+    /// Clusters and masks the lifted rows as planned, and writes each part. It measures the necessary number of groups
+    /// with some of the rows as queries.
     pub(crate) fn new<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: Rows,
@@ -75,12 +75,12 @@ impl Base {
     }
 }
 
-/// Clusters of one size with their vectors' codes, in the order in which they were trained.
+/// Clusters of one size with their vectors' codes, in the order of training.
 struct Clusters {
-    /// The vectors.
+    /// The number of vectors.
     n: usize,
     mean: Mean,
-    /// All clusters, as one group.
+    /// The route to all clusters, as one group.
     route: Route,
     /// For each cluster its share and its direction's codes.
     encoding: Vec<(f32, Vec<u8>)>,
@@ -93,8 +93,8 @@ struct Clusters {
 }
 
 impl Clusters {
-    /// Clusters as planned. Takes a different number if the recall found differs so much from the prediction that it
-    /// saves bytes. Also finds which clusters queries want together.
+    /// Clusters as planned. If the measured recall differs so much from the prediction that another number of clusters
+    /// saves bytes, it takes that number. It also finds out which clusters queries want together.
     fn planned<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         lifted: Lifted<'_>,
@@ -135,7 +135,7 @@ impl Clusters {
         Self::placed(units, centred, grid, mean, trained, lists)
     }
 
-    /// The clusters of these centroids, filled by existing lists.
+    /// The clusters of these centroids, filled from existing lists.
     fn given(
         units: &Vectors,
         grid: &Grid,
@@ -184,7 +184,7 @@ impl Clusters {
         })
     }
 
-    /// The clusters in this order, each with `slots` places, which may be a few more than they were trained for.
+    /// The clusters in this order, each with `slots` places, which may be slightly more than in training.
     fn dealt(self, order: &[u32], slots: u32, dim: usize) -> Dealt {
         let mut clusters: Vec<_> = (self.members.into_iter())
             .zip(self.codes)
@@ -210,7 +210,7 @@ impl Clusters {
     }
 }
 
-/// All clusters as one group.
+/// A grid with all clusters in one group.
 fn as_one(grid: &Grid) -> Grid {
     Grid {
         groups: 1,
@@ -224,7 +224,7 @@ fn encode<'a>(mean: &Mean, clusters: impl Iterator<Item = &'a (f32, Vec<u8>)>) -
     Route::encode(mean, clusters)
 }
 
-/// The way from the mean in this direction to the point nearest to all of these vectors.
+/// The distance from the mean, in this direction, of the point nearest to all of these vectors.
 fn share(units: &Vectors, members: &[u32], mean: &Mean, direction: &[f32]) -> f32 {
     let along = |row: &u32| {
         let unit = units.row(*row as usize).iter().zip(mean.as_slice());
@@ -233,11 +233,11 @@ fn share(units: &Vectors, members: &[u32], mean: &Mean, direction: &[f32]) -> f3
     };
     let sum: f32 = members.iter().map(along).sum();
     let share = sum / members.len().max(1) as f32;
-    // No two unit vectors differ by more.
+    // Two unit vectors differ by no more.
     share.clamp(-2.0, 2.0)
 }
 
-/// A cluster of these rows, and the codes of its vectors; empty places have zeros.
+/// A cluster of these rows, and the codes of its vectors. Empty places have zeros.
 fn coded(units: &Vectors, rows: Vec<u32>, base: &[f32], slots: usize) -> (Cluster, Vec<i16>) {
     let unit = |row: u32| units.row(row as usize);
     let along = rows.iter().map(|&row| Parts::along_of(base, unit(row)));

@@ -1,4 +1,4 @@
-//! Records on their way into a segment.
+//! Records before they are written to a segment.
 
 use std::borrow::Cow;
 
@@ -22,30 +22,30 @@ use crate::room;
 /// Records in the order of their ids.
 pub(crate) struct Rows {
     pub(crate) ids: Ids,
-    /// The vectors that came or, once they are ready to be written, their residuals in the index's frame.
+    /// The given vectors or, once they are ready to be written, their residuals in the index's frame.
     pub(crate) vectors: Vectors,
     /// One for each residual.
     pub(crate) marks: Vec<Mark>,
     pub(crate) attributes: Attributes,
 }
 
-/// Records and the unit vectors that their rows are lifted to.
+/// Records, and the unit vectors to which their rows are lifted.
 #[derive(Clone, Copy)]
 pub(crate) struct Lifted<'a> {
     pub(crate) rows: &'a Rows,
     pub(crate) units: &'a Vectors,
 }
 
-/// A residual's place in the frame.
+/// The values that belong to a residual in the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Mark {
-    /// The base that it is of.
+    /// The base to which it is relative.
     pub(crate) base: u8,
-    /// The scale that it is stored at, if it was stored before; otherwise 0.
+    /// Its scale if it was stored before, otherwise 0.
     pub(crate) scale: f32,
-    /// The constant that goes with that scale, where a server scores rows.
+    /// The constant that belongs to that scale, if a server scores rows.
     pub(crate) constant: f32,
-    /// The step to which its coordinates were rounded when it was stored; 0 of a vector that has just come.
+    /// The step to which its coordinates were rounded when it was stored, or 0 for a new vector.
     pub(crate) step: f32,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Lifted<'a> {
 }
 
 impl Rows {
-    /// The residuals of vectors that came.
+    /// The residuals of new vectors.
     pub(crate) fn framed(self, frame: &Frame) -> Result<Self, Error> {
         let (n, dim, width) = (self.vectors.len(), self.vectors.dim(), frame.stored_dim());
         let (mut residuals, mut marks) = (vec![0.0; n * width], vec![Mark::default(); n]);
@@ -90,9 +90,9 @@ impl Rows {
         Ok(rows)
     }
 
-    /// The residual of a row as it may have been before it was rounded. Any value within half a step of what is stored
-    /// is equally likely, and the place draws one. A recall by what is stored alone would measure a search for rounded
-    /// vectors among themselves.
+    /// The residual of a row as it may have been before it was rounded. All values within half a step of the stored one are
+    /// equally likely, and the position draws one of them. Measuring recall with stored values alone would measure a search for
+    /// rounded vectors among themselves.
     pub(crate) fn unrounded(&self, row: usize) -> Cow<'_, [f32]> {
         let (stored, step) = (self.vectors.row(row), f64::from(self.marks[row].step));
         if step == 0.0 {
@@ -106,7 +106,7 @@ impl Rows {
         coordinates.collect::<Vec<f32>>().into()
     }
 
-    /// All of them, one after the other: a copy only if one was rounded.
+    /// All of them, one after the other. It makes a copy only if one was rounded.
     pub(crate) fn all_unrounded(&self) -> Cow<'_, [f32]> {
         let stored = self.vectors.as_slice();
         if self.marks.iter().all(|mark| mark.step == 0.0) {
@@ -132,7 +132,7 @@ impl Rows {
         Ok(Vectors::new(frame.stored_dim(), lifted.collect())?)
     }
 
-    /// Row `row` as buckets and chunks store it, next to the unit vector that it is lifted to.
+    /// Row `row` in the form that buckets and chunks store, with the unit vector to which it is lifted.
     pub(crate) fn entry<'a>(&'a self, row: usize, unit: &'a [f32]) -> Entry<'a> {
         let Mark { base, scale, .. } = self.marks[row];
         Entry {
@@ -161,13 +161,13 @@ impl Rows {
         rows.map(|row| length(&whole(row))).collect()
     }
 
-    /// The same rows, to be stored at scales of their own.
+    /// The same rows without their scales, so that they get new ones.
     pub(crate) fn unscaled(mut self) -> Self {
         self.marks.iter_mut().for_each(|mark| mark.scale = 0.0);
         self
     }
 
-    /// The rows as a client has them that has downloaded them in this code.
+    /// The rows as a client has them after downloading them in this code.
     pub(crate) fn decoded(&self, frame: &Frame, codec: Codec) -> Result<DecodedRows, Error> {
         let n = self.vectors.len();
         let layout = Layout {
@@ -190,7 +190,7 @@ impl Rows {
         Ok(all)
     }
 
-    /// These rows alone, which ascend.
+    /// Only these rows, which must ascend.
     pub(crate) fn select(&self, rows: &[usize]) -> Result<Self, Error> {
         let ids = rows.iter().map(|&row| self.ids.id(u32_of(row)));
         let ids: Vec<Id> = ids.collect();
@@ -206,8 +206,8 @@ impl Rows {
         })
     }
 
-    /// The encoding of everything but the vectors, to which a segment's id is bound. A scale decides about the codes that are sealed as a
-    /// coordinate does.
+    /// The encoding of everything except the vectors, to which a segment's id is bound. It includes scales, because they
+    /// determine the sealed codes, like coordinates.
     pub(crate) fn code(&self) -> Vec<u8> {
         let mut ids = Vec::new();
         self.ids.write(&mut ids);

@@ -1,4 +1,4 @@
-//! Rows at their scales, as a server stores them.
+//! Rows at their scales, in the form that a server stores.
 
 use rayon::prelude::*;
 use sordino_vault::frame::{Frame, Lengths, RowScale, Scales};
@@ -7,11 +7,11 @@ use sordino_vectors::to_f32;
 
 use crate::rows::Rows;
 
-/// The residuals of a segment's rows, each over its scale: vectors of at most unit length.
+/// The residuals of a segment's rows, each divided by its scale: vectors of at most unit length.
 pub(crate) struct ScaledRows {
     pub(crate) units: Vec<f32>,
     pub(crate) scales: Vec<RowScale>,
-    /// Bases and scales as they are sealed.
+    /// Bases and scales in their sealed form.
     pub(crate) code: Vec<u8>,
 }
 
@@ -22,7 +22,7 @@ impl ScaledRows {
             .marks
             .par_iter()
             .zip(rows.vectors.as_slice().par_chunks_exact(width));
-        // A scale that a row is stored at stays, so that its code does.
+        // A row that was stored before keeps its scale, so that its code stays the same.
         let lengths = marks.clone().map(|(mark, residual)| match mark.scale {
             0.0 => length(residual),
             scale => f64::from(scale),
@@ -62,7 +62,7 @@ fn lengths_code(lengths: &[f64]) -> Vec<u8> {
     code
 }
 
-/// Bases and scales, and constants where distances are computed.
+/// Bases and scales, and constants if the metric needs distances.
 fn scales_code(frame: &Frame, rows: &Rows, lengths: &[f64]) -> Vec<u8> {
     let coder = Scales::of(lengths.iter().copied());
     let mut code = coder.to_bytes().to_vec();
@@ -71,7 +71,7 @@ fn scales_code(frame: &Frame, rows: &Rows, lengths: &[f64]) -> Vec<u8> {
         code.extend([mark.base, own]);
         if frame.metric() == Metric::Euclidean {
             let scale = coder.scale(own);
-            // A constant that a row is stored with stays, as its scale does.
+            // A row that was stored with a constant keeps it, like its scale.
             let constant = match mark.scale.to_bits() == scale.to_bits() {
                 true => mark.constant,
                 false => frame.row(mark.base, scale, rows.vectors.row(at)).constant,

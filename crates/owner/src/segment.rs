@@ -1,9 +1,9 @@
-//! Writing segments: what the owner makes of records before a server gets them.
+//! Writes segments: turns records into what a server gets.
 //!
 //! Records of a segment are in the order of their ids; masked mode stores them in a secret order. Everything secret in
-//! a segment is under keys of its id. The id is a keyed digest of fresh randomness and of all that goes into the
-//! segment. So contents under one id are equal, and pads and nonces, which also carry version and place, never meet two
-//! contents.
+//! a segment is under keys of its id. The id is a keyed digest of fresh randomness and of the whole content of the
+//! segment. So contents under one id are equal, and two contents never share pads or nonces, which also depend on
+//! version and place.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
@@ -27,12 +27,12 @@ use crate::plan::Plan;
 use crate::rows::Rows;
 use crate::scaled_rows::ScaledRows;
 
-/// The keys and facts that one version's segments are written with.
+/// The keys and facts with which one version's segments are written.
 pub(crate) struct SegmentWriter<'a> {
-    /// `None` for a writer, which has only its labels' keys.
+    /// `None` for a writer, which has only the keys of its labels.
     keys: Option<&'a OwnerKeys>,
     ids: ContentIds,
-    /// The content key that is written under, and its number.
+    /// The content key for new content, and its number.
     key: ContentKey,
     number: u32,
     version: u64,
@@ -47,14 +47,14 @@ pub(crate) struct WrittenSegment {
     pub(crate) ids: Vec<u8>,
     /// The attributes, if there are any.
     pub(crate) attributes: Option<Vec<u8>>,
-    /// The bases and scales of rows that a server scores.
+    /// The bases and scales of rows, if a server scores the rows.
     pub(crate) scales: Option<Vec<u8>>,
-    /// The sums that readers hold of open rows, if they do.
+    /// The sums of open rows that readers hold, if the mode has them.
     pub(crate) sums: Option<Vec<u8>>,
 }
 
 impl WrittenSegment {
-    /// The parts, to be stored.
+    /// The parts, for storing.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let parts = [
             Some(&self.rows),
@@ -111,7 +111,7 @@ impl<'a> SegmentWriter<'a> {
     /// The owner's keys.
     ///
     /// # Panics
-    /// If it has none: lists, readers and signatures of versions are the owner's.
+    /// Panics for a writer, which has none: only an owner makes lists, readers and signatures of versions.
     pub(crate) fn keys(&self) -> &OwnerKeys {
         self.keys.expect("the owner's work is done with its keys")
     }
@@ -124,7 +124,8 @@ impl<'a> SegmentWriter<'a> {
         self.version
     }
 
-    /// Open rows: residuals at their scales in the order of their ids; with sealed sums of them, if these check scores.
+    /// Open rows: residuals at their scales in the order of their ids, with sealed sums of them, if sums check the
+    /// scores.
     pub(crate) fn open<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -147,7 +148,7 @@ impl<'a> SegmentWriter<'a> {
         Ok(written)
     }
 
-    /// Masked rows, of codes in the order of their ids, and their check rows, if these check scores.
+    /// Masked rows, from codes in the order of their ids, and their check rows, if these check the scores.
     pub(crate) fn masked<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -173,7 +174,7 @@ impl<'a> SegmentWriter<'a> {
             None => row(u32_of(position)),
             Some(check) => &checks[check * width..][..width],
         };
-        // In one piece from the start: pieces that are joined later would be there twice.
+        // The buffer has its full size from the start. Joining pieces later would need twice the memory.
         let mut masked = vec![0; (n as usize * width + checks.len()) * size_of::<i32>()];
         masked
             .par_chunks_exact_mut(width * size_of::<i32>())
@@ -211,7 +212,7 @@ impl<'a> SegmentWriter<'a> {
         (part, sealed)
     }
 
-    /// The number of the content key that is written under.
+    /// The number of the content key for new content.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
@@ -256,7 +257,7 @@ impl<'a> SegmentWriter<'a> {
             .collect()
     }
 
-    /// A segment with its vectors in this form, its ids and attributes sealed.
+    /// A segment with its vectors in this form, and with sealed ids and attributes.
     pub(crate) fn written(&self, id: [u8; 16], rows: &Rows, vectors: Vec<u8>) -> WrittenSegment {
         let mut code = Vec::new();
         rows.ids.write(&mut code);
@@ -281,13 +282,13 @@ impl<'a> SegmentWriter<'a> {
         }
     }
 
-    /// A code, filled to its class and sealed under the id of what it belongs to.
+    /// A code, filled to its class and sealed under the id of the content to which it belongs.
     pub(crate) fn sealed(&self, purpose: Purpose, id: &[u8; 16], mut code: Vec<u8>) -> Vec<u8> {
         numbers::fill(&mut code);
         self.key.seal(purpose, id, self.version).seal(0, &[], &code)
     }
 
-    /// The list of deleted rows by segment, one for each content key, of an index with readers of its own or without.
+    /// The lists of deleted rows by segment, one for each content key, for an index with or without readers of its own.
     pub(crate) fn deleted<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -312,8 +313,7 @@ impl<'a> SegmentWriter<'a> {
         (deleted, part)
     }
 
-    /// The id of content of this kind, bound to fresh randomness and to all that goes into it: a code and
-    /// words.
+    /// The id of content of this kind. It is bound to fresh randomness and to the whole content: a code and words.
     pub(crate) fn id<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -328,8 +328,8 @@ impl<'a> SegmentWriter<'a> {
     }
 }
 
-/// The codes of several content keys as one, to which an id is bound. Of an index without readers of its own it is the
-/// one code.
+/// Joins the codes of several content keys to one, to which an id is bound. Without readers of its own, an index has
+/// only one code.
 pub(crate) fn bound<'a>(codes: impl Iterator<Item = (u32, &'a Vec<u8>)>, own: bool) -> Vec<u8> {
     let mut all = Vec::new();
     for (number, code) in codes {

@@ -1,8 +1,8 @@
-//! Local mode's first stage: short codes that a client makes of the vectors it has downloaded.
+//! Local mode's first stage: short codes that a client makes of downloaded vectors.
 //!
-//! A search compares the query's code with all codes, and scores exactly only the vectors with the nearest codes. How
-//! many bits and how many candidates that takes depends on the data. So the builder measures it against scoring
-//! everything. There is no first stage where no affordable number of candidates holds what a whole scan finds.
+//! A search compares the query's code with all codes, and scores exactly only the vectors with the nearest codes. The
+//! necessary numbers of bits and of candidates depend on the data. So the builder measures them against scoring
+//! everything. If no affordable number of candidates holds what a full scan finds, there is no first stage.
 //!
 //! Codes never leave the client: a code is a sketch of its vector.
 
@@ -14,31 +14,31 @@ use sordino_vault::frame::{Frame, FrameQuery};
 use sordino_vault::hamming_codes::{HammingCodes, MANY};
 use sordino_vectors::u32_of;
 
-/// Bits that are tried.
+/// The numbers of bits to try.
 const BITS: [usize; 4] = [128, 256, 512, 1024];
 
-/// Candidates that are tried.
+/// The numbers of candidates to try.
 const CANDIDATES: [usize; 6] = [100, 200, 500, 1000, 2000, 4000];
 
-/// The part of what a whole scan finds that the candidates must hold.
+/// The share of a full scan's results that the candidates must hold.
 const SHARE: f64 = 0.9995;
 
-/// Vectors that serve as queries when that is measured.
+/// The number of vectors that serve as queries for this measurement.
 const SAMPLE: usize = 250;
 
-/// The factor by which a whole scan must take longer, or the codes are not worth making.
+/// A full scan must take longer by this factor, or the codes are not worth making.
 const GAIN: f64 = 1.5;
 
-/// Nanoseconds that weigh one sketch against another. They are for a word of a code in a scan, and for a candidate
-/// before its coordinates are read. The others are for a coordinate of a candidate and of a whole scan. Fitted within a
-/// sixth to whole searches of 100,000 vectors at 500 to 2000 candidates, on one thread of the machine of
-/// [`Speed::ZEN5`](crate::plan::Speed::ZEN5).
+/// Nanoseconds for comparing sketches. The first two are for a word of a code in a scan, and for a candidate before its
+/// coordinates are read. The others are for a coordinate of a candidate, and for a coordinate in a full scan. They are
+/// fitted within a sixth to whole searches of 100,000 vectors at 500 to 2000 candidates, on one thread of the machine
+/// of [`Speed::ZEN5`](crate::plan::Speed::ZEN5).
 const WORD: f64 = 0.16;
 const CANDIDATE: f64 = 300.0;
 const COORDINATE: f64 = 0.55;
 const SCANNED: f64 = 0.09;
 
-/// The sketch for a segment of these vectors, which are here as a client has them, if one is worth it.
+/// The sketch for a segment of these vectors, in the form that a client has, if one is worth it.
 pub(crate) fn of(vectors: &DecodedRows, frame: &Frame, seed: Seed, k: usize) -> Option<Sketch> {
     let query = |row| {
         let mut y = vec![0.0; frame.stored_dim()];
@@ -48,8 +48,8 @@ pub(crate) fn of(vectors: &DecodedRows, frame: &Frame, seed: Seed, k: usize) -> 
     choose(vectors, frame, query, seed, k)
 }
 
-/// The cheapest sketch that loses next to nothing of these vectors, if there is one.
-/// `query` turns the number of one into a query for it.
+/// The cheapest sketch that loses almost nothing of these vectors, if there is one. `query` turns the number of a
+/// vector into a query for it.
 fn choose(
     vectors: &DecodedRows,
     frame: &Frame,
@@ -85,7 +85,7 @@ fn choose(
     best
 }
 
-/// Vectors that serve as queries, with the `k` others that a whole scan finds for each.
+/// Vectors that serve as queries, with the `k` others that a full scan finds for each.
 struct Sample {
     queries: Vec<FrameQuery>,
     truth: Vec<Vec<u32>>,
@@ -109,11 +109,11 @@ impl Sample {
         Self { queries, truth }
     }
 
-    /// For each number of candidates, up to the number of `sketched`, the part of the truth that is among them.
+    /// For each number of candidates, up to the number of `sketched`, the share of the truth that is among them.
     fn shares(&self, sketched: &HammingCodes) -> Vec<f64> {
         let places = self.queries.par_iter().zip(&self.truth);
         let places = places.map(|(query, truth)| {
-            // Nearest codes come first, so fewer candidates are a part of these.
+            // The nearest codes come first, so a smaller number of candidates is a prefix of these.
             let candidates = sketched.candidates(query);
             let place = |id: &u32| candidates.iter().position(|candidate| candidate == id);
             truth.iter().map(place).collect::<Vec<Option<usize>>>()
@@ -174,10 +174,10 @@ mod tests {
     #[test]
     fn there_is_none_where_it_would_lose_or_gain_nothing() {
         let seed = Seed([1; 32]);
-        // Few vectors are scanned sooner than their codes are compared.
+        // A full scan of few vectors is faster than comparing codes.
         let none = |vectors: &Vectors| of(&opened(vectors), &frame(), seed, 10).is_none();
         assert!(none(&synthetic::clustered(300, 1, DIM, 3).0));
-        // Without structure only very many candidates hold the nearest.
+        // Without structure in the data, only very many candidates hold the nearest.
         assert!(none(&synthetic::uniform(20_000, DIM, 3)));
     }
 }

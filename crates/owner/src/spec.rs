@@ -1,4 +1,4 @@
-//! An owner's choices for an index, and the records it is made of.
+//! An owner's choices for an index, and the records of an index.
 
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Checking, MAX_DIM, MAX_K, Packing, Routing};
@@ -9,32 +9,33 @@ use sordino_vectors::metric::Metric;
 
 use crate::plan::{Conditions, Wish, second_look};
 
-/// The packing of what is added to a routed index. It is little, and each search sends a query for it too. In 128
-/// dimensions this query has 24 KB; with eight coordinates in a polynomial it would have 197 KB. The hint takes 152
-/// bytes for each record added instead of 20.
+/// The packing of additions to a routed index. They are few, and each search sends a query for them, too. In 128 dimensions
+/// this query has 24 KB; with eight coordinates in a polynomial it would have 197 KB. The hint takes 152 bytes for each added
+/// record instead of 20.
 pub(crate) const TAIL: Packing = Packing::T64;
 
 /// An owner's choices for a new index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// The most results of a search, 1 to 1024, for which its messages have room. In sealed mode it is no more than
-    /// there are records at first. While there are fewer records, a search finds all of them.
+    /// The most results of a search, 1 to 1024. Messages have space for them. In sealed mode it is at most the initial number
+    /// of records. While there are fewer records, a search returns all of them.
     pub k: usize,
     /// The kind of record ids.
     pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
-    /// The terms that decide the way to payloads: the way for which a client waits the least in all of its searches.
+    /// The conditions that decide how clients fetch payloads. The way for which a client waits the least in all of its
+    /// searches is chosen.
     pub conditions: Conditions,
-    /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors: a second look, in masked, open and
-    /// routed mode. They lie in the pages of payloads.
+    /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors. This second look exists in masked,
+    /// open and routed mode. The exact vectors lie in the pages of payloads.
     pub second_look: Option<u32>,
-    /// The way in which clients check scores. In masked and open mode it is [`Checking::Exact`] or, as in routed mode,
-    /// [`Checking::Sums`]. In open mode it may be [`Checking::None`]. The other modes have no scores, and ignore it.
-    /// Exact checks are not for an index with readers of its own.
+    /// How clients check scores. In masked and open mode it is [`Checking::Exact`] or, as in routed mode, [`Checking::Sums`].
+    /// In open mode it may be [`Checking::None`]. The other modes have no scores, and ignore it. An index with readers of its
+    /// own cannot have exact checks.
     pub checking: Checking,
-    /// True if readers have keys of their own from the first version on. Only the owner reads it until a reader is
+    /// True if readers have keys of their own from the first version on. Only the owner can read the index until a reader is
     /// [granted](crate::Store::change_access) the right.
     pub own_readers: bool,
     /// The mode.
@@ -42,7 +43,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// An index of this mode; otherwise the [default](Self::default).
+    /// A spec for an index of this mode, with other choices as by [default](Self::default).
     #[must_use]
     pub fn new(form: Form) -> Self {
         Self {
@@ -66,7 +67,7 @@ sordino_index::setters! {
 }
 
 impl Spec {
-    /// Refuses what no index of `n` vectors (if known) of `dim` coordinates can have; returns the second look.
+    /// Refuses choices that no index of `n` vectors (if known) of `dim` coordinates can have. Returns the second look.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::K`], [`Error::Candidates`], [`Error::Mode`].
@@ -84,7 +85,7 @@ impl Spec {
         Ok(look)
     }
 
-    /// The demands on an index that is searched in parts; in the other modes the default demands.
+    /// The demands on an index that is searched in parts. For other modes, the default demands.
     pub(crate) fn wish(&self) -> Wish {
         let wish = Wish {
             k: self.k,
@@ -111,7 +112,7 @@ impl Spec {
         }
     }
 
-    /// Refuses a way to check scores that the mode lacks.
+    /// Refuses a check that the mode lacks.
     ///
     /// # Errors
     /// [`Error::Mode`].
@@ -156,29 +157,29 @@ impl Spec {
     }
 }
 
-/// A mode and what can be chosen in it.
+/// A mode and its choices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
-    /// The server scores all vectors under pads.
+    /// The server scores all vectors, under pads.
     Masked(Packing),
-    /// The server scores all vectors, which it sees.
+    /// The server scores all vectors, and sees them.
     Open(Packing),
     /// Clients download everything.
     Local,
     /// The server scores some clusters, under pads, and does not know which.
     Routed {
-        /// Part of the true nearest that a search should find, above 0 and below 1.
+        /// The share of the true nearest that a search should find, above 0 and below 1.
         recall: f64,
-        /// Searches that a typical client makes in one version of the index.
+        /// The number of searches that a typical client makes in one version of the index.
         queries: u64,
     },
     /// Clients fetch buckets.
     Sealed {
-        /// Part of the true nearest that a search should find, above 0 and below 1.
+        /// The share of the true nearest that a search should find, above 0 and below 1.
         recall: f64,
-        /// Searches that a typical client makes in one version of the index.
+        /// The number of searches that a typical client makes in one version of the index.
         queries: u64,
-        /// The way in which clients find their buckets; `None` lets the planner choose.
+        /// How clients find their buckets. `None` lets the planner choose.
         routing: Option<Routing>,
     },
 }
@@ -202,7 +203,7 @@ impl Default for Spec {
 /// Vectors with their record ids.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// One for each vector, all different; `None` numbers them on from the batch before.
+    /// One for each vector, all different. With `None`, numbers continue from the batch before.
     pub(crate) ids: Option<Vec<Id>>,
     pub(crate) vectors: Vectors,
     /// One for each vector.
@@ -288,7 +289,7 @@ impl Batch {
         self.vectors.len()
     }
 
-    /// Always false, for a matrix holds at least one vector.
+    /// Always false, because a matrix holds at least one vector.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.vectors.is_empty()
@@ -296,7 +297,7 @@ impl Batch {
 }
 
 impl From<Vectors> for Batch {
-    /// Vectors that are numbered from 0, or on from the batch before.
+    /// Vectors whose ids are numbers, from 0 or continuing from the batch before.
     fn from(vectors: Vectors) -> Self {
         Self {
             ids: None,

@@ -1,14 +1,14 @@
 //! The steps of a build.
 
-/// Where a build is. A long step is reported again and again, so that a program that wants to stop can unwind from
-/// there.
+/// The current step of a build. A long step is reported repeatedly, so that a program that wants to stop can
+/// unwind from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Normalising and rotating.
     Rotate,
     /// Training the centroids, or deriving the vertices of a hash.
     Cluster,
-    /// Assigning vectors to buckets, copies to the places left.
+    /// Assigning vectors to buckets, and copies to the remaining places.
     Assign,
     /// Measuring how many probes are needed.
     Probe,
@@ -33,7 +33,7 @@ impl Step {
         Self::Hint,
     ];
 
-    /// The word for it in a progress bar.
+    /// Its name in a progress bar.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,24 +1,22 @@
-//! An index in a directory, which its owner changes. Records are added, replaced and deleted, and a crash at any moment
-//! leaves the version before or the version after.
+//! An index in a directory, which its owner changes. Records are added, replaced and deleted. A crash at any moment leaves
+//! the version before or the version after a change.
 //!
 //! # The cost of a change
-//! Added records become a new segment: its bytes, and a list of deletions. Clients that
-//! refresh download its hint or chunks, its ids, and the list. A replaced or
-//! deleted record stays in its segment, hidden from results, until the store is compacted. An index has
-//! at most 1,024 segments.
+//! Added records become a new segment, and the list of deletions is written again. Clients that refresh download the
+//! segment's hint or chunks, its ids, and the list. A replaced or deleted record stays in its segment, hidden from
+//! results, until the store is compacted. An index has at most 1,024 segments.
 //!
 //! # Changes to a server
-//! It sees when they happen, the number of records of each segment, and the length of the lists of ids and deletions.
-//! These lists are filled up to powers of two, and grow with the number of runs of consecutive ids. It does not see
-//! which records were replaced or deleted.
+//! A server sees when changes happen, the number of records of each segment, and the length of the lists of ids and
+//! deletions. These lists are filled up to powers of two, and grow with the number of runs of consecutive ids. A server
+//! does not see which records were replaced or deleted.
 //!
 //! # Memory
-//! A store is written segment by segment. A segment has at most 131,072 records, or a sixteenth of what came before it
-//! if that is more. A segment that is being written takes 12 bytes for each coordinate (0.2 GB at 128 dimensions),
-//! whatever the length of the stream. Routed and sealed mode cluster all records together and hold them in memory: some
-//! 12 and 18 bytes for each coordinate. If memory is missing, [an error](Error::Memory) says so before it is asked for.
-//! Where records are assigned to clusters [apart](Clustering), some 230 bytes for each record come on top of what comes
-//! in.
+//! A store is written segment by segment. A segment has at most 131,072 records, or a sixteenth of all earlier records if
+//! that is more. Writing a segment takes 12 bytes of memory for each coordinate (0.2 GB at 128 dimensions), for a stream
+//! of any length. Routed and sealed mode cluster all records together and hold them in memory: about 12 and 18 bytes for
+//! each coordinate. If memory is missing, the build returns [an error](Error::Memory) before it uses the memory. If tasks
+//! [assign](Clustering) records to clusters, their lists take about 230 more bytes for each record.
 
 mod access;
 mod additions;
@@ -81,32 +79,31 @@ use records::Records;
 
 /// The owner's side of an index in a directory.
 ///
-/// While it lives, no other process can open the store; servers can open the index at any time.
+/// While it exists, no other process can open the store. Servers can open the index at any time.
 ///
 /// # Security
-/// It holds the owner's keys. What it writes may be seen by a server, except in open mode, whose
-/// vectors the server sees in any case.
+/// It holds the owner's keys. A server may see all files that it writes. In open mode these include the vectors.
 ///
-/// Version numbers grow as long as the directory lives, also over crashes. A directory that is restored from an older
-/// backup repeats numbers. No pad and no nonce meets two contents then either, because keys belong to segments and a
-/// segment's id is bound to its content. Clients that have seen a newer version refuse the older one, and so does an
-/// owner that remembers versions ([`Pins`](crate::Pins)).
+/// Version numbers grow during the life of the directory, even after crashes. A directory that is restored from an older
+/// backup repeats numbers. Even then two contents never share a pad or a nonce, because keys belong to segments and a
+/// segment's id is bound to its content. Clients that have seen a newer version refuse the older one, and so does an owner
+/// that remembers versions ([`Pins`](crate::Pins)).
 pub struct Store<D = Files> {
     folder: Folder<D>,
     keys: OwnerKeys,
     manifest: SignedManifest,
-    /// The digest of the version that the next one follows: the manifest's, unless additions are being taken back.
+    /// The digest of the version that the next one follows. It is the manifest's, unless additions are being taken back.
     newest: Digest,
     records: Records,
     /// The frame of its vectors.
     frame: Frame,
-    /// The highest version number that any manifest has had in this directory.
+    /// The highest number of a version whose manifest was ever in this directory.
     highest: u64,
-    /// True if the last change may or may not have been made.
+    /// True if the last change may or may not have taken effect.
     unsure: bool,
-    /// Measurements of sealed mode's buckets, if this store built them.
+    /// Measurements of sealed mode's buckets, if this value built them.
     measured: Option<Measurement>,
-    /// The state in which it compacts itself.
+    /// The state in which the store compacts itself.
     policy: Compaction,
     /// The rights of readers, if the index has readers of its own.
     access: Option<Directory>,
@@ -114,29 +111,29 @@ pub struct Store<D = Files> {
 }
 
 impl Store {
-    /// Opens a store, to change it. What an interrupted change left is removed; files whose names no index
-    /// gives stay.
+    /// Opens a store for changes. Remains of an interrupted change are removed. Files whose names do not belong to an
+    /// index stay.
     ///
     /// # Security
-    /// It takes the version that it finds for the newest. That is right for a folder which only the owner can write.
-    /// Where an attacker can put an older version back, revocations and deletions would be undone.
-    /// [`Pins::open`](crate::Pins::open) remembers versions and refuses that.
+    /// It assumes that the version it finds is the newest. That is right for a folder that only the owner can write. If an
+    /// attacker can put an older version back, revocations and deletions would be undone.
+    /// [`Pins::open`](crate::Pins::open) remembers versions and prevents that.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process has it open. [`Error::NoIndex`]. Errors if the files that opening reads are
-    /// damaged or not the owner's. [`verify`](Self::verify) reads all of them.
+    /// [`Error::Locked`] if another process has it open. [`Error::NoIndex`]. Errors if files that opening reads are
+    /// damaged or not the owner's. [`verify`](Self::verify) reads all files.
     pub fn open(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
         Self::open_on(Files, dir, keys, None)
     }
 }
 
 impl<D: Disk> Store<D> {
-    /// [`open`](Store::open) on another disk. A pin is what [`pin`](Self::pin) gave after the last change. With one,
-    /// nothing is touched unless the version found is the pinned one or follows from it.
+    /// Like [`open`](Store::open), on another disk. A pin is the result of [`pin`](Self::pin) after the last change. With
+    /// a pin, nothing is changed unless the version found is the pinned one or follows from it.
     ///
     /// # Errors
-    /// The errors of `open`; [`OwnerFault::Undone`](sordino_index::OwnerFault::Undone) if the version is older than the
-    /// pinned one, does not follow from it, or is of another index.
+    /// The errors of `open`. [`OwnerFault::Undone`](sordino_index::OwnerFault::Undone) if the version is older than the
+    /// pinned one, does not follow from it, or belongs to another index.
     pub fn open_on(
         disk: D,
         dir: impl AsRef<Path>,
@@ -151,7 +148,7 @@ impl<D: Disk> Store<D> {
         Ok(store)
     }
 
-    /// A store of the version of this manifest, whose next one follows the version with this digest.
+    /// A store of the version of this manifest. Its next version follows the version with this digest.
     fn read(
         folder: Folder<D>,
         lock: Lock,
@@ -191,31 +188,32 @@ impl<D: Disk> Store<D> {
         self.manifest.version
     }
 
-    /// The measurements of sealed mode's buckets, if this store built them.
+    /// The measurements of sealed mode's buckets, if this value built them.
     #[must_use]
     pub fn measured(&self) -> Option<Measurement> {
         self.measured
     }
 
-    /// Recall of held-out vectors, as the build measured it under the noise of real scores; `None` if it was not measured.
+    /// The recall of held-out vectors, as the build measured it under the noise of real scores, or `None` if it was not
+    /// measured.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         self.frame.recall()
     }
 
-    /// The number of records, deleted ones not counted.
+    /// The number of records, without deleted ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Always false: the last record cannot be deleted. It is here because readers expect it next to `len`.
+    /// Always false, since the last record cannot be deleted. Clippy expects it next to `len`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// True if there is a record with this id.
+    /// True if a record has this id.
     #[must_use]
     pub fn contains(&self, id: impl Into<Id>) -> bool {
         self.records.find(&id.into()).is_some()
@@ -227,7 +225,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// The time, in seconds since 1970: writers' rights end.
+/// The time in seconds since 1970, with which the ends of writers' rights are compared.
 fn now() -> u64 {
     let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     elapsed.map_or(0, |elapsed| elapsed.as_secs())

@@ -1,4 +1,4 @@
-//! Trained centroids, as clients will have them, and the records near each.
+//! Trained centroids in the form that clients will have, and the records near each.
 
 use sordino_index::{Error, code};
 use sordino_vault::mean::Mean;
@@ -11,15 +11,16 @@ use crate::cluster::{self, Lists};
 pub(crate) struct TrainedCentroids {
     /// Their 8-bit codes, one centroid after the other.
     pub(crate) codes: Vec<u8>,
-    /// The unit vectors that clients decode from these: to them vectors are compared.
+    /// The unit vectors that clients decode from these codes. Vectors are compared with these.
     pub(crate) centres: Vectors,
 }
 
 impl TrainedCentroids {
-    /// Trains `count` centroids of these vectors, which are as they are compared. `pulse` is called often.
+    /// Trains `count` centroids of these vectors, which are already in the form for comparison. `pulse` is
+    /// called often.
     ///
     /// # Panics
-    /// If there are more centroids than vectors, or no centroids.
+    /// Panics if there are more centroids than vectors, or no centroids.
     pub(crate) fn new(
         vectors: &Vectors,
         count: usize,
@@ -40,18 +41,18 @@ impl TrainedCentroids {
     }
 }
 
-/// Centroids and the lists of all records by them, made before the index is.
+/// Centroids and the lists of all records, computed before the index is made.
 #[derive(Debug)]
 pub(crate) struct Assignment {
-    /// The mean relative to which vectors were compared, if not as they are.
+    /// The mean relative to which vectors were compared, or `None` if they were compared directly.
     pub(crate) mean: Option<Mean>,
     pub(crate) trained: TrainedCentroids,
-    /// One for each record.
+    /// One list for each record.
     pub(crate) lists: Lists,
 }
 
 impl Assignment {
-    /// The same for records in this order, in which each is named once.
+    /// The same assignment for records in this order, which names each once.
     pub(crate) fn in_order(mut self, order: &[usize]) -> Self {
         let lists = order.iter().map(|&at| std::mem::take(&mut self.lists[at]));
         self.lists = lists.collect();

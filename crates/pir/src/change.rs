@@ -1,14 +1,14 @@
-//! Changes of records, which both schemes make alike.
+//! Changes to the records of a database; both schemes share them.
 
 use crate::wire::{self, Kind, check_params};
 use crate::{Error, Params, Protocol};
 
-/// A change of one record.
+/// One change to one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Record `index` becomes `record`, followed by zeros if it is shorter than declared.
     Replace {
-        /// Which record.
+        /// The index of the record.
         index: usize,
         /// Its new bytes.
         record: Vec<u8>,
@@ -20,15 +20,16 @@ pub enum Change {
     },
     /// Record `index` becomes zeros. Its index stays, since an index is a place in the matrix.
     Delete {
-        /// Which record.
+        /// The index of the record.
         index: usize,
     },
 }
 
-/// An index, and the bytes that a change puts there.
+/// The index of a record, and the bytes that a change writes there.
 type Placed<'a> = (usize, &'a [u8]);
 
-/// The number of records after the changes, and where each of them puts which bytes.
+/// The number of records after the changes, and for each change the index and the bytes that it
+/// writes.
 pub(crate) fn place<'a, P: Protocol>(
     params: &Params<P>,
     changes: &'a [Change],
@@ -58,7 +59,7 @@ pub(crate) fn place<'a, P: Protocol>(
     Ok((records, placed))
 }
 
-/// Bytes in front of the entries of an update: the number of records before.
+/// Bytes in front of the entries of an update. They hold the number of records before it.
 pub(crate) const HEAD: usize = 8;
 
 /// The layout after an update, the version before it, and its entries, for a client whose parameters
@@ -90,7 +91,7 @@ pub(crate) fn decode<'a, P: Protocol>(
     Ok((to, version, entries.chunks_exact(entry_len)))
 }
 
-/// The number in front of an entry, and what follows it.
+/// The index in front of an entry, and the bytes that follow it.
 pub(crate) fn decode_entry(entry: &[u8]) -> (usize, &[u8]) {
     let (number, rest) = entry.split_at(8);
     let bytes = number.iter().rev();

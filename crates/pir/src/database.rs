@@ -26,7 +26,7 @@ impl<P: Protocol> std::fmt::Debug for Database<P> {
     }
 }
 
-/// Any matrix of digits, with what holds its bytes.
+/// A matrix of digits, and the memory or the file that holds its bytes.
 pub(crate) struct Matrix {
     rows: usize,
     columns: usize,
@@ -82,7 +82,7 @@ impl Matrix {
         self.store.bytes()
     }
 
-    /// Its bytes, in memory of its own.
+    /// The bytes of the matrix. A matrix that shares them gets a copy first.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.store.bytes_mut()
     }
@@ -114,7 +114,7 @@ impl Matrix {
             self.store = wider.store;
         }
         let was = std::mem::replace(&mut self.columns, columns);
-        // The padding may hold anything.
+        // The bytes behind a row's last column may hold anything, so they are cleared.
         let last = was / LANES * LANES;
         if was > last {
             for row in 0..self.rows {
@@ -123,7 +123,7 @@ impl Matrix {
         }
     }
 
-    /// A view of all of it.
+    /// A view of the whole matrix.
     pub(crate) fn digits(&self) -> Digits<'_> {
         Digits::new(self.bytes(), self.rows, self.columns)
     }
@@ -149,8 +149,8 @@ impl<P: Protocol> Database<P> {
         let mut matrix = Matrix::zeroed(rows, columns);
         let mut records = records.into_iter();
         let mut taken = 0;
-        // 64 columns at a time, column after column, then transposed line by line: a record's bytes
-        // are a whole row apart in the matrix.
+        // Handles 64 columns at a time: first column after column, then transposed row by row. The bytes of
+        // a record are a whole row apart in the matrix.
         let mut block = vec![0; LANES * rows];
         for first in (0..columns).step_by(LANES) {
             block.fill(0);
@@ -210,7 +210,7 @@ impl<P: Protocol> Database<P> {
     /// The matrix, for one scan.
     ///
     /// # Errors
-    /// [`Error::Length`] if the file that it is mapped from has changed its length.
+    /// [`Error::Length`] if the length of the mapped file has changed.
     pub(crate) fn digits(&self) -> Result<Digits<'_>, Error> {
         match self.matrix.store.changed()? {
             None => Ok(self.matrix.digits()),

@@ -17,12 +17,12 @@
 //!
 //! | update | column `i` of `G` changes with every record of slot `i`, by `g`: `H2` by `g A2_i` | `kappa n` |
 //!
-//! The first level is exact, so its words can be put together again from digits that were fetched
-//! under the second level's own noise.
+//! The first level is exact. So a client can put its words together again from digits that it fetched under the second
+//! level's own noise.
 //!
-//! It has no verified mode. The check of [`verified`](crate::verified) needs an answer that is linear in the query, and
-//! the digits of `a1` are not. Sent whole, so that it could be checked, `a1` would be the answer of SimplePIR, which
-//! this scheme avoids.
+//! DoublePIR has no verified mode. The check of [`verified`](crate::verified) needs an answer that is linear in the
+//! query, and the digits of `a1` are not. A server could send `a1` whole for the check, but that is the long answer of
+//! SimplePIR, which this scheme avoids.
 
 mod client;
 mod server;

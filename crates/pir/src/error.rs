@@ -2,12 +2,12 @@
 
 /// Why a call was refused.
 ///
-/// No variant says anything about a secret: all of them can be told from the public sizes and
-/// headers of the messages.
+/// No variant says anything about a secret: anyone can derive each of them from public sizes and the headers of
+/// messages.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No records, or records without bytes.
+    /// A database without records, or with records of zero bytes.
     #[error("an empty database: {records} records of {record_len} bytes")]
     Empty {
         /// Declared records.
@@ -15,7 +15,7 @@ pub enum Error {
         /// Declared bytes per record.
         record_len: usize,
     },
-    /// No named set keeps the failure bound at this size.
+    /// No named parameter set keeps the failure bound at this size.
     #[error("no parameter set serves {rows} rows by {columns} columns within the failure bound")]
     TooLarge {
         /// Rows of the database matrix.
@@ -23,16 +23,16 @@ pub enum Error {
         /// Columns of the database matrix.
         columns: usize,
     },
-    /// Appended records outgrow the set that the database was made with.
+    /// With the appended records, the database outgrows the parameter set that it was made with.
     #[error(
         "the parameter set of this database, with hints of their present bits, does not serve {records} records: make it \
          with `Params::with_room` for them"
     )]
     NoRoom {
-        /// The number of records, with the ones to be appended.
+        /// The number of records, including those to append.
         records: usize,
     },
-    /// A record that is longer than its place.
+    /// A record longer than the declared length.
     #[error("record {index} has {found} bytes, more than the declared {expected}")]
     RecordTooLong {
         /// The record's position.
@@ -42,20 +42,20 @@ pub enum Error {
         /// The declared length.
         expected: usize,
     },
-    /// More or fewer records than declared.
+    /// The number of records differs from the declared number.
     #[error("{found} records where {expected} were declared")]
     RecordCount {
-        /// Records given (counting stops one past the declared number).
+        /// Records given. Counting stops one record past the declared number.
         found: usize,
         /// Records declared.
         expected: usize,
     },
-    /// A number of records to a request that no layout has.
+    /// The number of records of a request is not one that a layout can have.
     #[error("requests of {found} records, expected 1 to {most}")]
     Batch {
         /// Records asked for.
         found: usize,
-        /// The most.
+        /// The largest possible number.
         most: usize,
     },
     /// An index past the last record.
@@ -64,7 +64,7 @@ pub enum Error {
         /// Records in the database.
         records: usize,
     },
-    /// A message made for other parameters.
+    /// A message belongs to other parameters than the receiver has.
     #[error("parameters differ: found {found:?}, expected {expected:?}")]
     ParamsMismatch {
         /// Parameters of the message or object.
@@ -72,15 +72,15 @@ pub enum Error {
         /// Parameters of the receiver.
         expected: Box<crate::params::AnyParams>,
     },
-    /// Bytes of parameters, of a message or of a database for the other scheme.
+    /// The bytes of parameters, a message or a database belong to the other scheme.
     #[error("parameters for {found:?}PIR, expected {expected:?}PIR")]
     SchemeMismatch {
         /// Scheme of the bytes.
         found: crate::Scheme,
-        /// Scheme that was asked to read them.
+        /// Scheme whose code read the bytes.
         expected: crate::Scheme,
     },
-    /// A message made for another version of the database.
+    /// The versions of the database that a message and its receiver belong to differ.
     #[error("database version {found}, expected {expected}")]
     VersionMismatch {
         /// Version of the message.
@@ -88,7 +88,7 @@ pub enum Error {
         /// Version of the receiver.
         expected: u64,
     },
-    /// Two lists that must have one length.
+    /// Two lists that must have the same length differ in it.
     #[error("{found} items for {expected}")]
     Count {
         /// Items given.
@@ -96,13 +96,13 @@ pub enum Error {
         /// Items expected.
         expected: usize,
     },
-    /// Not one of this crate's messages.
+    /// The bytes are not a message of this crate.
     #[error("not a message of this crate: magic {found:02x?}")]
     Magic {
-        /// The first bytes.
+        /// The first four bytes.
         found: [u8; 4],
     },
-    /// A message in a format of another release.
+    /// The message has the format of another release.
     #[error("wire format {found}, expected {expected}")]
     Format {
         /// Format of the message.
@@ -110,26 +110,26 @@ pub enum Error {
         /// Format of this release.
         expected: u16,
     },
-    /// A message of another kind.
+    /// The kind of the message differs from the expected one.
     #[error("message kind {found}, expected {expected}")]
     Kind {
         /// Kind in the header.
         found: u8,
-        /// Kind asked for.
+        /// Kind expected.
         expected: u8,
     },
-    /// A number that is not below the modulus.
+    /// A coefficient is not below the modulus.
     #[error("coefficient {index} is not below the modulus")]
     Coefficient {
         /// Its position.
         index: usize,
     },
-    /// A layout of another database, or for other requests.
+    /// A message belongs to the layout of another database, or of requests of another size.
     #[error("layouts differ: found {found:?}, expected {expected:?}")]
     LayoutMismatch {
-        /// The layout of the message: records, bytes of a record, records of a request.
+        /// The layout of the message: number of records, bytes of a record, records of a request.
         found: [u64; 3],
-        /// The receiver's.
+        /// The receiver's layout, in the same order.
         expected: [u64; 3],
     },
     /// The query does not belong to the session of these keys.
@@ -138,7 +138,7 @@ pub enum Error {
     /// The server does not hold these keys, or no longer holds them.
     #[error("no keys of this session: send them again")]
     SessionUnknown,
-    /// A message of the wrong length.
+    /// The message has the wrong length.
     #[error("{found} bytes, expected {expected}")]
     Length {
         /// Bytes found.
@@ -146,17 +146,17 @@ pub enum Error {
         /// Bytes expected.
         expected: usize,
     },
-    /// The parameters do not have the security level that was asked for.
+    /// The parameters do not reach the security level that the caller asked for.
     #[error("parameters under {set:?} do not have the security level that was asked for")]
     Security {
         /// The set.
         set: crate::Set,
     },
-    /// A header that no encoder writes.
+    /// The header holds values that no encoder writes.
     #[error("malformed header: {0}")]
     Header(&'static str),
-    /// An answer that an honest server would not have given. Nothing more is said. The server may learn only that the
-    /// client stopped.
+    /// An honest server would not have given this answer. The error has no details, because a server may learn only
+    /// that the client stopped.
     #[error("the answer failed verification")]
     Unverified,
     /// The operating system refused memory or a file.

@@ -1,4 +1,4 @@
-//! Layouts of databases: which of the named sets serves one.
+//! Layouts of databases, and the named sets that serve them.
 
 use crate::{DoublePir, Error, Params, Protocol, Security, Set, SimplePir};
 
@@ -18,7 +18,7 @@ impl Params<SimplePir> {
     /// ```
     pub fn for_database(records: usize, record_len: usize) -> Result<Self, Error> {
         let side = (records as f64 / record_len.max(1) as f64).sqrt().round();
-        // Not negative and at most 2^32: the square root of a usize.
+        // The value is at least 0 and at most 2^32: it is the square root of a usize.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -51,15 +51,15 @@ impl Params<SimplePir> {
 }
 
 impl Params<DoublePir> {
-    /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits. If a set with uniform secrets
-    /// serves it, it has the same number of columns and slots (up to 518 to 593 of each). The reason is that the hint
-    /// has `n^2` words for each byte. Otherwise it has at least `16 n` columns, if there are enough records, since the
+    /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits. A set with uniform secrets that
+    /// serves it gives equal numbers of columns and slots (up to 518 to 593 of each). The reason is that the hint has
+    /// `n^2` words for each byte. Other sets give at least `16 n` columns, if there are enough records, since the
     /// second level's work is `4 n / m` of the first one's.
     ///
     /// # Errors
     /// The errors of [`Self::for_database`].
     pub fn for_double(records: usize, record_len: usize) -> Result<Self, Error> {
-        // A square may be too large where the wide layout is not.
+        // The square layout may be too large for a set that serves the wide one.
         let square = Self::for_double_with(records, record_len, records.isqrt().max(1));
         if let Ok(square) = square
             && square.set().has_uniform_secrets()
@@ -113,8 +113,8 @@ impl<P: Protocol> Params<P> {
         Self::choose(records, record_len, self.per_column(), security)
     }
 
-    /// The same layout with the set that serves `records` records, for a database that will grow towards that number.
-    /// Appended records must not outgrow the set, nor need hints of more bits.
+    /// The same layout, with the set that serves `records` records. Use it for a database that will grow to that
+    /// number: appended records must not outgrow the set or need hints of more bits.
     ///
     /// # Errors
     /// The errors of [`Self::for_database`].
@@ -149,7 +149,7 @@ impl<P: Protocol> Params<P> {
             .ok_or(Error::NoRoom { records })
     }
 
-    /// The layout under one set, or nothing if that set cannot keep the failure bound.
+    /// The layout under one set, or `None` if that set cannot keep the failure bound.
     ///
     /// # Errors
     /// [`Error::Empty`].

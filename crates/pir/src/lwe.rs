@@ -10,7 +10,7 @@ use crate::Seed;
 use crate::database::CENTRE;
 use crate::params::{ANSWER_BITS, LOG_DELTA, LOG_Q};
 
-/// The matrices that a seed expands to share no randomness.
+/// Separates the matrices that one seed expands to, so that they share no randomness.
 #[derive(Clone, Copy)]
 pub(crate) enum Domain {
     /// SimplePIR's `A`.
@@ -21,13 +21,13 @@ pub(crate) enum Domain {
     Second = 3,
 }
 
-/// The rows of the matrix of a domain: `(j, out)` fills `out` with row `j`.
+/// A function that fills `out` with row `j` of the domain's matrix.
 pub(crate) fn rows_of_a(seed: &Seed, domain: Domain) -> impl FnMut(usize, &mut [u32]) + use<> {
     let mut rows = uniform::Rows::new(&seed.0, domain as u8);
     move |j, out| rows.fill(j as u64, out)
 }
 
-/// Adds `Delta` to the word at `position`, touching all of them alike.
+/// Adds `Delta` to the word at `position`. It touches all words alike.
 pub(crate) fn add_unit(b: &mut [u32], position: usize) {
     for (j, word) in b.iter_mut().enumerate() {
         *word = word.wrapping_add(equal(j, position) << LOG_DELTA);
@@ -36,7 +36,7 @@ pub(crate) fn add_unit(b: &mut [u32], position: usize) {
 
 /// The nearest multiple of `2^(32 - width)`, as a word of `width` bits, ties upwards.
 ///
-/// For hints and answers alone. The half unit by which their errors are too large on average does not add up. An
+/// Only for hints and answers. Their errors are too large by half a unit on average, but this bias does not add up. An
 /// answer's word is rounded once, and the errors of a hint meet a secret whose mean is zero.
 pub(crate) fn round(word: u32, width: u32) -> u32 {
     let shift = LOG_Q - width;
@@ -46,33 +46,33 @@ pub(crate) fn round(word: u32, width: u32) -> u32 {
     word.wrapping_add(1 << (shift - 1)) >> shift
 }
 
-/// Every word becomes the nearest multiple of `2^(32 - width)`, as a word of 32 bits, ties to even.
+/// Rounds every word to the nearest multiple of `2^(32 - width)`, as a word of 32 bits, ties to even.
 ///
-/// A row of equal digits adds the errors of all words up. With ties upwards, as in [`round`], each would be half a unit
+/// A row of equal digits adds up the errors of all words. With ties upwards, as in [`round`], each would be half a unit
 /// too large on average: 64 to a column under digits of -128.
 pub(crate) fn round_query(words: &mut [u32], width: u32) {
     let dropped = LOG_Q - width;
     for word in words {
-        // Cut to 32 bits: what is rounded up to 2^32 is 0 mod q.
+        // The cast cuts to 32 bits: a word that is rounded up to 2^32 is 0 mod q.
         *word = (rounding::shift(u64::from(*word), dropped) << dropped) as u32;
     }
 }
 
-/// [`round`] to the 12 bits of an answer.
+/// Rounds a word to the 12 bits of an answer.
 pub(crate) fn round_answer(word: u32) -> u16 {
     round(word, ANSWER_BITS) as u16
 }
 
-/// The byte behind a word of an answer and its product `H_i s`.
+/// The byte that a word of an answer encodes, given its product `H_i s`.
 pub(crate) fn decode_answer(word: u16, product: u32) -> u8 {
     decode(u32::from(word) << (LOG_Q - ANSWER_BITS), product)
 }
 
-/// The byte behind a whole word and its product.
+/// The byte that a whole word encodes, given its product.
 pub(crate) fn decode(word: u32, product: u32) -> u8 {
     let noisy = word.wrapping_sub(product);
     let rounded = noisy.wrapping_add(1 << (LOG_DELTA - 1)) >> LOG_DELTA;
-    // Eight bits are left.
+    // The cast keeps the lowest eight bits.
     (rounded as u8) ^ CENTRE
 }
 
@@ -84,7 +84,7 @@ mod tests {
     fn errors_of_rounded_queries_are_zero_on_average_and_half_a_step_at_most() {
         for width in 24..=LOG_Q {
             let step = 1i64 << (LOG_Q - width);
-            // Every word of two steps: from zero on, in the middle, around the end of the words.
+            // Tests every word of two steps: from zero on, in the middle, and around the end of the range.
             for first in [0, 1 << 31, 0u32.wrapping_sub(1 << (LOG_Q - width))] {
                 let words = || (0..2u32 << (LOG_Q - width)).map(|i| first.wrapping_add(i));
                 let mut rounded: Vec<_> = words().collect();

@@ -1,7 +1,7 @@
-//! The messages of both schemes: the hint once, a query up and an answer down.
+//! The messages of both schemes: the hint once, then a query and an answer for each record.
 //!
 //! A message is packed words, whose numbers and widths its parameters fix. [`simple`](crate::simple) and
-//! [`double`](crate::double) have each its own types, which differ in the [`Protocol`].
+//! [`double`](crate::double) each have their own types, which differ in the [`Protocol`].
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -15,7 +15,7 @@ use crate::{Error, Params, Protocol};
 
 /// The message that a client needs once for each version of the database. It is `H = D A`, `l x n`, for SimplePIR, and
 /// `H2 = G A2`, `kappa n x n` for each byte of a record, for DoublePIR. Each word is rounded to [`Params::hint_bits`]
-/// bits. The same for every client.
+/// bits. All clients get the same hint.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hint<P> {
     pub(crate) params: Params<P>,
@@ -66,7 +66,7 @@ impl<P: Protocol> std::fmt::Debug for Answer<P> {
 }
 
 impl<P: Protocol> Hint<P> {
-    /// The version of the database that this hint is of.
+    /// The version of the database that this hint belongs to.
     #[must_use]
     pub const fn version(&self) -> u64 {
         self.version
@@ -98,7 +98,7 @@ impl<P: Protocol> Hint<P> {
 }
 
 impl<P: Protocol> Query<P> {
-    /// The version of the database that the client's hint is of.
+    /// The version of the database that the client's hint belongs to.
     #[must_use]
     pub const fn version(&self) -> u64 {
         self.version
@@ -144,7 +144,7 @@ impl<P: Protocol> Query<P> {
 }
 
 impl<P: Protocol> Answer<P> {
-    /// The version of the database that was scanned.
+    /// The version of the database that the server scanned.
     #[must_use]
     pub const fn version(&self) -> u64 {
         self.version
@@ -175,7 +175,7 @@ impl<P: Protocol> Answer<P> {
         Ok(Self {
             params: *params,
             version,
-            // 12 bits fit.
+            // The words have at most 12 bits, so the cast is exact.
             words: words.map(|word| word as u16).collect(),
             h: unpack(h, params.answer_hint_words(), params.hint_bits()).collect(),
         })

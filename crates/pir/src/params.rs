@@ -29,22 +29,22 @@ pub use set::{Security, Set};
 pub(crate) const LOG_Q: u32 = 32;
 /// `log2 Delta`.
 pub(crate) const LOG_DELTA: u32 = 24;
-/// `kappa`: bytes that a word mod `q` is expanded to by DoublePIR.
+/// `kappa`: bytes into which DoublePIR splits a word mod `q`.
 pub(crate) const KAPPA: usize = 4;
-/// Bits of a word of an answer: the server drops the other 20.
+/// Bits of a word of an answer. The server drops the other 20.
 pub const ANSWER_BITS: u32 = 12;
-/// The bound that every record meets: it is wrong with probability at most `2^-40`.
+/// `log2` of the bound for every record: it is wrong with probability at most `2^-40`.
 pub const LOG2_FAILURE: f64 = -40.0;
 /// The least number of bits that hints are rounded to.
 const MIN_HINT_BITS: u32 = 20;
-/// The least number of bits that queries are rounded to. With 24 scans by byte planes have one less.
+/// The least number of bits that queries are rounded to. With 24 bits, scans by byte planes need one plane fewer.
 const MIN_QUERY_BITS: u32 = 24;
-/// Records, rows and columns are below `2^32`, digits below `2^46`.
+/// The bound on the number of digits. Records, rows and columns are below `2^32`, digits below `2^46`.
 const MAX_DIGITS: u128 = 1 << 46;
 
 /// A database's layout and the set that serves it, for the scheme `P`.
 ///
-/// The scheme is in the type, so that parameters for the other one do not compile:
+/// The type names the scheme, so that parameters for the other scheme do not compile:
 ///
 /// ```compile_fail
 /// use sordino_pir::{Database, Params, Seed, double};
@@ -54,8 +54,8 @@ const MAX_DIGITS: u128 = 1 << 46;
 /// # Ok::<(), sordino_pir::Error>(())
 /// ```
 ///
-/// Record `i` lies in column `i / per_column`, in rows `(i % per_column) * record_len` and on: one
-/// query fetches one column, and with it every record of that column.
+/// Record `i` lies in column `i / per_column`, from row `(i % per_column) * record_len` on. One query fetches one
+/// column, and with it every record of that column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Params<P> {
     set: Set,
@@ -67,7 +67,7 @@ pub struct Params<P> {
     protocol: PhantomData<P>,
 }
 
-/// The numbers of some [`Params`], for errors, which are of one type for both schemes.
+/// The numbers of some [`Params`], as errors hold them: one type for both schemes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AnyParams {
@@ -122,8 +122,8 @@ impl<P: Protocol> fmt::Debug for Params<P> {
 }
 
 impl<P: Protocol> Params<P> {
-    /// The layout under one set with words rounded as far as they can be. `None` if the set does not serve it, if the
-    /// layout is empty, or if the failure bound rules it out.
+    /// The layout under one set, with words rounded as far as the failure bound allows. `None` if the set does not
+    /// serve it, if the layout is empty, or if the failure bound rules it out.
     pub(crate) fn new(
         set: Set,
         records: usize,
@@ -152,7 +152,7 @@ impl<P: Protocol> Params<P> {
             protocol: PhantomData,
         };
         let keeps = |params: &Self| params.log2_failure() <= LOG2_FAILURE;
-        // A hint is the largest message: queries are rounded as far as that costs it nothing.
+        // The hint is the largest message, so queries are rounded only as far as this does not lengthen the hint.
         let least = if set.has_uniform_secrets() {
             LOG_Q
         } else {

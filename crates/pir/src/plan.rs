@@ -1,16 +1,16 @@
-//! The cost of querying a database privately, before anything is built.
+//! Estimates the cost of querying a database privately, before it is built.
 //!
-//! Downloading everything is private too, simpler than anything else, and at small sizes cheaper: it
-//! is one of the candidates.
+//! Downloading everything is private too, simpler than every scheme, and cheaper at small sizes. So it is one of the
+//! candidates.
 
 use std::fmt;
 
 use crate::{Error, Params, Protocol, double, hintless, simple};
 
-/// A way to fetch records without telling which.
+/// A way to fetch records without showing which ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Candidate {
-    /// Everything, once.
+    /// The client downloads the whole database once.
     Download,
     /// [`simple`], with this layout.
     Simple(simple::Params),
@@ -25,15 +25,16 @@ pub enum Candidate {
 pub struct Cost {
     /// The candidate.
     pub candidate: Candidate,
-    /// Bytes that a client downloads once; of [`hintless`], the keys that it uploads.
+    /// Bytes that a client downloads once. For [`hintless`], the keys that it uploads once.
     pub once: u64,
-    /// Bytes up for a query.
+    /// Bytes that a client sends for a query.
     pub query: u64,
-    /// Bytes down for a query.
+    /// Bytes that a client receives for a query.
     pub answer: u64,
     /// Bytes that the server reads for a query.
     pub scanned: u64,
-    /// Products of a byte and a word that setup takes; [`hintless`] takes none, and a transform of every polynomial.
+    /// Products of a byte and a word during setup. [`hintless`] takes no such products, but transforms every
+    /// polynomial.
     pub setup: u64,
     /// `log2` of the probability that a record is wrong.
     pub log2_failure: f64,
@@ -41,7 +42,7 @@ pub struct Cost {
     pub total: u64,
 }
 
-/// The costs of all candidates for one use, and the choice.
+/// The costs of all candidates for one use, and the cheapest.
 ///
 /// ```
 /// use sordino_pir::plan::{Candidate, Plan};
@@ -67,8 +68,8 @@ pub struct Plan {
 impl Plan {
     /// The costs for a client that makes `queries` queries on one version of a database.
     ///
-    /// SimplePIR's layout is the one with the fewest bytes in all among powers of two around the square. A wider matrix
-    /// has longer queries and a smaller hint.
+    /// SimplePIR's layout is the one with the fewest bytes in total among powers of two around the square. A wider
+    /// matrix has longer queries and a smaller hint.
     ///
     /// # Errors
     /// [`Error::Empty`].
@@ -111,8 +112,8 @@ impl Plan {
         })
     }
 
-    /// The same plan with one candidate more, if a layout serves it: [`hintless`], one record a query, its keys sent
-    /// once. It is for clients that keep nothing: each makes these queries and is gone.
+    /// The same plan with [`hintless`] as a further candidate, if a layout serves it, with one record a query and its
+    /// keys sent once. It suits clients that keep nothing, and make their queries in one visit.
     ///
     /// ```
     /// use sordino_pir::plan::{Candidate, Plan};
@@ -135,7 +136,7 @@ impl Plan {
         &self.costs
     }
 
-    /// The candidate with the fewest bytes in all; at equal bytes, the simpler one.
+    /// The candidate with the fewest bytes in total; at equal bytes, the simpler one.
     #[must_use]
     pub fn choice(&self) -> &Cost {
         let first = &self.costs[0];
@@ -207,7 +208,7 @@ impl fmt::Display for Candidate {
 }
 
 impl fmt::Display for Plan {
-    /// A table, one candidate a line, the choice marked.
+    /// Prints a table with one candidate a line, and marks the choice.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

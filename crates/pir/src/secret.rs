@@ -1,4 +1,4 @@
-//! Secrets of LWE samples: how they and their errors are drawn, and what matrices give with them.
+//! Secrets of LWE samples: how they and their errors are drawn, and their products with matrices.
 
 #![expect(
     clippy::cast_possible_wrap,
@@ -18,16 +18,15 @@ use crate::lwe::Domain;
 use crate::params::ERROR_BITS;
 use crate::{Params, Protocol, Seed, Set};
 
-/// Products of words and secrets below which they stay on their thread: as for scans, waking another
-/// costs more.
+/// The number of products below which the calling thread computes them alone, because waking another thread costs more.
 const SHARED_WORDS: usize = 1 << 21;
-/// Words of a thread's chunk, at least.
+/// The least number of words in a thread's chunk.
 const CHUNK_WORDS: usize = 1 << 18;
 
 /// The distributions of secrets and errors.
 #[derive(Clone, Debug)]
 pub(crate) enum Draw {
-    /// Both from one discrete Gaussian.
+    /// Secrets and errors from one discrete Gaussian.
     Gaussian(Sampler),
     /// Secrets uniform mod `q`, errors uniform over [`ERROR_BITS`] bits.
     Uniform,
@@ -90,7 +89,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// No secrets.
+    /// An empty list of secrets.
     pub(crate) fn none() -> Self {
         Self {
             each: 1,
@@ -98,7 +97,7 @@ impl Secrets {
         }
     }
 
-    /// One vector of whole words, as balanced halves.
+    /// One vector of whole words, as signed halves.
     pub(crate) fn from_words(words: &[u32]) -> Self {
         let mut rows = Small::zeroed(2, words.len());
         for (low, word) in rows.row_mut(0).iter_mut().zip(words) {
@@ -118,7 +117,7 @@ impl Secrets {
         }
     }
 
-    /// These secrets, all of one set, in one matrix.
+    /// Joins secrets of the same parameter set into one matrix.
     pub(crate) fn together(singles: &[&Self]) -> Self {
         let rows: Vec<_> = singles.iter().map(|single| &single.rows).collect();
         Self {
@@ -127,7 +126,7 @@ impl Secrets {
         }
     }
 
-    /// `W S^T`, `k` words for every row of `W`, on all threads.
+    /// `W S^T`: `k` words for every row of `W`, on all threads.
     pub(crate) fn product(&self, w: &Words) -> Vec<u32> {
         let mut out = product(w, &self.rows);
         if self.each == 2 {
@@ -145,18 +144,18 @@ impl Secrets {
 /// The records that queries are about to ask for.
 #[derive(Clone, Copy)]
 pub(crate) enum Asked<'a> {
-    /// These records.
+    /// The indices of the records.
     Records(&'a [usize]),
-    /// The number of records, which are not known yet.
+    /// The number of records, whose indices are not known yet.
     Later(usize),
 }
 
 /// A seed for the secret and the error of every query, so that threads can share the drawing. AES expands it several
 /// times faster than the caller's generator gives bytes.
 ///
-/// Each is a keyed hash of 32 bytes of the generator and of all that the queries say. So a generator that repeats
-/// itself does not repeat a secret for other records ([`Hedge`]). This holds even for a record at the same place of two
-/// batches. Otherwise they would show at which places they agree.
+/// Each seed is a keyed hash of 32 bytes of the generator and of everything that the queries ask for. So a generator
+/// that repeats itself does not repeat a secret for other records ([`Hedge`]). This also holds for a record at the same
+/// position of two batches. Otherwise the batches would show at which positions they agree.
 pub(crate) fn seeds<P: Protocol, R: CryptoRng + ?Sized>(
     rng: &mut R,
     domain: Domain,

@@ -7,7 +7,7 @@
 //! | answer | `D b`, rounded to 12 bits | server, one pass over `D` |
 //! | recover | `round((D b - H s) / Delta)` is column `j` of `D` | client |
 //!
-//! A server of a public database needs no secret; a client needs `H` once for each version.
+//! The server of a public database needs no secret. A client needs `H` once for each version.
 
 mod client;
 #[cfg(test)]

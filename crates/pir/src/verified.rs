@@ -1,8 +1,8 @@
-//! Answers that are checked before they are decrypted.
+//! Checks answers before they are decrypted.
 //!
-//! A server that changes one column, or one row of the hint, and watches whether the client
-//! complains, learns something about the index. Here the check comes before decryption and does not
-//! involve the index or the LWE secret, so its outcome can be shown to anyone.
+//! Suppose that a server changes one column, or one row of the hint, and watches whether the client complains. Then it
+//! learns something about the index. Here the check comes before decryption and involves neither the index nor the LWE
+//! secret. So a client may show the outcome to anyone.
 //!
 //! | symbol | meaning | shape |
 //! |---|---|---|
@@ -11,15 +11,15 @@
 //! | `u`, `v` | a query and the raw answer to it | `m`, `l` |
 //!
 //! An honest `v = D u` has `C v = Z u`. For any other `v` a random row of `C` satisfies its equation with probability
-//! at most 1/2. To see this, fix all bits but the bit of one word in which `v` is wrong: at most one of the two values
-//! fits. So all 128 rows do with probability at most `2^-128`, whatever the server knows except `C`. This follows the
-//! idea of VeriSimplePIR (de Castro and Lee, USENIX Security 2024). Here someone who knows the database makes the
-//! checker.
+//! at most 1/2. To see this, fix all bits except the one that belongs to a wrong word of `v`: at most one of its two
+//! values fits. So all 128 rows fit with probability at most `2^-128`, whatever the server knows except `C`. This
+//! follows the idea of VeriSimplePIR (de Castro and Lee, USENIX Security 2024). In this crate, the checker is made by a
+//! party that knows the database.
 //!
 //! # Limits
-//! `C` must stay secret from the server. So a [`Checker`] belongs to the data owner, or to clients that the owner gives
-//! it to; it cannot come from the server. The hint must be authentic as well: from the owner, or compared with a digest
-//! that the owner signed.
+//! `C` must stay secret from the server. So the data owner makes a [`Checker`] and may give it to clients; it cannot
+//! come from the server. The hint must be authentic as well: it comes from the owner, or the client compares it with a
+//! digest that the owner signed.
 
 use rand_core::CryptoRng;
 use sordino_lattice::matrix::{Backend, LANES, Panels, Vector, Words, stride};
@@ -65,7 +65,7 @@ impl Checker {
     /// A fresh `C` and its `Z`, for the database at version 0: `128 l m` byte products.
     ///
     /// # Errors
-    /// [`Error::Length`] if the database is mapped from a file that has changed its length.
+    /// [`Error::Length`] if the length of the mapped file has changed.
     pub fn new<R: CryptoRng + ?Sized>(rng: &mut R, database: &Database) -> Result<Self, Error> {
         let params = *database.params();
         let backend = Backend::detect_with_tiles();
@@ -106,11 +106,11 @@ impl Checker {
         })
     }
 
-    /// The answer to `query`, if it is the honest one.
+    /// The rounded answer to `query`, if the server answered honestly.
     ///
     /// # Errors
-    /// [`Error::Unverified`] if it is not; [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if
-    /// query or answer are not for this database.
+    /// [`Error::Unverified`] if the server did not answer honestly. [`Error::ParamsMismatch`] or
+    /// [`Error::VersionMismatch`] if query or answer are not for this database.
     ///
     /// # Security
     /// Takes the same time for every answer of the right shape.
@@ -137,11 +137,11 @@ impl Checker {
     /// Moves to the next version of the database.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the update does not start where
-    /// this checker is. Then nothing is changed.
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the update does not start from this checker's
+    /// version. Nothing is changed then.
     ///
     /// # Security
-    /// The update must be authentic: it says what the honest database is.
+    /// The update must be authentic, because it defines what the honest database is.
     pub fn apply(&mut self, update: &Update) -> Result<(), Error> {
         let (params, version) = update.base();
         check_params(params, &self.params)?;
@@ -178,7 +178,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Bytes that this keeps, without padding.
+    /// Bytes that the checker keeps, without padding.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         ROWS * (stride(self.params.rows()) + 4 * stride(self.params.columns()))

@@ -33,7 +33,6 @@ pub(crate) enum Kind {
     SimpleRawAnswer = 8,
     SimpleUpdate = 9,
     DoubleUpdate = 10,
-    /// A file.
     Database = 11,
     HintlessKeys = 12,
     HintlessQuery = 13,
@@ -114,7 +113,7 @@ impl Header {
     }
 }
 
-/// A message of `length` payload bytes, which `write` appends.
+/// Encodes a message of `length` payload bytes, which `write` appends.
 pub(crate) fn encode<P: Protocol>(
     kind: Kind,
     params: &Params<P>,
@@ -129,7 +128,7 @@ pub(crate) fn encode<P: Protocol>(
     encode_numbers(kind, set, numbers, length, write)
 }
 
-/// [`encode`] with the header's byte for the set and its four numbers as they are.
+/// Like [`encode`], with the header's byte for the set and its four numbers given directly.
 pub(crate) fn encode_numbers(
     kind: Kind,
     set: u8,
@@ -212,7 +211,7 @@ pub(crate) fn decode_numbers(kind: Kind, bytes: &[u8]) -> Result<(u8, [u64; 4], 
     Ok((set, [records, record_len, per_column, version], payload))
 }
 
-/// [`decode`] for a receiver that knows the parameters: `length` payload bytes.
+/// Like [`decode`], for a receiver that knows the parameters: `length` payload bytes.
 pub(crate) fn decode_for<'a, P: Protocol>(
     kind: Kind,
     params: &Params<P>,
@@ -230,7 +229,7 @@ pub(crate) fn decode_for<'a, P: Protocol>(
     Ok((version, payload))
 }
 
-/// A header is of the scheme that its reader is of.
+/// Checks that a header belongs to the scheme that its receiver expects.
 fn check_scheme(found: Scheme, expected: Scheme) -> Result<(), Error> {
     if found == expected {
         return Ok(());
@@ -238,7 +237,7 @@ fn check_scheme(found: Scheme, expected: Scheme) -> Result<(), Error> {
     Err(Error::SchemeMismatch { found, expected })
 }
 
-/// Both sides use the same parameters.
+/// Checks that both sides use the same parameters.
 pub(crate) fn check_params<P: Protocol>(
     found: &Params<P>,
     expected: &Params<P>,
@@ -252,7 +251,7 @@ pub(crate) fn check_params<P: Protocol>(
     })
 }
 
-/// Both sides use the same version of the database.
+/// Checks that both sides use the same version of the database.
 pub(crate) fn check_version(found: u64, expected: u64) -> Result<(), Error> {
     if found == expected {
         return Ok(());
@@ -260,7 +259,7 @@ pub(crate) fn check_version(found: u64, expected: u64) -> Result<(), Error> {
     Err(Error::VersionMismatch { found, expected })
 }
 
-/// The `Debug` form of a message or a party: its sizes, not its megabytes.
+/// The `Debug` form of a message or a party: its sizes, and not its megabytes of content.
 pub(crate) fn describe<P: Protocol>(
     f: &mut std::fmt::Formatter<'_>,
     name: &str,
@@ -283,9 +282,9 @@ impl<P: Protocol> Params<P> {
     /// Reads a wire form.
     ///
     /// # Errors
-    /// If the bytes are no header of this release, or describe what no set serves. [`Error::SchemeMismatch`] for
-    /// parameters of the other scheme. [`Error::Security`] for parameters below 128 bits, so that a sender cannot lower
-    /// its receiver's security.
+    /// [`Error::Header`] if the bytes are not a header of this release, or describe a layout that no set serves.
+    /// [`Error::SchemeMismatch`] for parameters of the other scheme. [`Error::Security`] for parameters below 128 bits,
+    /// so that a sender cannot lower its receiver's security.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let params = Self::from_header(Kind::Params, bytes)?;
         let (bits, _) = params.set().bits();
@@ -295,8 +294,8 @@ impl<P: Protocol> Params<P> {
         Ok(params)
     }
 
-    /// Reads a wire form of parameters under [`Set::Published121`], for comparisons: queries under them are worth
-    /// **121.5 bits**.
+    /// Reads a wire form of parameters under [`Set::Published121`], for comparisons only. Queries under them have
+    /// **121.5 bits** of security.
     ///
     /// # Errors
     /// The errors of [`Self::from_bytes`]; [`Error::Security`] for parameters under any other set.
@@ -314,7 +313,7 @@ impl<P: Protocol> Params<P> {
 
     pub(crate) fn from_header(kind: Kind, bytes: &[u8]) -> Result<Self, Error> {
         let (params, version, payload) = decode(kind, bytes)?;
-        // Parameters have no version: each has one encoding.
+        // Parameters have no version, so the field must be zero: each has one encoding.
         check_version(version, 0)?;
         if !payload.is_empty() {
             return Err(Error::Length {

@@ -1,4 +1,4 @@
-//! Reasons for a proxy not to start, and for a search to fail.
+//! Reasons why a proxy does not start, or a search fails.
 
 use sordino_reader::{Error as Search, Kind};
 use std::{
@@ -19,18 +19,18 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
-    /// A file is not a token's.
+    /// The file does not hold a token.
     #[error("{path}: {why}", path = path.display())]
     TokenFile {
         /// The file.
         path: PathBuf,
-        /// The fault, and what to do.
+        /// The reason, and what to do.
         why: &'static str,
     },
     /// The system has no randomness.
     #[error("the system's random generator: {0}")]
     Random(String),
-    /// The address cannot be listened on.
+    /// The proxy cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
@@ -41,37 +41,37 @@ pub enum Error {
     /// The system refused threads or sockets.
     #[error("cannot start the proxy: {0}")]
     Start(io::Error),
-    /// The index, or a search of it.
+    /// An error of the index, or of a search.
     #[error(transparent)]
     Search(Search),
-    /// The index changed whenever it was being read.
+    /// The index changed every time while it was being read.
     #[error(
         "the index changed again and again while it was being read (it is at version {version} now): try again later"
     )]
     Changing {
-        /// The version that the server has.
+        /// The server's version.
         version: u64,
     },
-    /// A vector that cannot be searched for.
+    /// The vector of a query is not valid.
     #[error("{place}: {why}")]
     Query {
-        /// Its place in the request.
+        /// Its position in the request.
         place: String,
-        /// The fault.
+        /// The reason.
         why: String,
     },
-    /// A look for a new version failed for good, so nothing is searched.
+    /// A check for a new version failed permanently, so nothing is searched.
     #[error("{message}")]
     Outage {
-        /// The message of that look.
+        /// The message of that check.
         message: String,
-        /// Its kind.
+        /// The kind of its error.
         kind: Kind,
     },
 }
 
 impl From<Search> for Error {
-    /// Names what a user can do something about.
+    /// Gives separate variants to errors that a user can do something about.
     fn from(error: Search) -> Self {
         match error {
             Search::Stale { serving, .. } => Self::Changing { version: serving },
@@ -81,7 +81,7 @@ impl From<Search> for Error {
 }
 
 impl Error {
-    /// The kind of this error; [`Kind::Untrusted`] after a bad reply, whatever came after it.
+    /// The kind of this error. After a bad reply it is [`Kind::Untrusted`], whatever happened later.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -92,7 +92,7 @@ impl Error {
         }
     }
 
-    /// The same of an error of the index.
+    /// The kind of an error of the index.
     pub(crate) fn search_kind(error: &Search) -> Kind {
         match error.is_bad_reply() {
             true => Kind::Untrusted,
@@ -100,7 +100,7 @@ impl Error {
         }
     }
 
-    /// Names the file that an error of the system is about.
+    /// Adds the file's path to an error of the system.
     pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, source }

@@ -1,39 +1,38 @@
-//! The health of a proxy: it can answer searches, or not.
+//! The health of a proxy: whether it can answer searches.
 
 use crate::error::Error;
 use crate::problem::Problem;
 use sordino_reader::{Error as Search, Kind};
 use std::time::{Duration, Instant};
 
-/// The time for which the proxy is not ready after a search that failed for good. A balancer sends no more searches to
-/// what is not ready, and nothing would see it mended otherwise.
+/// How long the proxy is not ready after a search that failed permanently. A load balancer sends no searches to a proxy that is
+/// not ready, so without a limit nothing would show that the fault is gone.
 const TROUBLE: Duration = Duration::from_secs(60);
 
 /// The health of a proxy.
 ///
 /// # Security
-/// It has no state for a bad reply: `/health` would tell a server that a reply was refused. The session keeps that.
+/// It has no state for a bad reply, because `/health` would tell a server that a reply was refused. The session remembers that.
 pub(crate) enum Health {
-    /// Searches are answered.
+    /// The proxy answers searches.
     Serving,
-    /// The last search failed for what only a person mends. Others are tried all the same.
+    /// The last search failed for a reason that only a person can fix. Other searches are still tried.
     Trouble { since: Instant, problem: Problem },
-    /// The last look for a new version found the same, of an index that is here as a whole. Searches fail with this message until a
-    /// look succeeds.
+    /// The last check for a new version, of an index that the client holds as a whole, failed for such a reason. Searches fail
+    /// with this message until a check succeeds.
     Outage {
         problem: Problem,
         message: String,
         kind: Kind,
     },
-    /// There is no thread that searches. It stays so.
+    /// No thread searches any more. This is permanent.
     Dead,
 }
 
 impl Health {
-    /// The health after a search. `None` if the next may end otherwise: that one was the question's fault, or may do better when it
-    /// is asked again.
+    /// The health after a search. `None` if the next search may end differently: the question was wrong, or a retry may succeed.
     pub(crate) fn after_search<T>(found: &Result<T, Search>) -> Option<Self> {
-        // A server knows no more of a bad reply than that it answered.
+        // A server knows of a bad reply only that it sent it.
         match found.as_ref().err().filter(|error| error.seen().is_some()) {
             None => Some(Self::Serving),
             Some(error) => Some(Self::Trouble {
@@ -43,7 +42,7 @@ impl Health {
         }
     }
 
-    /// The health after a look for a new version. `None` if the next may end otherwise.
+    /// The health after a check for a new version. `None` if the next check may end differently.
     pub(crate) fn after_look(look: &Result<bool, Search>) -> Option<Self> {
         match look {
             Ok(_) => Some(Self::Serving),
@@ -56,7 +55,7 @@ impl Health {
     }
 }
 
-/// The health by the call that began last, of those that say something of the next.
+/// The health, according to the call that began last among those that say something about the next.
 pub(crate) struct Condition {
     begun: Instant,
     health: Health,
@@ -76,7 +75,7 @@ impl Condition {
         matches!(self.health, Health::Dead)
     }
 
-    /// The reason why no search can be answered.
+    /// The reason why the proxy cannot answer searches, if there is one.
     pub(crate) fn problem(&self) -> Option<Problem> {
         match &self.health {
             Health::Serving => None,
@@ -88,7 +87,7 @@ impl Condition {
         }
     }
 
-    /// The error of searches that are not tried.
+    /// The error for searches that are not tried.
     pub(crate) fn outage(&self) -> Option<Error> {
         match &self.health {
             Health::Outage { message, kind, .. } => Some(Error::Outage {
@@ -99,8 +98,8 @@ impl Condition {
         }
     }
 
-    /// Notes the health after a call that began then. True if searches cannot be answered from now on, for a new
-    /// reason.
+    /// Records the health after a call that began at that time. Returns true if the proxy cannot answer searches from now on, for
+    /// a new reason.
     pub(crate) fn note(&mut self, begun: Instant, health: Health) -> bool {
         if begun < self.begun || self.is_dead() {
             return false;
@@ -111,7 +110,7 @@ impl Condition {
         now.is_some() && now != before
     }
 
-    /// Notes that no thread searches any more.
+    /// Records that no thread searches any more.
     pub(crate) fn end(&mut self) {
         self.health = Health::Dead;
     }

@@ -1,4 +1,4 @@
-//! A request while it is searched for: its vectors one by one, and the answer that is waited for.
+//! A request in progress. Its vectors are searched one by one, and its caller waits for the answer.
 
 use crate::error::Error;
 use crate::request::SearchRequest;
@@ -9,26 +9,26 @@ use tokio::sync::oneshot;
 
 pub(crate) type Reply = Result<Answer, Error>;
 
-/// A request, some of whose vectors may be searched for already.
+/// A request. Some of its vectors may already be in progress.
 pub(crate) struct Job {
     pub(crate) request: SearchRequest,
     pub(crate) batch: SearchBatch,
     state: Mutex<State>,
 }
 
-/// The results for a vector, and the version that they are of.
+/// The results for a vector, and the index version that they belong to.
 type Outcome = Result<(Vec<Hit>, u64), Search>;
 
 struct State {
-    /// The vector that is searched for next.
+    /// The number of the next vector to search for.
     next: usize,
     outcomes: Vec<Option<Outcome>>,
-    /// None when it is answered.
+    /// `None` after the request was answered.
     reply: Option<oneshot::Sender<Reply>>,
 }
 
 impl Job {
-    /// A request for which nothing was searched yet, and where its answer comes.
+    /// A new request, and the channel that receives its answer.
     pub(crate) fn new(
         request: SearchRequest,
         batch: SearchBatch,
@@ -47,7 +47,7 @@ impl Job {
         (job, answer)
     }
 
-    /// The place of the next vector to be searched for.
+    /// The position of the next vector to search for.
     pub(crate) fn next(&self) -> usize {
         let mut state = self.state();
         state.next += 1;
@@ -58,14 +58,14 @@ impl Job {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True if its answer is not waited for any more.
+    /// True if no one waits for the answer any more.
     pub(crate) fn is_over(&self) -> bool {
         let state = self.state();
         state.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Keeps what was found for a vector, and answers if it was the last, or failed in a way that the server knows of. For any other
-    /// failure the other vectors are searched for all the same.
+    /// Stores the results for a vector. Answers if it was the last one, or failed in a way that the server knows. After any other
+    /// failure the other vectors are still searched for.
     pub(crate) fn put(&self, at: usize, outcome: Outcome) {
         let mut state = self.state();
         let failed = outcome
@@ -93,10 +93,10 @@ impl Job {
     }
 
     fn answer(&self, state: &mut State, answer: Reply) {
-        // Before the caller can ask for more.
+        // The batch is closed before the caller can send another request.
         self.batch.close();
         if let Some(reply) = state.reply.take() {
-            // The caller may be gone.
+            // The send fails if the caller is gone.
             drop(reply.send(answer));
         }
     }

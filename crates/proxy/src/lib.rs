@@ -1,18 +1,18 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
-mod health; // of the searches
-mod job; // a request while its vectors are searched for
-mod options; // of the port
-mod places; // of connections
-mod problem; // a reason that an answer gives
+mod health; // the health of the searches
+mod job; // a request in progress
+mod options; // options of the port
+mod places; // places of connections
+mod problem; // the reason in a failed answer
 mod proxy; // the port
-mod records; // written and listed
+mod records; // records that programs write and list
 mod request; // the body of a search
 mod results; // the body of an answer
 mod searcher; // the threads that search
 mod service; // answers to requests
-mod token; // shown by programs
+mod token; // tokens that programs show
 
 pub use error::Error;
 pub use options::{ProxyOptions, Writing};

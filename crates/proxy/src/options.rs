@@ -1,4 +1,4 @@
-//! The terms of a proxy.
+//! The options of a proxy.
 
 use crate::records::Records;
 use crate::token::Token;
@@ -6,23 +6,24 @@ use sordino_net::Origin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The terms of a proxy.
+/// The options of a proxy.
 #[derive(Clone, Debug)]
 pub struct ProxyOptions {
-    /// The time that a request may take, waiting for a server that is busy or away included.
+    /// The time limit of a request, including the wait for a server that is busy or away.
     pub timeout: Duration,
-    /// The origins of pages that may ask from a browser, with the token. None: no page may.
+    /// The origins of web pages that may ask from a browser, with the token. If empty, no page may.
     pub origins: Vec<Origin>,
-    /// The index to its owner, whose records programs write and list. None: they cannot.
+    /// The owner's records, which programs write and list. `None` forbids that.
     pub writing: Option<Writing>,
 }
 
-/// The records that programs write and list.
+/// Records that programs write and list.
 #[derive(Clone, Debug)]
 pub struct Writing {
     /// The records.
     pub records: Arc<dyn Records>,
-    /// The token of programs that may do so. It must differ from the token of searches: anyone who has it can delete.
+    /// The token of programs that may do so. It must differ from the token of searches, because anyone who has it can
+    /// delete records.
     pub token: Token,
 }
 

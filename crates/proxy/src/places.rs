@@ -1,7 +1,7 @@
-//! Connections at a time: with and without the token.
+//! Limits on simultaneous connections, with and without the token.
 //!
-//! A connection without the token has a place until others come. When there are too many, the oldest one is closed. So
-//! silent connections never keep out one that speaks.
+//! A connection without the token keeps its place until others arrive. If there are too many, the oldest one is
+//! closed. So silent connections never keep out one that sends a request.
 
 use std::collections::VecDeque;
 use std::sync::{
@@ -10,10 +10,10 @@ use std::sync::{
 };
 use tokio::sync::Notify;
 
-/// Connections that have not shown the token.
+/// The most connections that have not shown the token.
 pub(crate) const STRANGERS: usize = 128;
 
-/// Connections that have.
+/// The most connections that have shown it.
 pub(crate) const KNOWN: usize = 128;
 
 /// The places of all connections.
@@ -23,7 +23,7 @@ pub(crate) struct Places(Mutex<Occupancy>);
 #[derive(Default)]
 struct Occupancy {
     next: u64,
-    /// By the time when they came.
+    /// The connections without the token, in the order of their arrival.
     strangers: VecDeque<(u64, Arc<Notify>)>,
     known: usize,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Place {
 }
 
 impl Places {
-    /// A place for a connection that came. The first of those that have not shown the token may lose its place for it.
+    /// A place for a new connection. The oldest connection without the token may lose its place to it.
     pub(crate) fn enter(self: &Arc<Self>) -> Place {
         let end = Arc::new(Notify::new());
         let mut occupancy = self.lock();
@@ -58,14 +58,14 @@ impl Places {
         }
     }
 
-    /// The counts are whole between any two statements.
+    /// The counts are valid between any two statements, so a poisoned lock is harmless.
     fn lock(&self) -> MutexGuard<'_, Occupancy> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Occupancy {
-    /// Takes a connection from those that have not shown the token; false if it has no place any more.
+    /// Removes a connection from those that have not shown the token. Returns false if it no longer has a place.
     fn leave(&mut self, number: u64) -> bool {
         let at = self
             .strangers
@@ -76,7 +76,7 @@ impl Occupancy {
 }
 
 impl Place {
-    /// The connection has shown the token. False if there are too many that have, or it has lost its place.
+    /// Records that the connection has shown the token. Returns false if too many have, or it has lost its place.
     pub(crate) fn prove(&self) -> bool {
         if self.known.load(Ordering::Relaxed) {
             return true;

@@ -1,4 +1,4 @@
-//! The reason why a request is not answered, as its answer says it.
+//! The reason why a request failed, in the form of its answer.
 
 use crate::error::Error;
 use hyper::StatusCode;
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use sordino_reader::{Error as Search, Kind};
 use std::fmt;
 
-/// Said of a server that is not to be trusted. Gateways and libraries repeat requests after statuses of 500 and more, and some after
-/// 409: a server that lies would be asked again at once, which is what it wants.
+/// The status for a server that cannot be trusted. Gateways and libraries repeat requests after statuses of 500 and more, and
+/// some after 409. They would send a lying server the request again at once, which is what it wants.
 const UNTRUSTED: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
 
-/// The reason why a request is not answered.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     status: StatusCode,
@@ -28,12 +28,12 @@ impl Problem {
         }
     }
 
-    /// The request's body is wrong: where, and what was expected.
+    /// The body of the request is wrong. The message says where, and what was expected.
     pub(crate) fn request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "request", message)
     }
 
-    /// No token of those that the file of this option holds.
+    /// The request does not have a token from the file of this option.
     pub(crate) fn token(option: &str) -> Self {
         let message = format!(
             "no token, or a wrong one: expected the header \"Authorization: Bearer TOKEN\", with what the file of {option} holds"
@@ -80,12 +80,12 @@ impl Problem {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "slow", message)
     }
 
-    /// The server cannot be reached, or refuses; or, worse, what it sends is not the owner's.
+    /// The server cannot be reached, or refuses, or sends something that is not the owner's.
     pub(crate) fn server(error: &Error) -> Self {
         if is_of_the_question(error) {
             return Self::request(error.to_string());
         }
-        // Questions that were wrong are their caller's affair, and not for a log.
+        // Wrong questions concern only their caller, so the log leaves them out.
         tracing::warn!(%error, "a search failed");
         if matches!(error, Error::Search(error) if error.is_bad_reply()) {
             return Self::refused();
@@ -98,7 +98,7 @@ impl Problem {
         Self::new(status, code(kind), error.to_string())
     }
 
-    /// A reply was refused, of this search or of one before it.
+    /// A reply was refused, of this search or of an earlier one.
     pub(crate) fn refused() -> Self {
         let message = "stop: the server's answers do not belong to the index, so do not repeat the search. A server \
             that notices refusals can forge results, so this proxy sends it no more searches. Ask the index's owner to \
@@ -106,10 +106,10 @@ impl Problem {
         Self::new(UNTRUSTED, code(Kind::Untrusted), message)
     }
 
-    /// The reason why no search can be answered, if an error of one is of a kind that waiting does not mend. A program that asks for it
-    /// needs no token, so it is said without what the server or the error says: the log has that.
+    /// The reason why the proxy cannot answer searches, if the error is of a kind that waiting does not fix. A program needs no
+    /// token to read it, so it leaves out the texts of the server and of the error. The log has these.
     pub(crate) fn lasting(error: &Search) -> Option<Self> {
-        // No server should see of which search a reply was bad, by the searches that are not sent to a proxy that is not ready.
+        // If the proxy were not ready after a bad reply, a server would see by the missing searches which search it was.
         let seen = error.seen()?;
         let message = match seen {
             Search::NoReader => {
@@ -135,7 +135,7 @@ impl Problem {
         Some(Self::new(status, code(seen.kind()), message))
     }
 
-    /// The words of a JSON error, without words of Rust.
+    /// The text of a JSON error, without Rust terms.
     pub(crate) fn words(error: &serde_json::Error) -> String {
         let words = error.to_string();
         let words = words.replace("expected f32", "expected a number");
@@ -151,7 +151,7 @@ impl Problem {
         }
     }
 
-    /// Records cannot be written or listed here, or not now.
+    /// This proxy cannot write or list records, or not now.
     pub(crate) fn owner(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "records", message)
     }
@@ -185,7 +185,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// True if it was noticed before anything was sent.
+/// True if the proxy detected the error before it sent anything.
 fn is_of_the_question(error: &Error) -> bool {
     matches!(
         error,
@@ -198,7 +198,7 @@ fn is_of_the_question(error: &Error) -> bool {
     )
 }
 
-/// The word for an error of this kind.
+/// The error code of this kind.
 fn code(kind: Kind) -> &'static str {
     match kind {
         Kind::Untrusted => "untrusted",

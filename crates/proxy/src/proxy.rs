@@ -1,6 +1,6 @@
-//! The proxy's port: HTTP/1.1, with bounds on connections, requests, bodies and times.
+//! The proxy's port: HTTP/1.1, with limits on connections, requests, bodies and times.
 //!
-//! It is open before the index is there, so that a program that asks for its health is told so.
+//! It opens before the index is available, so that a program can already ask for its health.
 
 use crate::error::Error;
 use crate::options::ProxyOptions;
@@ -15,14 +15,14 @@ use std::{convert::Infallible, fmt, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
-/// The time for the headers of a request, and between two requests of a connection.
+/// The time limit for the headers of a request, and between two requests of a connection.
 const HEADERS: Duration = Duration::from_secs(10);
 
-/// A port at which programs search over HTTP and JSON, open until [`stop`](Self::stop).
+/// A port on which programs search over HTTP and JSON. It is open until [`stop`](Self::stop).
 ///
 /// # Security
-/// Queries and results pass it in the clear: it belongs on this machine's own address. Programs that have the token search; others
-/// learn the health and the index's version, dimension and `k`.
+/// Queries and results pass through it in the clear, so it should listen on a local address only. Programs with the token can
+/// search. Others can read the health and the index's version, dimension and `k`.
 pub struct Proxy {
     address: SocketAddr,
     runtime: Runtime,
@@ -30,13 +30,14 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Listens on an address; port 0 stands for one that is free. Searches are answered with 503 until [`search_with`](Self::search_with).
+    /// Listens on an address. Port 0 stands for a free port. Searches are answered with 503 until
+    /// [`search_with`](Self::search_with).
     ///
     /// # Errors
-    /// [`Error::Listen`] if the address cannot be listened on, [`Error::Start`] if the system refuses threads.
+    /// [`Error::Listen`] if it cannot listen on the address, [`Error::Start`] if the system refuses threads.
     ///
     /// # Panics
-    /// Within a runtime of tokio's: it has one of its own.
+    /// Panics within a tokio runtime, since it creates one.
     pub fn listen(address: SocketAddr, token: Token, options: ProxyOptions) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -63,15 +64,15 @@ impl Proxy {
         self.address
     }
 
-    /// Answers searches from now on. The first searcher stays; another is dropped.
+    /// Answers searches from now on. A second searcher is dropped.
     pub fn search_with(&self, searcher: Searcher) {
         self.service.search_with(searcher);
     }
 
-    /// Takes no more searches, waits for those that there are, and closes the port.
+    /// Accepts no more searches, waits for those in progress, and closes the port.
     ///
     /// # Panics
-    /// Within a runtime of tokio's.
+    /// Panics within a tokio runtime.
     pub fn stop(self) {
         self.runtime.block_on(self.service.drain());
         self.runtime.shutdown_background();
@@ -90,7 +91,7 @@ async fn accept(listener: TcpListener, service: Arc<Service>) {
     let places = Arc::new(Places::default());
     loop {
         let Ok((tcp, _)) = listener.accept().await else {
-            // There is no socket left.
+            // The system has no free socket.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };

@@ -9,15 +9,15 @@ use sordino_index::Id;
 use sordino_vectors::json;
 use std::fmt;
 
-/// Records of a request.
+/// The most records of a request.
 const MOST: usize = 10_000;
 
-/// Records of a page, where a request does not say how many.
+/// Records of a page, if the request does not give a number.
 const PAGE: usize = 100;
 
-/// The records of an index, to its owner, who is on this machine. Calls block.
+/// The records of an index, as its owner on this machine manages them. Calls block.
 pub trait Records: fmt::Debug + Send + Sync {
-    /// Adds records, replaces those whose ids are there, and changes those that come without vectors.
+    /// Adds records, replaces those whose ids exist, and changes those without vectors.
     ///
     /// # Errors
     /// The fault; then nothing is changed.
@@ -29,7 +29,7 @@ pub trait Records: fmt::Debug + Send + Sync {
     /// The fault; then nothing is changed.
     fn delete(&self, ids: &[String]) -> Result<Deleted, RecordsError>;
 
-    /// The first records after this id, in the order of ids: this number, or fewer if they are long.
+    /// The first records after this id, in the order of ids: `limit` records, or fewer if they are long.
     ///
     /// # Errors
     /// The fault.
@@ -42,63 +42,63 @@ pub trait Records: fmt::Debug + Send + Sync {
     fn count(&self) -> Result<Counted, RecordsError>;
 }
 
-/// The reason why records are not written or listed.
+/// The reason why records cannot be written or listed.
 #[derive(Debug)]
 pub enum RecordsError {
-    /// The request's fault: what is wrong, and what was expected.
+    /// The request is wrong: what was found, and what was expected.
     Request(String),
     /// Another program is changing the index.
     Busy(String),
-    /// The index's, the disk's or the server's fault.
+    /// The index, the disk or the server failed.
     Failed(String),
 }
 
 /// A record of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The text of its id.
+    /// The id as text.
     pub id: String,
-    /// None: the record is there, and keeps its vector.
+    /// The vector. `None` for an existing record that keeps its vector.
     pub vector: Option<Vec<f32>>,
-    /// None: a record with a vector has an empty one, and another keeps its own.
+    /// The payload. With `None`, a record with a vector gets an empty payload, and one without keeps its own.
     pub payload: Option<String>,
-    /// The attributes by name; null for none.
+    /// The attributes by name. A null removes an attribute.
     pub attributes: Map<String, Value>,
 }
 
-/// A record as it comes.
+/// A record in the form of the request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a record")]
 struct Given {
     #[serde(deserialize_with = "id")]
     id: String,
     vector: Option<Vec<f32>>,
-    /// `Some(None)` where it is null.
+    /// `Some(None)` if the request has null.
     #[serde(default, deserialize_with = "named")]
     payload: Option<Option<String>>,
     #[serde(default)]
     attributes: Map<String, Value>,
 }
 
-/// The outcome of a change.
+/// The result of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Written {
-    /// The index's version now.
+    /// The index's new version.
     pub version: u64,
-    /// Records that were written.
+    /// The number of written records.
     pub records: usize,
-    /// Records whose ids existed.
+    /// The number of them whose ids existed before.
     pub replaced: usize,
 }
 
-/// The outcome of a deletion.
+/// The result of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Deleted {
-    /// The index's version now.
+    /// The index's new version.
     pub version: u64,
-    /// Records that were deleted.
+    /// The number of deleted records.
     pub deleted: usize,
-    /// Different ids of the request that no record had.
+    /// The number of different ids in the request that no record had.
     pub missing: usize,
 }
 
@@ -107,7 +107,7 @@ pub struct Deleted {
 pub struct Counted {
     /// The index's version.
     pub version: u64,
-    /// Its records.
+    /// The number of its records.
     pub count: usize,
 }
 
@@ -118,7 +118,7 @@ pub struct Page {
     pub version: u64,
     /// The records.
     pub records: Vec<Listed>,
-    /// The `after` of the next page, if there are more.
+    /// The `after` of the next page, if there are more records.
     #[serde(serialize_with = "write_next")]
     pub next: Option<Id>,
 }
@@ -126,13 +126,13 @@ pub struct Page {
 /// A record of a page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Listed {
-    /// Its id.
+    /// The id of the record.
     #[serde(serialize_with = "write_id")]
     pub id: Id,
-    /// The payload, where it is text.
+    /// The payload, if it is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
-    /// The payload in hex digits, where it is no text.
+    /// The payload in hex digits, if it is not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_hex: Option<String>,
     /// The attributes.
@@ -141,7 +141,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// A record with its payload, where the index has some.
+    /// A record with its payload, if the index has payloads.
     #[must_use]
     pub fn new(id: Id, payload: Option<Vec<u8>>, attributes: Map<String, Value>) -> Self {
         let (payload, payload_hex) = match payload.map(String::from_utf8) {
@@ -179,13 +179,13 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     }
 }
 
-/// A member that is there, whatever it holds.
+/// Reads a member that is present, even if it is null.
 fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
 impl Given {
-    /// Refuses what would change nothing, and a null that says neither that a payload stays nor that it goes.
+    /// Refuses a record that would change nothing, and a null that has no meaning.
     fn checked(self) -> Result<Record, Problem> {
         let wrong = |why| Problem::request(format!("record {}: {why}", self.id));
         let alone = self.vector.is_none();
@@ -237,13 +237,13 @@ struct Scroll {
     limit: Option<usize>,
 }
 
-/// A request about records: it does its work and gives the answer's body.
+/// A request about records. The function does its work and returns the answer's body.
 pub(crate) type Work = fn(&dyn Records, &[u8]) -> Result<String, Problem>;
 
 /// `PUT /records`.
 pub(crate) fn put(records: &dyn Records, body: &[u8]) -> Result<String, Problem> {
     let expected = r#"{"records": [{"id": 7, "vector": [numbers], "payload": "text", "attributes": {"year": 2020}}, ...]}"#;
-    // An attribute that is named twice would have the later value.
+    // If an attribute is named twice, the later value counts.
     let text = std::str::from_utf8(body).map_err(|_| Problem::request("expected UTF-8"))?;
     json::check(text).map_err(|error| Problem::request(format!("{error}; expected {expected}")))?;
     let Put { records: given } = read(body, expected)?;

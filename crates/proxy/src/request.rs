@@ -1,4 +1,4 @@
-//! The body of a search.
+//! The body of a search request.
 
 use crate::error::Error;
 use crate::problem::Problem;
@@ -9,7 +9,7 @@ use sordino_vectors::Error as Vectors;
 /// The most vectors of one request.
 const VECTORS: usize = 256;
 
-/// The shape of what can be asked for.
+/// The limits of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Coordinates of a vector.
@@ -18,16 +18,16 @@ pub struct Shape {
     pub k: usize,
 }
 
-/// A request that can be searched for.
+/// A valid search request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchRequest {
-    /// The vectors, one at least, each of the index's dimension and finite.
+    /// The vectors, at least one, each finite and of the index's dimension.
     pub vectors: Vec<Vec<f32>>,
-    /// True if it came as `vector`.
+    /// True if the request had a single `vector`.
     one: bool,
-    /// Results of each.
+    /// The number of results of each.
     pub k: usize,
-    /// Results further than this are left out.
+    /// Results that are farther than this are left out.
     pub min_score: Option<f32>,
     /// The condition that the records' attributes must pass.
     pub filter: Option<Filter>,
@@ -47,7 +47,7 @@ impl SearchRequest {
     /// Reads a request's body.
     ///
     /// # Errors
-    /// The problem says what is wrong, where, and what was expected.
+    /// The problem: what is wrong, where, and what was expected.
     pub fn read(body: &[u8], shape: Shape) -> Result<Self, Problem> {
         let body: Body = serde_json::from_slice(body).map_err(|error| {
             let error = Problem::words(&error);
@@ -99,10 +99,10 @@ impl SearchRequest {
         })
     }
 
-    /// The error of the search for a vector, which names that if it is the fault.
+    /// The error of the search for a vector. It names the vector if that is wrong.
     pub(crate) fn error(&self, at: usize, error: Error) -> Error {
         match error {
-            // The row that it names is that of a set with this one vector.
+            // The row in the error counts within a set of this one vector.
             Error::Search(Search::Vectors(Vectors::ZeroVector { .. })) => {
                 let why = "the zero vector, which has no direction".to_owned();
                 let place = place(self.one, at);
@@ -113,7 +113,7 @@ impl SearchRequest {
     }
 }
 
-/// The words for a vector of the body.
+/// The name of a vector of the body, for messages.
 fn place(one: bool, at: usize) -> String {
     match one {
         true => "\"vector\"".to_owned(),

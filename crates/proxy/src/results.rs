@@ -1,11 +1,11 @@
-//! The body of an answer.
+//! The body of a search answer.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use sordino_index::Id;
 use sordino_reader::{Client, Found};
 
-/// The results for each vector of a request, and the oldest version that any of them is of.
+/// The results for each vector of a request, and the oldest version to which any of them belongs.
 pub(crate) struct Answer {
     pub(crate) version: u64,
     pub(crate) found: Vec<Vec<Hit>>,
@@ -28,12 +28,12 @@ pub(crate) struct Hit {
     #[serde(serialize_with = "write_id")]
     id: Id,
     score: f32,
-    /// The payload, where the index has payloads and it is text; else its bytes.
+    /// The payload, if the index has payloads and it is text; otherwise its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_hex: Option<String>,
-    /// True if the payload is longer than what a search brings.
+    /// True if the payload is longer than what a search returns.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -50,9 +50,9 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The hits, with everything that the client knows of them.
+/// The hits, with everything that the client knows about them.
 pub(crate) fn hits(client: &Client, found: Found) -> Vec<Hit> {
-    // There is a place for each hit, or none at all.
+    // There is one payload for each hit, or none at all.
     let mut payloads = found.payloads.into_iter();
     let hits = found.hits.into_iter().map(|hit| {
         let (payload, payload_hex) = match payloads.next().map(String::from_utf8) {
@@ -72,7 +72,7 @@ pub(crate) fn hits(client: &Client, found: Found) -> Vec<Hit> {
     hits.collect()
 }
 
-/// The largest whole number of which JavaScript, jq and others that read numbers in 64 bits of floating point know the neighbours.
+/// The largest whole number whose neighbours JavaScript, jq and other programs with 64-bit floating point represent exactly.
 pub(crate) const EXACT: u64 = (1 << 53) - 1;
 
 /// Writes an id. A number that many programs would round is written as a text of its digits.
@@ -83,7 +83,7 @@ pub(crate) fn write_id<S: Serializer>(id: &Id, serializer: S) -> Result<S::Ok, S
     }
 }
 
-/// The attributes of a record that the client knows; none where there are none.
+/// The attributes of a record that the client knows. Empty if there are none.
 fn attributes(client: &Client, id: &Id) -> Map<String, Value> {
     let known = client.attributes(id);
     let columns = known.iter().flat_map(|known| known.columns());

@@ -1,7 +1,7 @@
-//! The searches: threads that take turns at the vectors of all requests.
+//! The searching threads, which take turns at the vectors of all requests.
 //!
-//! A request that waits has a place in a queue. The thread that takes its next vector puts it back at the end, so that requests of many
-//! vectors are searched for by all threads and do not keep others waiting.
+//! Waiting requests are in a queue. A thread that takes a request's next vector puts the request back at the end. So several
+//! threads search for the vectors of a long request, and it does not delay others.
 
 use crate::error::Error;
 use crate::health::{Condition, Health};
@@ -20,16 +20,17 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Searches at a time, each on a connection of its own: the server answers them in one pass.
+/// The number of simultaneous searches, each on its own connection. The server answers them in one pass.
 const SEARCHES: usize = 8;
 
-/// The pause between two looks for a new version. It does not depend on searches, so that the server learns nothing of when they are.
+/// The pause between two checks for a new version. It does not depend on searches, so it tells the server nothing about when
+/// searches happen.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Requests that wait.
+/// The most waiting requests.
 const WAITING: usize = 64;
 
-/// The client of an index, and the threads that search with it. They end when it is dropped.
+/// The client of an index, and its searching threads. The threads end when it is dropped.
 pub struct Searcher {
     shared: Arc<Shared>,
 }
@@ -37,7 +38,7 @@ pub struct Searcher {
 struct Shared {
     session: Session<Endpoint>,
     state: Mutex<State>,
-    /// There is a vector to search for, or the searches are to end.
+    /// Signals that there is a vector to search for, or that the searches must end.
     call: Condvar,
 }
 
@@ -46,11 +47,11 @@ struct State {
     queue: VecDeque<Arc<Job>>,
     snapshot: Snapshot,
     condition: Condition,
-    /// The number of threads that search.
+    /// The number of searching threads.
     threads: usize,
 }
 
-/// The newest version that the proxy has seen. The session's own cannot be read while it is followed.
+/// The newest version that the proxy has seen. The session's own cannot be read while the session updates it.
 #[derive(Clone, Copy)]
 pub(crate) struct Snapshot {
     pub(crate) version: u64,
@@ -72,10 +73,10 @@ impl Snapshot {
 }
 
 impl Searcher {
-    /// Connects, downloads what searching needs, and starts the threads. It may take as long as the session's `retry` says.
+    /// Connects, downloads what searching needs, and starts the threads. It takes at most the time of the session's `retry`.
     ///
     /// # Errors
-    /// [`Error::Search`] and [`Error::Changing`] if the session cannot be opened, [`Error::Start`] if the system refuses threads.
+    /// [`Error::Search`] and [`Error::Changing`] if the session cannot be opened. [`Error::Start`] if the system refuses threads.
     pub fn start(
         endpoint: Endpoint,
         keys: &ReaderKeys,
@@ -93,7 +94,7 @@ impl Searcher {
             state: Mutex::new(state),
             call: Condvar::new(),
         });
-        // It ends those threads that have started where another cannot.
+        // If a thread cannot start, dropping this ends those that have started.
         let searcher = Self { shared };
         let shared = &searcher.shared;
         if shared.is_local() {
@@ -111,23 +112,23 @@ impl Searcher {
         Ok(searcher)
     }
 
-    /// The newest version of the index that it has seen.
+    /// The newest version of the index that the proxy has seen.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.snapshot().version
     }
 
-    /// The newest version that it has seen.
+    /// The newest version that the proxy has seen.
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.shared.state().snapshot
     }
 
-    /// The reason why no search can be answered, if there is one that waiting does not mend.
+    /// The reason why the proxy cannot answer searches, if there is one that waiting does not fix.
     pub(crate) fn problem(&self) -> Option<Problem> {
         self.shared.state().condition.problem()
     }
 
-    /// Has a request searched for until `end`.
+    /// Submits a request for searches until `end`.
     pub(crate) fn ask(
         &self,
         request: SearchRequest,
@@ -165,7 +166,7 @@ impl fmt::Debug for Searcher {
     }
 }
 
-/// A thread that searches, in the count of them. One ends before the searcher only by a fault.
+/// A searching thread, in the count of such threads. One that ends before the searcher does so only by a fault.
 struct Worker(Arc<Shared>);
 
 impl Worker {
@@ -186,17 +187,18 @@ impl Drop for Worker {
 }
 
 impl Shared {
-    /// True if all of the index is here.
+    /// True if the client holds the whole index.
     fn is_local(&self) -> bool {
         self.session.client().manifest().mode.kind() == ModeKind::Local
     }
 
-    /// The state is whole between any two statements.
+    /// The state is valid between any two statements, so a poisoned lock is harmless.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks for new versions of an index that is here as a whole, for whose searches no server is asked, until the searches have ended.
+    /// Checks for new versions until the searches end. It is for an index that the client holds as a whole, whose searches send
+    /// no requests.
     fn look(shared: &Weak<Self>) {
         loop {
             std::thread::sleep(LOOK);
@@ -205,7 +207,7 @@ impl Shared {
             };
             let begun = Instant::now();
             let batch = shared.session.batch();
-            // A look that fails is followed by the next.
+            // The next check follows a failed one.
             let look = batch.and_then(|batch| shared.session.refresh_in(&batch.until(begun)));
             if look.is_ok() {
                 shared.follow();
@@ -214,7 +216,7 @@ impl Shared {
         }
     }
 
-    /// Waits for the next vector to be searched for. `None` if the searches are to end.
+    /// Waits for the next vector to search for. `None` if the searches must end.
     fn take(&self) -> Option<(Arc<Job>, usize)> {
         let mut state = self.state();
         while !state.condition.is_dead() {
@@ -236,7 +238,7 @@ impl Shared {
         None
     }
 
-    /// Searches for the next vector. False if the searches are to end.
+    /// Searches for the next vector. Returns false if the searches must end.
     fn search(&self) -> bool {
         let Some((job, at)) = self.take() else {
             return false;
@@ -264,16 +266,16 @@ impl Shared {
         true
     }
 
-    /// Notes the health after a call that began then, and ended with this error or none.
+    /// Records the health after a call that began at that time.
     fn note(&self, begun: Instant, health: Option<Health>, error: Option<&Search>) {
         let is_news = health.is_some_and(|health| self.state().condition.note(begun, health));
         if let Some(error) = error.filter(|_| is_news) {
-            // A caller may be gone, and the log is where the reason is then.
+            // The caller may be gone, so the log has the reason.
             tracing::warn!(%error, "not ready");
         }
     }
 
-    /// Follows the session to the version that it is at, so that questions about it do not wait for a newer one.
+    /// Copies the session's version, so that questions about it do not wait for an update.
     fn follow(&self) {
         let new = Snapshot::of(&self.session);
         let mut state = self.state();

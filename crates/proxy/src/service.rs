@@ -1,4 +1,4 @@
-//! Answers to the requests of programs, each in its time.
+//! Answers the requests of programs, within their time limits.
 
 use crate::options::{ProxyOptions, Writing};
 use crate::places::Place;
@@ -23,40 +23,40 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio::time::timeout_at;
 
-/// Requests whose bodies are in memory at a time.
+/// The most requests whose bodies are in memory at the same time.
 const REQUESTS: u32 = 32;
 
-/// Requests about records at a time. Others wait for their turn.
+/// The most simultaneous requests about records. Others wait.
 const CHANGES: u32 = 8;
 
-/// The time between the end of a search and that of its request, at most.
+/// The most time between the end of a search and the end of its request.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// Bytes of a body.
+/// The most bytes of a body.
 const BODY: usize = 4 << 20;
 
-/// The methods that a page may use.
+/// The methods that a web page may use.
 const METHODS: &str = "GET, POST, PUT, DELETE";
 
-/// The headers that a page may send: of the token, and of a body of JSON.
+/// The headers that a web page may send: for the token, and for a body of JSON.
 const HEADERS: &str = "authorization, content-type";
 
-/// The description of all this.
+/// The OpenAPI description of the service.
 const OPENAPI: &str = include_str!("openapi.json");
 
 /// The answer to a request.
 pub(crate) type Reply = Response<Full<Bytes>>;
 
-/// The side of the proxy that answers, whatever the connection.
+/// The part of the proxy that answers requests, independent of the connection.
 pub(crate) struct Service {
     token: Token,
-    /// None until the client is connected.
+    /// Empty until the client is connected.
     searcher: OnceLock<Searcher>,
     options: ProxyOptions,
-    /// The pages that may ask from a browser.
+    /// The web pages that may ask from a browser.
     pages: CrossOrigin,
     requests: Semaphore,
-    /// Requests about records.
+    /// Permits for requests about records.
     changes: Arc<Semaphore>,
 }
 
@@ -74,11 +74,11 @@ impl Service {
 
     /// Answers searches from now on.
     pub(crate) fn search_with(&self, searcher: Searcher) {
-        // The first stays.
+        // The first searcher stays.
         drop(self.searcher.set(searcher));
     }
 
-    /// Waits for the requests that there are, and takes no more. Those that are not done in their time are cut off.
+    /// Waits for the current requests, and accepts no more. Requests that exceed their time are cut off.
     pub(crate) async fn drain(&self) {
         let end = Instant::now() + self.options.timeout;
         if let Ok(Ok(all)) = timeout_at(end.into(), self.requests.acquire_many(REQUESTS)).await {
@@ -88,11 +88,11 @@ impl Service {
         if let Ok(Ok(all)) = timeout_at(end.into(), changes).await {
             all.forget();
         }
-        // Those that wait still are refused.
+        // Requests that still wait are refused.
         self.changes.close();
     }
 
-    /// The answer to a request, whatever becomes of it.
+    /// The answer to a request, in every case.
     pub(crate) async fn reply(&self, request: Request<Incoming>, place: &Place) -> Reply {
         let timeout = &self.options.timeout;
         let end = Instant::now() + *timeout;
@@ -120,7 +120,7 @@ impl Service {
         let read = matches!(*request.method(), Method::GET | Method::HEAD);
         match request.uri().path() {
             "/health" | "/readyz" if read => self.health(),
-            // It lives as long as it answers.
+            // The process lives if it answers.
             "/healthz" if read => Ok(json_reply(StatusCode::OK, r#"{"status":"alive"}"#.into())),
             "/openapi.json" if read => Ok(json_reply(StatusCode::OK, OPENAPI.into())),
             "/health" | "/healthz" | "/readyz" | "/openapi.json" => {
@@ -152,7 +152,7 @@ impl Service {
         Ok(json_reply(StatusCode::OK, health.to_string()))
     }
 
-    /// Refuses who does not show the token, before the body is read, so that a stranger takes up nothing.
+    /// Refuses a client without the token before it reads the body, so that such clients take no memory.
     fn admit(
         (token, option): (&Token, &str),
         request: &Request<Incoming>,
@@ -192,13 +192,13 @@ impl Service {
             .ok_or_else(Problem::no_owner)?;
         Self::admit((token, "--write-token-file"), &request, place)?;
         let records = Arc::clone(records);
-        // A request waits for its turn without its body, so no more bodies are in memory than there are turns. Connections are bounded, and
-        // with them the requests that wait.
+        // A request waits for its turn without its body, so memory never holds more bodies than there are turns. The limit on
+        // connections also limits waiting requests.
         let permit = timeout_at(end.into(), Arc::clone(&self.changes).acquire_owned()).await;
         let permit = permit.map_err(|_| Problem::busy())?;
         let permit = permit.map_err(|_| Problem::busy())?;
         let body = body(request).await?;
-        // Work that is late goes on, and keeps its permit.
+        // Late work continues, and keeps its permit.
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             work(&*records, &body)
@@ -217,7 +217,7 @@ impl Service {
         let searcher = self.searcher()?;
         let _permit = self.requests.try_acquire().map_err(|_| Problem::busy())?;
         let request = SearchRequest::read(&body(request).await?, searcher.snapshot().shape)?;
-        // The search ends before the request does, so that its answer is the reason why the server does not answer.
+        // The search ends before the request does, so that the answer can say why the server does not answer.
         let margin = (self.options.timeout / 10).min(MARGIN);
         let answer = searcher.ask(request, end - margin)?.await;
         let answer = answer.map_err(|_| Problem::ended())?;
@@ -252,8 +252,7 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
     })
 }
 
-/// The answer to a request that is not answered otherwise; the connection ends with it, since the rest of
-/// its body may be unread.
+/// The answer to a failed request. It ends the connection, since the rest of the body may be unread.
 fn problem_reply(problem: &Problem) -> Reply {
     let mut reply = json_reply(problem.status(), problem.body().to_string());
     let close = HeaderValue::from_static("close");

@@ -1,4 +1,4 @@
-//! The token that programs show.
+//! Tokens that programs show.
 
 use crate::error::Error;
 use rand::{TryRng, rngs::SysRng};
@@ -10,24 +10,24 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// A token that is shorter can be guessed.
+/// A shorter token could be guessed.
 const SHORTEST: usize = 32;
 
-/// Longer than any token.
+/// No token is longer.
 const LONGEST: u64 = 4096;
 
-/// The token that programs show, as its digest.
+/// A token, stored as its digest.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     digest: blake3::Hash,
 }
 
 impl Token {
-    /// The token of a file, which is made if it is not there: 64 random digits, readable by the user alone.
+    /// The token of a file. If the file does not exist, it is created with 64 random digits, readable only by the user.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be read or made; [`Error::TokenFile`] if it is no token of 32 to 4,095 visible characters, or
-    /// others may read or change it; [`Error::Random`].
+    /// [`Error::File`] if it cannot be read or created. [`Error::TokenFile`] if it is not a token of 32 to 4,095 visible
+    /// characters, or others may read or change it. [`Error::Random`].
     pub fn of_file(path: &Path) -> Result<Self, Error> {
         match make(path) {
             Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
@@ -42,7 +42,7 @@ impl Token {
         Self { digest }
     }
 
-    /// True if a header shows the token. Digests are compared in constant time.
+    /// True if a header shows the token. The digests are compared in constant time.
     pub(crate) fn is_shown(&self, header: Option<&[u8]>) -> bool {
         header
             .and_then(bearer)
@@ -56,7 +56,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The token in a header. The name of a scheme has no case (RFC 9110, 11.1).
+/// The token in a header. The name of a scheme is case-insensitive (RFC 9110, 11.1).
 fn bearer(header: &[u8]) -> Option<&[u8]> {
     let space = header.iter().position(|byte| *byte == b' ')?;
     let (scheme, token) = header.split_at(space);
@@ -77,7 +77,7 @@ fn make(path: &Path) -> Result<Token, Error> {
     random.map_err(|error| Error::Random(error.to_string()))?;
     let text = Zeroizing::new(hex::encode(*bytes));
     let written = writeln!(file, "{}", *text).and_then(|()| file.sync_all());
-    // Half a token would be taken for a whole one the next time.
+    // Half a token would pass for a whole one the next time, so the file is removed.
     written.map_err(|error| {
         drop(fs::remove_file(path));
         Error::at(path)(error)

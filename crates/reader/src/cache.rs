@@ -1,4 +1,4 @@
-//! A folder of parts that were downloaded before, for the next connection.
+//! A folder of earlier downloads, for the next connection.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -10,17 +10,17 @@ use sordino_index::digest::Digest;
 use sordino_index::manifest::Part;
 use sordino_index::{Error, digest};
 
-/// Ends the names of files that are being written.
+/// Suffix of the names of files that are being written.
 const TEMPORARY: &str = ".tmp";
 
-/// A folder that keeps what clients download once, shared by any number of processes.
+/// A folder that keeps what clients download once. Any number of processes share it.
 ///
 /// Every file is named by its digest and checked against it when it is read, so a damaged or foreign file counts as
-/// missing. When the files have more bytes than the limit, the ones that were not used for longest are removed.
+/// missing. If the files exceed the limit, those that were unused for longest are removed.
 ///
 /// # Security
-/// Files hold what a server has given: nothing that its operator does not know. The parts that a client does
-/// not ask for tell the server that it, or another client with the same folder, was there before.
+/// Files hold what a server has sent, so nothing that its operator does not know. If a client does not ask for some
+/// parts, the server learns that it, or a client with the same folder, was there before.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -28,7 +28,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache in this folder, which is made when something is kept, of at most `limit` bytes.
+    /// A cache of at most `limit` bytes in this folder, which is created when the first part is kept.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, limit: u64) -> Self {
         Self {
@@ -37,10 +37,10 @@ impl Cache {
         }
     }
 
-    /// The bytes of a part, if they are here and whole.
+    /// The bytes of a part, if the cache has it undamaged.
     pub(crate) fn get(&self, part: &Part) -> Option<Vec<u8>> {
         let path = self.path(&part.digest);
-        // Opening a pipe would wait for its writer.
+        // Opening a pipe would wait for its writer, so the kind is checked first.
         let is_file = fs::metadata(&path).ok()?.is_file();
         let file = is_file.then(|| File::open(&path).ok()).flatten()?;
         // A longer file is not the part, and is not read to its end.
@@ -55,20 +55,21 @@ impl Cache {
             drop(fs::remove_file(&path));
             return None;
         }
-        // Used now: others are removed before it. A file that may not be touched is only removed earlier.
+        // The file counts as used now, so others are removed before it. If its time cannot be changed, it is only
+        // removed earlier.
         drop(file.set_modified(SystemTime::now()));
         Some(bytes)
     }
 
-    /// Keeps a part that was checked. A cache that cannot be written keeps nothing: the part is downloaded
-    /// again the next time.
+    /// Keeps a checked part. If the cache cannot be written, nothing is kept, and the part is downloaded again the
+    /// next time.
     pub(crate) fn put(&self, digest: &Digest, bytes: &[u8]) {
         if bytes.len() as u64 <= self.limit {
             drop(self.write(digest, bytes));
         }
     }
 
-    /// Removes what exceeds the limit, the least recently used first, and what interrupted writing has left.
+    /// Removes what exceeds the limit, the least recently used first, and remains of interrupted writing.
     ///
     /// # Errors
     /// [`Error::File`] if the folder cannot be read or a file cannot be removed.
@@ -100,7 +101,7 @@ impl Cache {
         self.folder.join(name(digest))
     }
 
-    /// Writes a file aside and gives it its name, so that a reader finds all of it or nothing.
+    /// Writes a file under a temporary name and renames it, so that a reader finds all of it or nothing.
     fn write(&self, digest: &Digest, bytes: &[u8]) -> io::Result<()> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         fs::create_dir_all(&self.folder)?;
@@ -130,7 +131,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// True for a file whose writing has ended long ago, whatever its end was.
+    /// True for an unfinished file whose writing must have ended long ago.
     fn is_stale(&self) -> bool {
         let age = self.used.elapsed().unwrap_or_default();
         let unfinished = self.path.to_string_lossy().ends_with(TEMPORARY);
@@ -138,7 +139,7 @@ impl Entry {
     }
 }
 
-/// The files of a folder whose names a cache gives; it ignores all others.
+/// The files of a folder that belong to a cache. It ignores all others.
 fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -157,7 +158,7 @@ fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
     Ok(files)
 }
 
-/// True of the names of parts, and of files that are being written.
+/// True for the names of parts, and of files that are being written.
 fn is_ours(name: &str) -> bool {
     let digest = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
     digest(name) || (name.ends_with(TEMPORARY) && name.get(..64).is_some_and(digest))
@@ -212,7 +213,7 @@ mod tests {
             damage(&mut damaged);
             fs::write(&path, &damaged).expect("room");
             assert_eq!(cache.get(&part(&bytes)), None);
-            // It is gone, so that it is not read again.
+            // The damaged file was removed, so that it is not read again.
             assert!(!path.exists());
         }
         // A folder instead of a file, and a file instead of the folder.
@@ -240,7 +241,7 @@ mod tests {
         fs::write(&foreign, b"mine").expect("room");
         let left = dir.path().join(format!("{}-1-1.tmp", "0".repeat(64)));
         fs::write(&left, b"").expect("room");
-        // The oldest is read, and so the newest now.
+        // Reading the oldest makes it the newest.
         assert!(cache.get(&part(&parts[0])).is_some());
         cache.trim().expect("a folder");
         let here: Vec<bool> = parts
@@ -254,7 +255,7 @@ mod tests {
         file.set_modified(old).expect("a time");
         cache.trim().expect("a folder");
         assert!(foreign.exists() && !left.exists());
-        // A part that is longer than all may be is not kept.
+        // A part that is longer than the limit is not kept.
         let long = vec![9; 2501];
         cache.put(&digest::of(&long), &long);
         assert!(cache.get(&part(&long)).is_none());

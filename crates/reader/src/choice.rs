@@ -1,14 +1,14 @@
-//! The choice of the best by scores that a server sent.
+//! Chooses the best records by scores that a server sent.
 
 use zeroize::Zeroizing;
 
-/// The numbers of the `count` best scores, in ascending order; of equal scores, the ones that come first. If there are
+/// The numbers of the `count` best scores, in ascending order. Of equal scores, those that come first. If there are
 /// fewer scores, all of them.
 ///
 /// # Security
-/// The instructions that run and the memory that is read depend on the lengths alone, not on the scores. Otherwise a
-/// server that chose what it scores would see, by the time of the next message, how scores are ordered. The places in
-/// the result that are written to depend on the scores. Only a program that shares this processor's cache can see that,
+/// The executed instructions and the read addresses depend only on the lengths, not on the scores. Otherwise a server
+/// that chooses the scored vectors could learn from the time of the next message how scores are ordered. The written
+/// addresses in the result do depend on the scores. Only a program that shares this processor's cache can see these,
 /// not a server.
 pub(crate) fn best(scores: &[f32], count: usize) -> Zeroizing<Vec<usize>> {
     let count = count.min(scores.len());
@@ -19,7 +19,7 @@ pub(crate) fn best(scores: &[f32], count: usize) -> Zeroizing<Vec<usize>> {
             .map(|&key| usize::from(key >= least))
             .sum::<usize>()
     };
-    // The largest number that `count` keys reach, bit by bit: the least key that is chosen.
+    // Finds the largest number that at least `count` keys reach, bit by bit: the least chosen key.
     let mut least = 0;
     for bit in (0..u32::BITS).rev() {
         let more = least | 1 << bit;

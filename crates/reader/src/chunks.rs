@@ -1,4 +1,4 @@
-//! Segments that are here whole: all of local mode, and what was added to a sealed index.
+//! Segments that the client has downloaded as a whole: all of local mode, and additions to a sealed index.
 
 use rayon::prelude::*;
 use sordino_index::Error;
@@ -87,9 +87,9 @@ impl Chunks {
         Ok(())
     }
 
-    /// The vectors nearest to the query, best first, as places from the first of these on with their keys. Of equal
-    /// keys there may be more than `k`. Within a segment they have the order of its ids, across segments they have
-    /// none.
+    /// The vectors nearest to the query, best first, as places from the first of these on with their keys. With equal
+    /// keys there may be more than `k`. Equal keys of one segment have the order of its ids. Across segments they have
+    /// no order.
     pub(crate) fn nearest(
         &self,
         query: &FrameQuery,
@@ -100,14 +100,14 @@ impl Chunks {
         for (at, segment) in self.segments.iter().enumerate() {
             let vectors = &segment.vectors;
             let nearest = match (chosen, &segment.sketched) {
-                // All that are chosen are scored: a first stage would look among all. Where there is a first stage, no
-                // message follows.
+                // All chosen rows are scored, because a first stage would look among all rows. If there is a first
+                // stage, no message follows.
                 (Some(chosen), Some(_)) => {
                     let rows = (0..).zip(&vectors.rows);
                     let rows = rows.filter(|(_, row)| chosen[at][**row as usize]);
                     vectors.nearest_among(query, rows.map(|(place, _)| place), k)
                 }
-                // A message may follow, whose time would tell how many are chosen.
+                // A message may follow, and its time must not reveal how many are chosen.
                 (_, None) => {
                     let counts = |row: u32| chosen.is_none_or(|chosen| chosen[at][row as usize]);
                     vectors.nearest_of_all(query, counts, k)
@@ -127,7 +127,7 @@ impl Chunks {
 }
 
 impl Decoded {
-    /// A segment without a key: nothing in it is found.
+    /// A segment whose key is not known. A search finds nothing in it.
     fn hidden(segment: &Segment) -> Self {
         Self {
             n: segment.n,
@@ -155,7 +155,7 @@ impl Decoded {
             .collect();
         let mut vectors = DecodedRows::default();
         chunks?.into_iter().for_each(|chunk| vectors.append(chunk));
-        // A row beyond the segment would be a record that does not exist. A row that is here twice would be found twice.
+        // A row beyond the segment would be a record that does not exist. A row that occurs twice would be found twice.
         if !vectors.rows.iter().copied().eq(0..segment.n) {
             return Err(Error::BadReply);
         }

@@ -32,17 +32,17 @@ use crate::verdict::Wrong;
 use crate::{history, payload};
 pub use connect_options::ConnectOptions;
 
-/// A client of one version of an index: what it downloaded, verified.
+/// A client of one version of an index, with its verified downloads.
 pub struct Client {
     keys: ReaderKeys,
-    /// The content keys of this version that these lead to.
+    /// The content keys of this version that the reader's keys open.
     contents: ContentKeys,
     manifest: SignedManifest,
     frame: Frame,
     kind: Kind,
     records: Records,
     payloads: Option<payload::Client>,
-    /// For what is fetched without a hint.
+    /// Sessions for fetching without a hint.
     sessions: Arc<Sessions>,
     /// The records that the last filters chose, arranged for the mode.
     chosen: FilterMatches,
@@ -54,16 +54,16 @@ impl Client {
     /// Downloads and verifies what searching needs: the manifest and, by mode, the hint, the hint
     /// and the centroids, or the whole index.
     ///
-    /// `pin` is what this client has seen last, `None` at the first time: [`pin`](Self::pin) gives it. A server that
-    /// offers another index, an older version, or one that does not follow from the pinned one by signed manifests, is
-    /// refused. Where there are versions between the two, the client asks the server for their manifests. The server so
-    /// learns which version this client knew.
+    /// `pin` is the newest version that this client has seen, from [`pin`](Self::pin), or `None` for the first connection.
+    /// The client refuses a server that offers another index, an older version, or one that does not follow from the pinned
+    /// one by signed manifests. If there are versions between the two, the client asks the server for their manifests. The
+    /// server learns from this which version the client knew.
     ///
     /// # Errors
-    /// If a message is malformed, or a signature or digest is wrong. [`Error::OtherIndex`], [`Error::Rollback`],
-    /// [`Error::Fork`]. [`Error::Gap`] if the server does not keep manifests that far back: a caller who accepts that
-    /// sets [`over_gap`](ConnectOptions::over_gap). [`Error::Stale`] if the server changed to another version in
-    /// between: connect again.
+    /// [`Error`] if a message is malformed, or a signature or digest is wrong. [`Error::OtherIndex`], [`Error::Rollback`],
+    /// [`Error::Fork`]. [`Error::Gap`] if the server does not keep manifests that far back. A caller that accepts this sets
+    /// [`over_gap`](ConnectOptions::over_gap). [`Error::Stale`] if the server changed to another version in between: connect
+    /// again.
     pub fn connect(
         transport: &mut impl Transport,
         keys: &ReaderKeys,
@@ -84,7 +84,7 @@ impl Client {
         at_once(Self::connect_async(transport, keys, options))
     }
 
-    /// [`connect_with`](Self::connect_with) over a transport that is waited for.
+    /// Like [`connect_with`](Self::connect_with), over an asynchronous transport.
     ///
     /// # Errors
     /// The errors of [`connect_with`](Self::connect_with).
@@ -104,7 +104,7 @@ impl Client {
         Self::download(transport, keys, manifest, received + shown, options.cache).await
     }
 
-    /// A client of this version, after `received` bytes.
+    /// A client of this version. `received` bytes were downloaded before.
     async fn download(
         transport: &mut impl AsyncTransport,
         keys: &ReaderKeys,
@@ -154,13 +154,14 @@ impl Client {
         &self.manifest
     }
 
-    /// Recall of held-out vectors, as the build measured it under the noise of real scores; `None` if it was not measured.
+    /// The recall of held-out vectors, as the build measured it under the noise of real scores, or `None` if it was not
+    /// measured.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         self.frame.recall()
     }
 
-    /// Bytes that were downloaded next to queries, at first and by refreshing.
+    /// Bytes that were downloaded in addition to queries, at first and by refreshing.
     #[must_use]
     pub fn bytes_once(&self) -> usize {
         self.bytes_once
@@ -179,18 +180,18 @@ impl Client {
         self.ask(rng, transport, &Question::new(query))
     }
 
-    /// Finds the records nearest to a question's vector that it lets pass.
+    /// Finds the records nearest to a question's vector that satisfy the question.
     ///
     /// # Security
-    /// The messages are the same as in any other search, whatever the question asks for. How many results, from which
-    /// score on and of which records is decided here.
+    /// The messages are the same as in any other search, for every question. The client alone applies the number of results,
+    /// the threshold and the filter.
     ///
     /// # Errors
-    /// Before any message: if the vector's dimension is not the index's, or it is zero or not finite. Also if more
-    /// results are wanted than the manifest's `k`, or the filter does not fit the attributes. [`Error::Stale`] if the
-    /// server has another version by now: [`refresh`](Self::refresh) and search again. [`Error::BadReply`] if what the
-    /// server sent does not belong to this index. It comes after all messages, which have the same number, order and
-    /// size as in any other search. [`Error::AfterBadReply`] if one of them failed after that.
+    /// Before any message: [`Error`] if the vector's dimension is not the index's, or the vector is zero or not finite. Also
+    /// if more results are wanted than the manifest's `k`, or the filter does not fit the attributes. [`Error::Stale`] if
+    /// the server has a newer version: [`refresh`](Self::refresh) and search again. [`Error::BadReply`] if a reply does not
+    /// belong to this index. It comes after all messages, which have the same number, order and size as in any other search.
+    /// [`Error::AfterBadReply`] if a message failed after that.
     pub fn ask<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -200,8 +201,8 @@ impl Client {
         at_once(self.ask_async(rng, transport, question))
     }
 
-    /// [`ask`](Self::ask) over a transport that is waited for. To drop the future is to give the search up: what it has sent
-    /// is not sent again.
+    /// Like [`ask`](Self::ask), over an asynchronous transport. Dropping the future abandons the search. What it has sent
+    /// must not be sent again.
     ///
     /// # Errors
     /// The errors of [`ask`](Self::ask).
@@ -222,7 +223,7 @@ impl Client {
         let chosen = chosen.as_ref().map(|chosen| &chosen[..]);
         let candidates = self.payloads.as_ref().and_then(payload::Client::candidates);
         let wanted = Wanted {
-            // The next message's time would tell how many are wanted: all are found that may ever be.
+            // The next message's time must not reveal how many results are wanted, so all possible ones are found.
             k: candidates.unwrap_or(most),
             chosen,
         };
@@ -269,7 +270,7 @@ impl Client {
         }
     }
 
-    /// The records that a filter chooses, in the order in which the mode looks at them.
+    /// The records that a filter chooses, in the order in which the mode reads rows.
     fn chosen(&self, filter: &Filter) -> Result<Arc<Passing>, Error> {
         self.chosen.by(filter, || {
             let hidden = self.manifest.readers.is_some();

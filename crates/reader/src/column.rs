@@ -1,4 +1,4 @@
-//! The round that open and masked mode share, in which the server scores all vectors.
+//! The exchange that open and masked mode share, in which the server scores all vectors.
 
 use sordino_ckks::column::{Client, Hint, Query, Reply};
 use sordino_index::Error;
@@ -21,29 +21,28 @@ use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Verdict};
 
-/// All segments of an index, with what reads their scores.
+/// All segments of an index, with the data for reading their scores.
 pub(crate) struct ScoredSegments {
     pub(crate) column: Client,
-    /// In the order of their positions among the scores.
+    /// The segments, in the order of their positions among the scores.
     pub(crate) segments: Vec<Positions>,
     pub(crate) scheme: Scheme,
     exact: Option<ExactCheck>,
 }
 
-/// A segment's place among the scores. Segments begin blocks, so there are positions between them
-/// without a row.
+/// A segment's positions among the scores. Segments begin blocks, so there are positions between them without a row.
 pub(crate) struct Positions {
     pub(crate) segment: Segment,
     pub(crate) first: usize,
-    /// Rows; the segment's records are the first of them.
+    /// The number of rows. The first of them belong to the segment's records.
     pub(crate) stored: usize,
-    /// The place of its first record among all.
+    /// The place of its first record among all records.
     place: u32,
     /// For each position the base and the scale of its record.
     scales: Vec<RowScale>,
-    /// For each position true if its record is deleted; empty if none is.
+    /// For each position, true if its record is deleted. Empty if none is.
     dead: Vec<bool>,
-    /// False if there is no key of the segment: nothing in it is found.
+    /// False if the segment's key is not known. A search finds nothing in it then.
     visible: bool,
 }
 
@@ -59,8 +58,8 @@ impl ScoredSegments {
         })
     }
 
-    /// Keeps the first `kept` of these segments, takes the others from the download, and learns which records are
-    /// deleted. `row` gives the row that a segment stores at a position. After an error all is as it was.
+    /// Keeps the first `kept` of these segments, takes the others from the download, and updates the deleted records.
+    /// `row` gives the row that a segment stores at a position. After an error nothing has changed.
     pub(crate) fn update(
         &mut self,
         mode: &Columns,
@@ -125,7 +124,7 @@ impl ScoredSegments {
         Ok(())
     }
 
-    /// Gives segments their positions, after the positions of the segments before them.
+    /// Gives segments their positions, after those that earlier segments have.
     fn add<'a>(&mut self, segments: impl Iterator<Item = &'a ColumnSegment>) {
         let block = self.column.params().block_vectors();
         for ColumnSegment { segment, .. } in segments {
@@ -144,7 +143,7 @@ impl ScoredSegments {
         }
     }
 
-    /// Which records pass, by position.
+    /// For each position, whether its record passes.
     pub(crate) fn positions_of(
         &self,
         rows: &[Vec<bool>],
@@ -158,10 +157,10 @@ impl ScoredSegments {
         segments.collect()
     }
 
-    /// The best `k` of all positions whose record is not deleted and, where some are `chosen`, is among these. They are
-    /// places with their keys, with all that are as good as the last.
+    /// The best `k` of all positions whose record is not deleted and, if some are `chosen`, is among these. The result has
+    /// their places with their keys, and includes all that are as good as the last.
     ///
-    /// Where nothing else checks scores, one that no two unit vectors have refutes the whole reply.
+    /// If no other check covers the scores, one impossible score for unit vectors refutes the whole reply.
     pub(crate) fn best(
         &self,
         asked: &FrameQuery,
@@ -173,7 +172,7 @@ impl ScoredSegments {
         let mut possible = true;
         let segments = self.segments.iter().enumerate();
         for (segment, positions) in segments.filter(|(_, it)| it.visible) {
-            // Without a filter the same is read, over and over.
+            // Without a filter the same values are read, again and again.
             let (passes, each) = match chosen {
                 Some(chosen) => (&chosen[segment][..], usize::MAX),
                 None => (&[true][..], 0),
@@ -182,8 +181,8 @@ impl ScoredSegments {
                 let place = at as usize;
                 let score = score(positions.first + place);
                 possible &= score.abs() <= residue::LARGEST;
-                // Rows that do not count take the same steps as rows that are far away. Otherwise time would show a
-                // filter's share.
+                // Rows that do not count take the same steps as distant rows. Otherwise time would reveal how much a
+                // filter selects.
                 let counts = (positions.dead.get(place) != Some(&true)) & passes[place & each];
                 let key = asked.key(&positions.scales[place], score);
                 best.offer_if(counts, key, || positions.place + row(segment, at));
@@ -195,7 +194,7 @@ impl ScoredSegments {
         }
     }
 
-    /// The reply, if no exact check refutes it.
+    /// The reply, unless an exact check refutes it.
     fn held(&self, query: &Query, reply: Reply) -> Verdict<Reply> {
         match &self.exact {
             Some(exact) => {
@@ -207,10 +206,10 @@ impl ScoredSegments {
     }
 }
 
-/// For each segment of a version its scales in the order of its ids: `None` if they stay as they are.
+/// For each segment of a version its scales in the order of its ids, or `None` if they stay unchanged.
 type FreshScales = Vec<Option<Vec<RowScale>>>;
 
-/// The scales of a segment, if they were downloaded: of new segments and, where there may be keys of others now, of all.
+/// The downloaded scales of segments: of new segments or, if keys of other segments may be known now, of all.
 fn fresh_scales(
     metric: Metric,
     segment: &Segment,
@@ -233,8 +232,7 @@ impl Positions {
     }
 }
 
-/// Sends the encrypted query, and reads the encrypted scores; where they are checked exactly, that is done before they are
-/// decrypted.
+/// Sends the encrypted query, and reads the encrypted scores. Exact checks are made before the scores are decrypted.
 pub(crate) async fn score<R: ?Sized>(
     round: &mut Round<'_, R, impl AsyncTransport>,
     rows: &ScoredSegments,
@@ -326,7 +324,7 @@ mod tests {
         for (case, change) in wrong.into_iter().enumerate() {
             assert!(matches!(changed(change), Ok(Err(Wrong))), "case {case}");
         }
-        // No reply at all is the transport's error, which ends a search.
+        // If there is no reply, the transport's error ends the search.
         assert!(matches!(read(None), Err(Error::BadReply)));
     }
 
@@ -374,7 +372,7 @@ mod tests {
         let block = Packing::T4.open().block_vectors();
         let two = (true, vec![0, block], block + n);
         assert_eq!(follow(0, &[0, 0]), two);
-        // One for another seed, one of another length, behind one that fits.
+        // A reply for another seed, and one of another length, behind one that fits.
         for wrong in [1, 2] {
             for kept in 0..2 {
                 let wanted = [0, 0, wrong];
@@ -385,7 +383,7 @@ mod tests {
         assert_eq!(follow(1, &[0]), (true, vec![0], n));
     }
 
-    /// Rows whose scores nothing checks but that they are possible.
+    /// Rows for whose scores the only check is that they are possible.
     fn scored(dead: Vec<bool>) -> ScoredSegments {
         let mut mode = Columns::new(Packing::T4, [1; 32]);
         mode.checking = Checking::None;
@@ -440,7 +438,7 @@ mod tests {
             best(&scored(deleted.clone()), some, scores),
             Some(vec![10, 12])
         );
-        // Also the score of a record that is deleted, or that was not asked for.
+        // The score of a deleted or unselected record is checked, too.
         for at in 0..5 {
             for impossible in [1.02, -1.02, f32::NAN, f32::INFINITY] {
                 let mut scores = scores;

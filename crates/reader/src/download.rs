@@ -1,4 +1,4 @@
-//! The parts that a client downloads once: the ones that it lacks, in the manifest's order.
+//! The parts that a client downloads once: those that it lacks, in the manifest's order.
 
 use std::collections::HashMap;
 
@@ -13,20 +13,19 @@ use sordino_vault::frame::Frame;
 use crate::cache::Cache;
 use crate::transport::AsyncTransport;
 
-/// Bytes of parts in one reply, unless a single part is longer.
+/// The most bytes of parts in one reply, unless a single part is longer.
 const REPLY: u64 = 8 << 20;
 
-/// Parts that arrived, checked against the manifest.
+/// Downloaded parts, checked against the manifest.
 pub(crate) struct Download {
-    /// Each with the number of times that the manifest names it: segments of equal vectors have equal
-    /// hints in open mode.
+    /// Each part, with the number of times that the manifest names it. In open mode, segments of equal vectors have equal hints.
     parts: HashMap<Digest, (Vec<u8>, usize)>,
     /// Bytes of the replies.
     pub(crate) bytes: usize,
 }
 
-/// Fetches parts by their numbers among those that clients download, in replies of some MiB, and checks each before `take` has it. Bytes of
-/// the replies.
+/// Fetches parts by their numbers among those that clients download, in replies of some MiB. It checks each part before it passes
+/// it to `take`. Returns the bytes of the replies.
 pub(crate) async fn fetch(
     transport: &mut impl AsyncTransport,
     manifest: &SignedManifest,
@@ -83,8 +82,8 @@ async fn fetch_batch(
 }
 
 impl Download {
-    /// Fetches all parts but what is kept and what the cache has. The requests, and how parts share replies,
-    /// follow from the manifest and these alone.
+    /// Fetches all parts except those in `kept` and in the cache. The requests, and how parts share replies, depend only on these
+    /// and on the manifest.
     pub(crate) async fn new(
         transport: &mut impl AsyncTransport,
         manifest: &SignedManifest,
@@ -126,7 +125,7 @@ impl Download {
         self.parts.entry(digest).or_insert((bytes, 0)).1 += 1;
     }
 
-    /// Parts that were not asked for.
+    /// A download of parts that were not requested from a server.
     #[cfg(test)]
     pub(crate) fn of(parts: impl Iterator<Item = (Digest, Vec<u8>)>) -> Self {
         let mut download = Self {
@@ -137,10 +136,10 @@ impl Download {
         download
     }
 
-    /// The content keys of a version that these keys lead to.
+    /// The content keys of a version that these keys open.
     ///
     /// # Errors
-    /// [`Error::NoReader`] if they lead to no key.
+    /// [`Error::NoReader`] if they open none.
     pub(crate) fn contents(
         &mut self,
         manifest: &Manifest,
@@ -166,7 +165,7 @@ impl Download {
         self.parts.contains_key(digest)
     }
 
-    /// The part with this digest, as often as the manifest names it.
+    /// Takes the part with this digest, as often as the manifest names it.
     pub(crate) fn take(&mut self, digest: &Digest) -> Result<Vec<u8>, Error> {
         let missing = Error::Digest { what: "parts" };
         let (bytes, left) = self.parts.get_mut(digest).ok_or(missing)?;
@@ -180,7 +179,7 @@ impl Download {
     }
 }
 
-/// A part that the transport has kept, if it is whole.
+/// A part that the transport has kept, if it is undamaged.
 async fn kept_by(transport: &mut impl AsyncTransport, part: &Part) -> Option<Vec<u8>> {
     let kept = transport.kept(&part.digest, part.len).await?;
     let whole = kept.len() as u64 == part.len
@@ -188,17 +187,17 @@ async fn kept_by(transport: &mut impl AsyncTransport, part: &Part) -> Option<Vec
     whole.then_some(kept)
 }
 
-/// The parts that a client which comes from another version of an index has already.
+/// The parts that a client with another version of the index already has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// The number of segments, from the first on.
+    /// The number of segments that it has, from the first on.
     pub(crate) segments: usize,
-    /// True if the sealed ids and attributes of these segments are not to be fetched again. A reader who lacked a key
-    /// may have it now, and all clients ask for the same parts.
+    /// True if the sealed ids and attributes of these segments need not be fetched again. A reader who lacked a key may have it
+    /// now, and all clients request the same parts.
     pub(crate) records: bool,
-    /// True if it has the payloads, or the hint to fetch them with.
+    /// True if it has the payloads, or the hint for fetching them.
     pub(crate) payloads: bool,
-    /// The number of parts of payloads that changes have brought, from the oldest on.
+    /// The number of parts of payloads from changes that it has, from the oldest on.
     pub(crate) recent: usize,
     /// True if it has the frame of the vectors.
     pub(crate) frame: bool,
@@ -207,15 +206,16 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// The parts that two versions share: they follow from the versions alone, so they are the same for all clients.
+    /// The parts that two versions share. They depend only on the versions, so they are the same for all clients.
     pub(crate) fn between(old: &Manifest, new: &Manifest) -> Self {
         let records = old.readers == new.readers;
         let segments = match (&new.mode, records) {
-            // Vectors are sealed there, too.
+            // In local mode vectors are sealed, too.
             (Mode::Local(_), false) => 0,
             _ => shared(old, new),
         };
-        // The digests of the payloads' parts, what their keys are derived from, and how many are fetched at once.
+        // The digests of the payloads' parts, the values from which their keys are derived, and how many are fetched in one
+        // request.
         let payloads =
             records && old.payloads.is_some() && (&old.payloads, old.k) == (&new.payloads, new.k);
         let both = old.recent.iter().zip(&new.recent);
@@ -332,7 +332,7 @@ mod tests {
             }
             start += bytes.len();
         }
-        // A body whose length is not the length of the requested parts.
+        // A body that does not have the length of the requested parts.
         for body in [&body[..body.len() - 1], &[&body[..], &[0]].concat()] {
             let refused = download(Message::Parts.with(body));
             assert!(

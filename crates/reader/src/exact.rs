@@ -1,4 +1,4 @@
-//! Exact checks of all answers of a reply, before anything is decrypted.
+//! Exact checks of all answers of a reply, before any is decrypted.
 
 use sordino_ckks::column::{Params, Query, Reply};
 use sordino_index::Error;
@@ -9,18 +9,18 @@ use sordino_vault::contents::ContentKeys;
 use crate::download::Download;
 use crate::verdict::{Verdict, Wrong};
 
-/// The exact check of an index, if its scores are checked in that way.
+/// The exact check of an index, if its scores are checked exactly.
 pub(crate) struct ExactCheck {
     exact: Exact,
-    /// The sealed part that it is of.
+    /// The sealed part from which it comes.
     combined: Option<Combined>,
-    /// One for each segment.
+    /// The weights of each segment.
     weights: Vec<Weights>,
 }
 
-/// The check of the next version, ready.
+/// The prepared check of the next version.
 pub(crate) struct FreshCheck {
-    /// `None` if it stays as it is.
+    /// `None` if it stays unchanged.
     exact: Option<Exact>,
     combined: Option<Combined>,
     weights: Vec<Weights>,
@@ -42,7 +42,7 @@ impl ExactCheck {
         }))
     }
 
-    /// The check of this version. Its first `kept` segments are here.
+    /// The check of this version. The weights of its first `kept` segments are already here.
     pub(crate) fn fresh(
         &self,
         mode: &Columns,
@@ -70,7 +70,7 @@ impl ExactCheck {
         })
     }
 
-    /// Follows to what was made [ready](Self::fresh).
+    /// Replaces the check by what [`fresh`](Self::fresh) has prepared.
     pub(crate) fn follow(&mut self, kept: usize, fresh: FreshCheck) {
         if let Some(exact) = fresh.exact {
             self.exact = exact;
@@ -80,7 +80,8 @@ impl ExactCheck {
         self.weights.extend(fresh.weights);
     }
 
-    /// The reply, if it has the answers of an honest server to this query, for segments with these first positions and numbers of rows.
+    /// The reply, if it has the answers of an honest server to this query. Segments are given by their first positions and
+    /// numbers of rows.
     pub(crate) fn held(
         &self,
         query: &Query,

@@ -1,4 +1,4 @@
-//! Conditions on attributes: which records a search may find. They are decided here, by the client.
+//! Conditions on attributes: which records a search may find. The client evaluates them; the server does not see them.
 //!
 //! ```text
 //! condition:  condition "or" condition | condition "and" condition | "not" condition | "(" condition ")" | test
@@ -8,14 +8,15 @@
 //! value:      number | 'text' | "text" | true | false
 //! ```
 //!
-//! `not` binds most, `or` least. A name is letters, digits, `_` and `.`, or anything between backquotes. Conditions are true, false or unknown, as
-//! in SQL (Kleene's logic), and a record passes those that are true. A test of a value that a record lacks is unknown, `!=` and `not in` too; only `is null` and `is not
-//! null` are always known. `not` of unknown is unknown, `and` with false is false, and `or` with true is true.
+//! `not` binds strongest, `or` weakest. A name is letters, digits, `_` and `.`, or anything between backquotes. Conditions are
+//! true, false or unknown, as in SQL (Kleene's logic), and a record passes if its condition is true. A test of a value that a
+//! record lacks is unknown, even `!=` and `not in`. Only `is null` and `is not null` are always known. `not` of unknown is
+//! unknown, `and` with false is false, and `or` with true is true.
 //!
-//! In the text after `like`, `%` stands for any signs and `_` for one. A list is a text of JSON. `has`, `=`, `in` and `like` are true of
-//! it if they are true of one of its members, and `has` alone looks for members that are no texts. A text that is
-//! no list is a list of itself. Dates and instants by ISO 8601 are compared as times, wherever both
-//! texts are such; one without a zone is taken as in UTC.
+//! In the text after `like`, `%` stands for any characters and `_` for one. A list is a text with JSON. `has`, `=`, `in` and
+//! `like` are true for it if they are true for one of its members. Only `has` looks for members that are not texts. A text that
+//! is not a list counts as a list with itself as member. Two texts that are dates or instants by ISO 8601 are compared as times.
+//! One without a zone counts as UTC.
 
 use std::cmp::Ordering;
 
@@ -50,9 +51,9 @@ enum Condition {
     Not(Box<Condition>),
     Is(Box<str>, Relation, Value),
     In(Box<str>, Vec<Value>),
-    /// The pattern is a text.
+    /// The attribute fits a pattern.
     Like(Box<str>, Value),
-    /// The attribute is a text: a list, as JSON.
+    /// The attribute, which is a list in JSON, has a member.
     Has(Box<str>, Value),
     Null(Box<str>),
 }
@@ -103,7 +104,7 @@ impl Filter {
     /// Reads a condition, of at most 64 KiB.
     ///
     /// # Errors
-    /// [`FilterFault::Text`] with the place of the first fault.
+    /// [`FilterFault::Text`] with the position of the first fault.
     pub fn parse(text: &str) -> Result<Self, Error> {
         Ok(Self {
             text: text.into(),
@@ -111,11 +112,10 @@ impl Filter {
         })
     }
 
-    /// For each record of each segment whether it passes. `segments` are their attributes.
+    /// For each record of each segment, whether it passes. `segments` has the attributes of the segments.
     ///
     /// # Errors
-    /// [`FilterFault::Column`] for a name that no segment has, [`FilterFault::Value`] for a value whose type is not its
-    /// column's.
+    /// [`FilterFault::Column`] for a name that no segment has. [`FilterFault::Value`] for a value whose type is not its column's.
     pub(crate) fn passing<'a>(
         &self,
         segments: impl Iterator<Item = &'a Attributes> + Clone,
@@ -124,8 +124,8 @@ impl Filter {
         Ok(self.passing_of_visible(segments))
     }
 
-    /// [`passing`](Self::passing) for segments that may be hidden. No record has a column whose name no segment has,
-    /// and no record has a value whose type is not its column's.
+    /// Like [`passing`](Self::passing), for segments that may be hidden. If no segment has a name, no record has a value for it.
+    /// If a value has another type, no record equals it.
     pub(crate) fn passing_of_visible<'a>(
         &self,
         segments: impl Iterator<Item = &'a Attributes>,
@@ -145,7 +145,7 @@ impl std::fmt::Display for Filter {
 }
 
 impl Condition {
-    /// Refuses names that no segment has, and values of other types than their columns'.
+    /// Refuses names that no segment has, and values whose type is not their column's.
     fn check<'a>(
         &self,
         segments: &(impl Iterator<Item = &'a Attributes> + Clone),
@@ -195,7 +195,7 @@ impl Condition {
         Err(fault.into())
     }
 
-    /// For each row whether this is true of it, where that is known.
+    /// For each row, whether this is true, if that is known.
     fn truths(&self, rows: &Attributes) -> Vec<Option<bool>> {
         let joined = |all: &[Self], one: fn(Option<bool>, Option<bool>) -> Option<bool>| {
             let mut parts = all.iter().map(|part| part.truths(rows));
@@ -248,7 +248,7 @@ fn not(a: Option<bool>) -> Option<bool> {
     a.map(|a| !a)
 }
 
-/// `a or b`: true if one is, false if both are, else unknown.
+/// `a or b`: true if one is true, false if both are false, else unknown.
 fn either(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     match (a, b) {
         (Some(true), _) | (_, Some(true)) => Some(true),
@@ -261,7 +261,7 @@ fn missing<T>(values: &[Option<T>]) -> Vec<Option<bool>> {
     values.iter().map(|value| Some(value.is_none())).collect()
 }
 
-/// For each row whether its text passes; unknown where it has no text.
+/// For each row, whether its text passes. Unknown if it has no text.
 fn of_texts(
     rows: &Attributes,
     name: &str,
@@ -276,7 +276,7 @@ fn of_texts(
     }
 }
 
-/// True of a value that this column's can be compared with.
+/// True if a value can be compared with this column's values.
 fn fits(column: &Column, value: &Value) -> bool {
     matches!(
         (column, value),
@@ -288,7 +288,7 @@ fn fits(column: &Column, value: &Value) -> bool {
     )
 }
 
-/// For each row whether its value has this relation to `value`. Unknown without a value, or with one that does not fit.
+/// For each row, whether its value has this relation to `value`. Unknown without a value, or with one that cannot be compared.
 fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) -> Vec<Option<bool>> {
     let Some(column) = rows.column(name) else {
         return vec![None; rows.rows()];
@@ -316,7 +316,7 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
     }
 }
 
-/// The order of the exact values, also where a double lacks bits of the whole number. `None` if the double is NaN.
+/// The order of the exact values, even if a double lacks bits of the whole number. `None` if the double is NaN.
 fn whole_and_float(x: i64, y: f64) -> Option<Ordering> {
     const ABOVE: f64 = 9_223_372_036_854_775_808.0;
     Some(match y {
@@ -326,7 +326,7 @@ fn whole_and_float(x: i64, y: f64) -> Option<Ordering> {
         y => {
             #[expect(clippy::cast_possible_truncation, reason = "it is whole, and in range")]
             let whole = y.trunc() as i64;
-            // Behind the point, 0 against what y has there.
+            // Compares 0 with the fraction of y.
             let rest = 0f64.partial_cmp(&y.fract());
             x.cmp(&whole).then(rest.unwrap_or(Ordering::Equal))
         }
@@ -419,7 +419,7 @@ mod tests {
             ("lang in ('en', \"de\")", "1100"),
             ("lang not in ('en', 'de')", "0010"),
             ("not lang in ('en', 'de')", "0010"),
-            // Unknown and false is false, and unknown or true is true.
+            // Unknown and false is false; unknown or true is true.
             ("not (year = 2020 and new = true)", "1101"),
             ("not (year = 2020 or new = true)", "0000"),
             ("not (year = 1 and price = 9)", "1111"),
@@ -427,7 +427,7 @@ mod tests {
             ("year = 2020 or not price = 2", "1100"),
             ("not (year = 2019 or lang = 'en')", "0100"),
             ("not (price = 2 or year is null)", "1000"),
-            // A value that is no number is unequal to nothing, and is not null.
+            // Comparing a value that is not a number is unknown, even with `!=`, but the value is not null.
             ("price != 2", "1000"),
             ("not price = 2", "1000"),
             ("price is not null", "1011"),

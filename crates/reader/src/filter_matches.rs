@@ -1,4 +1,4 @@
-//! The records that filters choose, arranged as the mode looks at them, of the last few filters.
+//! The records that the last few filters choose, arranged for the order in which the mode reads rows.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,19 +7,19 @@ use sordino_index::Error;
 use crate::filter::Filter;
 use crate::question::Passing;
 
-/// Filters that are kept, a byte for each record of each. A program that takes turns with these does not show, by when
-/// it asks, which of them is next.
+/// The number of filters that are kept. Each takes a byte for each record. If a program alternates between these, the
+/// times of its requests do not reveal which of them is next.
 const KEPT: usize = 8;
 
-/// The last filters, the last one at the end.
+/// The last filters, the most recent one at the end.
 #[derive(Default)]
 pub(crate) struct FilterMatches(Mutex<Vec<(Filter, Arc<Passing>)>>);
 
 impl FilterMatches {
-    /// The records that this filter chooses: kept, or found now, while other filters can be looked up.
+    /// The records that this filter chooses, from memory or by `find`. Other filters can be looked up meanwhile.
     ///
     /// # Errors
-    /// The errors of `find`, of which nothing is kept.
+    /// The errors of `find`. Nothing is kept then.
     pub(crate) fn by(
         &self,
         filter: &Filter,
@@ -41,7 +41,7 @@ impl FilterMatches {
         Ok(found)
     }
 
-    /// The records of a filter that is kept; it is the last one now.
+    /// The records of a kept filter, which then counts as the most recent one.
     fn take_up(&self, filter: &Filter) -> Option<Arc<Passing>> {
         let mut last = self.lock();
         let at = last.iter().position(|(known, _)| known == filter)?;
@@ -50,7 +50,7 @@ impl FilterMatches {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Filter, Arc<Passing>)>> {
-        // Whatever was being done, the list is whole.
+        // The list is valid after a panic at any point, so a poisoned lock is harmless.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,7 +76,7 @@ mod tests {
             searched
         };
         assert!((0..KEPT).all(found));
-        // Looked up again, in another order: the first is the last one now.
+        // Looked up again in another order: the first is now the most recent.
         assert!(!(1..KEPT).any(found) && !found(0));
         assert!(found(KEPT) && !found(0));
         assert!(found(1) && !found(0) && !found(KEPT));

@@ -1,4 +1,4 @@
-//! The way from the version that a client knows to the newest.
+//! Checks the versions from the one that a client knows to the newest.
 
 use sordino_index::history::{self, LEN_LEN};
 use sordino_index::manifest::{self, SignedManifest};
@@ -8,8 +8,8 @@ use sordino_vault::ReaderKeys;
 
 use crate::transport::AsyncTransport;
 
-/// Refuses all that does not follow from this version, step by step. Where steps are between the two, the server is
-/// asked for their manifests. Returns the bytes that came.
+/// Refuses a newest version that does not follow from this one, step by step. If there are versions between the two, it asks the
+/// server for their manifests. Returns the downloaded bytes.
 pub(crate) async fn follow(
     pin: &Pin,
     manifest: &SignedManifest,
@@ -19,14 +19,14 @@ pub(crate) async fn follow(
     Ok(between(pin, manifest, transport, keys).await?.1)
 }
 
-/// [`follow`], with the manifests between the two that were asked for, newest first.
+/// Like [`follow`], and also returns the manifests between the two, newest first.
 pub(crate) async fn between(
     pin: &Pin,
     manifest: &SignedManifest,
     transport: &mut impl AsyncTransport,
     keys: &ReaderKeys,
 ) -> Result<(Vec<SignedManifest>, usize), Error> {
-    // Before anything is asked: a fork that is proven is no gap, whatever the server shows or withholds.
+    // This is checked before any request. A proven fork is not a gap, whatever the server shows or withholds.
     if pin.precedes(manifest)? {
         return Ok((Vec::new(), 0));
     }
@@ -39,11 +39,11 @@ pub(crate) async fn between(
     Ok((way, reply.len()))
 }
 
-/// Walks from `newest` back over the manifests of a reply to the one that is pinned: those between the two that it passed.
+/// Walks from `newest` back over the manifests of a reply to the pinned one. Returns the manifests between the two.
 ///
 /// # Errors
-/// [`Error::Fork`] if the way leads past it, [`Error::Gap`] if it ends before, [`Error::Digest`] if a manifest's digest
-/// is not what its successor says.
+/// [`Error::Fork`] if the chain does not contain it, and [`Error::Gap`] if the chain ends before it. [`Error::Digest`] if a
+/// manifest's digest is not the one that its successor names.
 fn walk(
     body: &[u8],
     newest: &SignedManifest,
@@ -56,7 +56,7 @@ fn walk(
     let mut way: Vec<SignedManifest> = Vec::new();
     loop {
         let newer = way.last().unwrap_or(newest);
-        // An older one or one of another index is no part of a way that leads here.
+        // A manifest that is older or of another index cannot lead here.
         if pin.precedes(newer).map_err(|_| fork())? {
             break;
         }
@@ -68,7 +68,7 @@ fn walk(
         }
         let older;
         (older, rest) = next(rest, owner)?;
-        // Versions that the newer one has in it may be left out.
+        // Versions that the newer one includes may be left out.
         if !newer.follows(&older.digest()) {
             return Err(Error::Digest { what: "manifests" });
         }
@@ -77,12 +77,12 @@ fn walk(
         }
         way.push(older);
     }
-    // The one that is known may be the last that was shown.
+    // The known version may be the last one that was shown.
     way.retain(|version| version.version > pin.version);
     Ok(way)
 }
 
-/// The first manifest, and what follows it.
+/// The first manifest, and the bytes that follow it.
 fn next<'a>(bytes: &'a [u8], owner: &OwnerPublicKey) -> Result<(SignedManifest, &'a [u8]), Error> {
     let split = bytes
         .split_first_chunk::<LEN_LEN>()
@@ -97,7 +97,7 @@ fn next<'a>(bytes: &'a [u8], owner: &OwnerPublicKey) -> Result<(SignedManifest, 
     Ok((SignedManifest::from_bytes(manifest, owner)?, rest))
 }
 
-/// The manifest that the server has, verified, and the bytes that came.
+/// The server's verified manifest, and the downloaded bytes.
 pub(crate) async fn offered(
     transport: &mut impl AsyncTransport,
     keys: &ReaderKeys,
@@ -165,7 +165,7 @@ mod tests {
             |manifests: &[&SignedManifest], pin: &Pin| walk(&body(manifests), newest, pin, &public);
         let pin = Pin::of(first);
         assert!(walk(&[third, second], &pin).is_ok());
-        // More than is needed is not looked at.
+        // Manifests beyond the pinned one are not read.
         assert!(walk(&[third, second, first], &pin).is_ok());
         let gap = walk(&[third], &pin);
         assert!(
@@ -197,7 +197,8 @@ mod tests {
         );
     }
 
-    /// Version 2 of another branch is shown, or nothing at all: nothing can be between the pinned version and what names another.
+    /// The server shows version 2 of another branch, or nothing: no version can be between the pinned one and one that names
+    /// another predecessor.
     #[test]
     fn where_nothing_can_be_between_a_withheld_way_is_a_fork() {
         let keys = OwnerKeys::from_master([5; 32]);
@@ -214,7 +215,7 @@ mod tests {
             Err(Error::Fork { version: 4 })
         ));
         assert!(matches!(pin(2).precedes(newest), Ok(false)));
-        // The manifest that is shown proves it, though more is withheld.
+        // The shown manifest proves a fork, though the server withholds more.
         let shown = walk(&body(&[&versions[2]]), newest, &pin(2), &public);
         assert!(
             matches!(shown, Err(Error::Fork { version: 4 })),

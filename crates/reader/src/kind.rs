@@ -24,7 +24,7 @@ use crate::{masked, open, routed, sealed};
 /// The client of the index's mode.
 pub(crate) enum Kind {
     Sealed(Box<sealed::Fetcher>),
-    /// The whole index is here.
+    /// The client has the whole index.
     Local(Chunks),
     Open(Box<open::Scorer>),
     Masked(Box<masked::Scorer>),
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// A client without segments, or with sealed or routed mode's base alone.
+    /// A client without segments, or with only the base of sealed or routed mode.
     pub(crate) fn new(
         manifest: &SignedManifest,
         keys: &ContentKeys,
@@ -57,7 +57,7 @@ impl Kind {
         })
     }
 
-    /// Follows the index to this manifest's version. After an error all is as it was.
+    /// Updates the index to this manifest's version. After an error nothing has changed.
     pub(crate) fn update(
         &mut self,
         manifest: &SignedManifest,
@@ -100,7 +100,7 @@ impl Kind {
         }
     }
 
-    /// Where all rows are under pads, their scorer.
+    /// The scorer of rows under pads, if the mode has one.
     pub(crate) fn masked(&mut self) -> Option<&mut masked::Scorer> {
         match self {
             Self::Masked(scorer) => Some(scorer),
@@ -109,7 +109,7 @@ impl Kind {
         }
     }
 
-    /// Which records pass, in the order in which the mode looks at rows.
+    /// Which records pass, in the order in which the mode reads rows.
     pub(crate) fn arranged(&self, rows: Passing) -> Passing {
         match self {
             Self::Masked(scorer) => scorer.arranged(&rows),
@@ -119,9 +119,9 @@ impl Kind {
     }
 }
 
-/// The first stage of a search in vectors that are all here. There is none where the server is asked for payloads after
-/// it. The server knows nothing of filters, so the time of that request would tell if one was given, and how much
-/// passes.
+/// The first stage of a search over vectors that the client holds. There is none if the client asks the server for
+/// payloads after it. The server knows nothing about filters, so the time of that request must not reveal whether one
+/// was given, and how much passes.
 fn first_stage(payloads: Option<&Fetch>, sketch: Option<Sketch>) -> Option<Sketch> {
     let nothing_follows = payloads.is_none_or(|fetch| *fetch == Fetch::Download);
     sketch.filter(|_| nothing_follows)

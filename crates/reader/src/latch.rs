@@ -1,8 +1,8 @@
-//! The rule of bad replies: that one was bad changes no message, only the outcome.
+//! The rule for bad replies: a bad reply changes no message, only the outcome.
 //!
-//! A server that learns when its reply is refused can forge replies that are refused for some queries alone. From the
-//! reactions it reads the query. So all that is sent follows from what the server knows: the public parameters, and the
-//! [part of an error that it sees](Error::seen).
+//! Suppose that a server learns when its reply is refused. Then it can forge replies that are refused only for some queries, and
+//! the reactions reveal the query. So every message depends only on what the server knows: the public parameters, and the [part
+//! of an error that it sees](Error::seen).
 //!
 //! | level | what goes on after a bad reply | where |
 //! |---|---|---|
@@ -11,15 +11,15 @@
 //! | batch | its other searches | [`SearchBatch`](crate::SearchBatch) |
 //! | session | the other batches that have begun; no batch begins | [`Session::batch`](crate::Session::batch) |
 //!
-//! *Claim.* Let two servers send the same refusals, and one of them bad replies. They get the same messages until all
-//! batches have ended. *Proof.* By levels. A search sends its messages whatever [`Verdict`](crate::verdict::Verdict)
-//! holds, and ends early for an error of the transport alone. A call is made again by [`Error::kind`], which is the
-//! kind of the seen part. It is the same with and without a bad reply. An attempt that succeeds after a bad reply ends
-//! the call as one without would. A batch ends early by the same kind. The latch of the session is set when a batch is
-//! dropped, so after its last message. ∎
+//! *Claim.* Let two servers send the same refusals, and one of them also bad replies. They get the same messages until all
+//! batches have ended. *Proof.* By levels. A search sends its messages for every value of [`Verdict`](crate::verdict::Verdict).
+//! It ends early only for an error of the transport. A call is repeated depending on [`Error::kind`], which is the kind of the
+//! seen part. So it is the same with and without a bad reply. An attempt that succeeds after a bad reply ends the call as a good
+//! one would. A batch ends early by the same kind. The latch of the session is set when a batch is dropped, so after its last
+//! message. ∎
 //!
-//! Then the session is over, and its silence tells one bit: some reply of some batch was bad. A client that went on would tell one with each batch.
-//! `search/tests/searches/refusals.rs` tries all refusals at all moments.
+//! Then the session is over, and its silence reveals one bit: some reply of some batch was bad. A client that went on would
+//! reveal one bit with each batch. `search/tests/searches/refusals.rs` tries all refusals at all moments.
 
 use sordino_index::{Error, Kind};
 
@@ -32,23 +32,23 @@ pub(crate) struct Latch {
 }
 
 impl Latch {
-    /// Remembers a reply that was read.
+    /// Records whether a reply was bad.
     pub(crate) fn checked<T>(&mut self, read: Verdict<T>) -> Verdict<T> {
         self.bad |= read.is_err();
         read
     }
 
-    /// Remembers a ranking that a bad reply may have gone into.
+    /// Records whether a bad reply may have influenced a ranking.
     pub(crate) fn ranked(&mut self, found: &Ranked) {
         self.bad |= !found.right;
     }
 
-    /// Remembers how an attempt ended.
+    /// Records how an attempt ended.
     pub(crate) fn ended<T>(&mut self, outcome: &Result<T, Error>) {
         self.bad |= outcome.as_ref().is_err_and(Error::is_bad_reply);
     }
 
-    /// The outcome: an error if a reply was bad before it.
+    /// The outcome, or an error if an earlier reply was bad.
     pub(crate) fn outcome<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         match outcome {
             outcome if !self.bad => outcome,
@@ -58,8 +58,8 @@ impl Latch {
     }
 }
 
-/// The graver of two errors, which is reported. First comes what the index's owner did not do, such as a fork, then
-/// what the server knows of. A bad reply is reported with either.
+/// The more serious of two errors, which is reported. Faults that the index's owner did not cause, such as a fork, come first,
+/// then what the server knows. A bad reply is reported with either.
 #[must_use]
 pub fn graver(one: Error, other: Error) -> Error {
     let bad = one.is_bad_reply() || other.is_bad_reply();

@@ -1,4 +1,4 @@
-//! Pages of payloads that are here: they were downloaded whole, so no server is asked for them.
+//! Pages of payloads that the client has downloaded as a whole, so it asks no server for them.
 
 use sordino_index::Error;
 use sordino_index::manifest::Manifest;
@@ -19,7 +19,7 @@ impl LocalPages {
     /// The pages of one part of a version's payloads.
     ///
     /// # Errors
-    /// If the part was not downloaded, or is not what the owner sealed.
+    /// [`Error`] if the part was not downloaded, or is not what the owner sealed.
     pub(crate) fn new(
         manifest: &Manifest,
         payloads: &Payloads,
@@ -33,14 +33,14 @@ impl LocalPages {
         })
     }
 
-    /// The parts that changes have brought, without the oldest `kept`.
+    /// The parts that changes have added, without the oldest `kept`.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new); [`Error::Addition`].
     ///
     /// # Security
-    /// Opens all that writers added, before any search. If it opened records as they are found, a thief of a writer's key could add one
-    /// that does not open, and see whether a query comes near it by the client's refusal.
+    /// Opens all additions of writers before any search. Otherwise a thief of a writer's key could add a record that does not
+    /// open. The client's refusal would then reveal that a query comes near it.
     pub(crate) fn recent(
         manifest: &Manifest,
         keys: &ContentKeys,
@@ -62,8 +62,8 @@ impl LocalPages {
         recent.collect()
     }
 
-    /// Where the records in these places lie; `None` for one that is not there. The work depends on them only if nothing is asked of a
-    /// server after it.
+    /// The extents of the records in these places, or `None` for a record that is not here. The work depends on the places only
+    /// if no request to a server follows.
     pub(crate) fn extents(&self, places: &[Option<u32>], in_open: bool) -> Vec<Option<Extent>> {
         match in_open {
             true => self.opener.extents_in_open(places),
@@ -71,7 +71,7 @@ impl LocalPages {
         }
     }
 
-    /// Reads a record, whole. `last` is the page that was opened last, which records next to one another share.
+    /// Reads a whole record. `last` is the page that was opened last, which neighbouring records share.
     pub(crate) fn carried(
         &self,
         extent: &Extent,

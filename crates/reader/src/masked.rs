@@ -1,5 +1,5 @@
-//! Masked mode: the server holds the vectors under pads and scores all of them under encryption. The client takes the
-//! pads' part off the scores, and compares them with the scores of check rows.
+//! Masked mode: the server holds the vectors under pads and scores all of them under encryption. The client subtracts
+//! the pads' part from the scores, and compares the scores with those from check rows.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{Query, Reply, SecretKey};
@@ -24,14 +24,14 @@ use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Wrong};
 
-/// The reader of all scores: it encrypts queries, decrypts replies, ranks.
+/// Reads all scores: it encrypts queries, decrypts replies and ranks.
 pub(crate) struct Scorer {
     rows: ScoredSegments,
-    /// One for each segment.
+    /// The mask of each segment.
     masks: Vec<Mask>,
 }
 
-/// A query on its way: what reads the reply.
+/// A query that was sent, with the secret for reading its reply.
 pub(crate) struct SentQuery {
     codes: Zeroizing<Vec<i32>>,
     secret: SecretKey,
@@ -41,8 +41,8 @@ struct Mask {
     pad: Pad,
     order: RowOrder,
     checks: Checks,
-    /// False if there is no key of the segment. Then its pad is made of a key that is public. Scores stay hidden as
-    /// from everybody without the key, and are made in the same time.
+    /// False if the segment's key is not known. Its pad is then made from a public key. Scores stay hidden, and are
+    /// computed in the same time.
     visible: bool,
 }
 
@@ -79,7 +79,7 @@ impl Scorer {
 
     pub(crate) fn update(&mut self, mode: &Columns, update: Update<'_>) -> Result<(), Error> {
         let width = self.rows.column.dim();
-        // All of them: there may now be keys of segments that had none before.
+        // All masks are made again: keys of some segments may be new.
         let masks = mode.segments.iter();
         let masks = masks.map(|column| Mask::new(update.keys, &column.segment, width));
         let mut masks: Vec<Mask> = masks.collect();
@@ -113,7 +113,7 @@ impl Scorer {
         ))
     }
 
-    /// The pads of each segment with the number of its rows.
+    /// The pads of each segment, and the number of its rows.
     pub(crate) fn pads(&mut self) -> (usize, impl Iterator<Item = (&mut Pad, usize)>) {
         let rows = self.rows.segments.iter().map(|it| it.stored);
         let pads = self.masks.iter_mut().map(|mask| &mut mask.pad);
@@ -152,7 +152,7 @@ impl Scorer {
         Ok((SentQuery { codes, secret }, query))
     }
 
-    /// The best of these scores, from which the pads' products are taken.
+    /// The best of these scores, after the pads' products are subtracted.
     pub(crate) fn best(
         &self,
         SentQuery { codes, secret }: SentQuery,
@@ -191,7 +191,7 @@ impl Scorer {
         best
     }
 
-    /// The most that an honest reply's check row is off.
+    /// The largest error of a check row in an honest reply.
     fn tolerance(&self) -> u32 {
         let (segments, column) = (&self.rows.segments, &self.rows.column);
         let checks = segments.iter().map(|it| it.stored - it.segment.n as usize);
@@ -199,7 +199,7 @@ impl Scorer {
     }
 }
 
-/// The low 32 bits: only the residue mod P counts, and P divides 2^32.
+/// The low 32 bits. Only the residue mod P counts, and P divides 2^32.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "only the residue mod 2^32 counts"

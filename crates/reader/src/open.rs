@@ -18,7 +18,7 @@ use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Wrong};
 
-/// The reader of all scores: it encrypts queries, decrypts replies, ranks.
+/// Reads all scores: it encrypts queries, decrypts replies and ranks.
 pub(crate) struct Scorer {
     rows: ScoredSegments,
     sums: Option<SumCheck>,
@@ -93,7 +93,7 @@ impl Scorer {
         best
     }
 
-    /// True if the sums of the scores are what they should be, or there are no sums.
+    /// True if the sums of the scores are right, or there are no sums.
     fn held(&self, query: &[f32], steps: &[i32]) -> Result<bool, Error> {
         let Some(sums) = &self.sums else {
             return Ok(true);

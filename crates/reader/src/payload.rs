@@ -1,4 +1,5 @@
-//! The pages of what a search found, with payloads and exact vectors: always the same number, in one message.
+//! Fetches the pages of the records that a search found, with payloads and exact vectors. It is always the same number of pages,
+//! in one message.
 
 use std::sync::Arc;
 
@@ -22,17 +23,17 @@ use crate::round::Round;
 use crate::transport::AsyncTransport;
 use crate::verdict::{Verdict, Wrong};
 
-/// The pages of one version, or the way to them.
+/// The pages of one version, or how to fetch them.
 pub(crate) struct Client {
-    /// Records of a search.
+    /// The number of records of a search.
     pub(crate) records: usize,
     form: PageForm,
     main: Source,
-    /// The parts that changes have brought, oldest first.
+    /// The parts that changes have added, oldest first.
     recent: Vec<LocalPages>,
 }
 
-/// The pages of all records that changes have not brought.
+/// The pages of all records that changes have not added.
 enum Source {
     Here(LocalPages),
     There(RemotePages),
@@ -69,18 +70,18 @@ impl Client {
         }))
     }
 
-    /// Follows a change that left all but the newest parts as they were: the oldest `kept` stay, these come after them.
+    /// Updates the parts after a change: the oldest `kept` stay, and these follow them.
     pub(crate) fn follow(&mut self, kept: usize, recent: Vec<LocalPages>) {
         self.recent.truncate(kept);
         self.recent.extend(recent);
     }
 
-    /// Candidates of a search, if it takes a second look at them.
+    /// The number of candidates of a search, if it has a second look.
     pub(crate) fn candidates(&self) -> Option<usize> {
         self.form.look.map(|_| self.records)
     }
 
-    /// True if a search may bring payloads that are shortened.
+    /// True if a search may return shortened payloads.
     pub(crate) fn shortens(&self) -> bool {
         let short =
             |there: &RemotePages| there.fetched < self.records.saturating_mul(there.longest);
@@ -92,11 +93,11 @@ impl Client {
         self.form.payloads
     }
 
-    /// Fetches what `hits` carry, in their order. The server sees the same number of queries whatever was found, also
-    /// where nothing was because an earlier reply was wrong.
+    /// Fetches what `hits` carry, in their order. The server always sees the same number of queries, even if nothing was found
+    /// because an earlier reply was wrong.
     ///
     /// # Errors
-    /// The transport's. A page that is not the owner's is [`Wrong`].
+    /// The errors of the transport. A page that is not the owner's gives [`Wrong`].
     pub(crate) async fn fetch<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl AsyncTransport>,
@@ -110,7 +111,7 @@ impl Client {
         }))
     }
 
-    /// The second look at candidates: they get the keys of their exact vectors.
+    /// The second look at candidates: replaces their keys by the keys of their exact vectors.
     ///
     /// # Errors
     /// The errors of [`fetch`](Self::fetch).
@@ -133,8 +134,8 @@ impl Client {
         }))
     }
 
-    /// Reads records in these places, no more than a search has. `None` where there is no record, shortened where a
-    /// search has too few pages. The server sees what a search sends.
+    /// Reads the records in these places, up to a search's number. `None` if there is no record. Long ones are shortened. The
+    /// server sees the same as in a search.
     ///
     /// # Errors
     /// The errors of [`fetch`](Self::fetch).
@@ -147,7 +148,7 @@ impl Client {
         Ok(self.decoded(fetched))
     }
 
-    /// Fetches the pages of records in these places, as a search does.
+    /// Fetches the pages of the records in these places, like a search.
     async fn ask<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl AsyncTransport>,
@@ -156,8 +157,7 @@ impl Client {
         let Source::There(there) = &self.main else {
             return Ok(Fetched::only(self.here(places)));
         };
-        // A record is looked up instead of every one that is not there: before the request nothing takes
-        // longer where there are more places.
+        // A record is looked up for every absent place: before the request, the time must not depend on the number of places.
         let looked_up = padded(places, self.records.max(places.len()));
         let here = self.here(&looked_up);
         let mut extents = there.opener.extents(&looked_up);
@@ -179,7 +179,8 @@ impl Client {
         })
     }
 
-    /// Where the records in these places lie among the pages that are here: in the part of this number, the newest first.
+    /// The positions of the records in these places among downloaded pages: the number of the part, from the newest on, and the
+    /// extent in it.
     fn here(&self, places: &[Option<u32>]) -> Vec<Option<(usize, Extent)>> {
         let mut all = vec![None; places.len()];
         let in_open = matches!(self.main, Source::Here(_));
@@ -191,7 +192,7 @@ impl Client {
         all
     }
 
-    /// The parts that are here, oldest first.
+    /// The downloaded parts, oldest first.
     fn local(&self) -> impl Iterator<Item = &LocalPages> {
         let main = match &self.main {
             Source::Here(pages) => Some(pages),
@@ -200,8 +201,8 @@ impl Client {
         main.into_iter().chain(&self.recent)
     }
 
-    /// Reads the records that lie here: a page is opened once for all of them that are in it. After the last message, so that
-    /// how long that takes is for nobody to see.
+    /// Reads the records in downloaded pages, and opens each page once for all its records. This happens after the last message,
+    /// so no server can observe how long it takes.
     fn read_here(&self, records: &[Found]) -> Verdict<Vec<Option<Carried>>> {
         let here = records.iter().enumerate();
         let here = here.filter_map(|(at, found)| Some((found.here?, at)));
@@ -219,7 +220,7 @@ impl Client {
         Ok(carried)
     }
 
-    /// Reads the records that were found here, and the records in pages that were fetched for them.
+    /// Reads the records found in downloaded pages, and those in fetched pages.
     fn decoded(&self, fetched: Fetched) -> Verdict<Vec<Option<Carried>>> {
         let pages = fetched.pages?;
         let mut rest = &pages[..];
@@ -242,8 +243,8 @@ impl Client {
         carried.collect()
     }
 
-    /// Reads the records in these places, whole. The server sees the requests that this number of records of the longest one's pages
-    /// need.
+    /// Reads the whole records in these places. The server sees the requests for this number of records, each with the pages of
+    /// the longest record.
     ///
     /// # Errors
     /// The errors of [`fetch`](Self::fetch).
@@ -252,8 +253,8 @@ impl Client {
         round: &mut Round<'_, R, impl AsyncTransport>,
         places: &[Option<u32>],
     ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
-        // Every record has the pages of the longest one, one after the other, in requests of one number of pages. After a
-        // wrong reply, too, all messages are sent: where they ended would tell which records were wanted.
+        // Every record takes the pages of the longest one, one after the other, in requests of the same number of pages. All
+        // messages are sent even after a wrong reply: the point of stopping would reveal which records were wanted.
         let here = self.here(places);
         let Source::There(there) = &self.main else {
             return Ok(round.latch.checked(self.decoded(Fetched::only(here))));
@@ -275,12 +276,12 @@ impl Client {
         let share = u32_of(there.longest);
         let records = here.into_iter().zip(extents);
         let records = records.map(|(here, there)| Found { here, there, share });
-        // Records are read after the last message: how long that takes depends on them.
+        // Records are read after the last message, because the time for it depends on them.
         let read = self.decoded(Fetched {
             records: records.collect(),
             pages: pages.map(|pages| pages.into_iter().flatten().collect()),
         });
-        // The owner wrote that no record has more pages than were fetched.
+        // By the owner's list, no record has more pages than were fetched.
         let whole = read.and_then(|read| {
             let cut = read.iter().flatten().any(|carried| carried.truncated);
             if cut { Err(Wrong) } else { Ok(read) }
@@ -289,13 +290,13 @@ impl Client {
     }
 }
 
-/// Where a record lies.
+/// The position of a record.
 struct Found {
-    /// The part of the pages that are here, and the place in it.
+    /// The number of a downloaded part, and the extent in it.
     here: Option<(usize, Extent)>,
-    /// The place among the server's pages.
+    /// The extent among the server's pages.
     there: Option<Extent>,
-    /// Pages that were fetched for it.
+    /// The number of pages that were fetched for it.
     share: u32,
 }
 
@@ -306,7 +307,7 @@ struct Fetched {
 }
 
 impl Fetched {
-    /// Records of which all that there is lies here.
+    /// Records that lie completely in downloaded pages.
     fn only(here: Vec<Option<(usize, Extent)>>) -> Self {
         let records = here.into_iter().map(|here| Found {
             here,
@@ -320,24 +321,23 @@ impl Fetched {
     }
 }
 
-/// Takes out what is here.
+/// Removes the extents of records that are in downloaded pages.
 fn hide(there: &mut [Option<Extent>], here: &[Option<(usize, Extent)>]) {
     for (there, here) in there.iter_mut().zip(here) {
         *there = there.filter(|_| here.is_none());
     }
 }
 
-/// Places or pages filled up to `count`.
+/// Places or pages, padded to `count`.
 fn padded(places: &[Option<u32>], count: usize) -> Vec<Option<u32>> {
     let rest = std::iter::repeat(None);
     places.iter().copied().chain(rest).take(count).collect()
 }
 
-/// The pages that are fetched for each record, `fetched` in all: the first page of every record, and more for the
-/// records that come first.
+/// The number of pages to fetch for each record, at least 1 and `fetched` in total. Earlier records get the pages that are left.
 ///
 /// # Security
-/// The same instructions run wherever records lie, and however long they are.
+/// The same instructions run for every position and length of records.
 fn shares(extents: &[Option<Extent>], fetched: usize) -> Vec<u32> {
     let mut left = u32_of(fetched.saturating_sub(extents.len()));
     let shares = extents.iter().map(|extent| {

@@ -1,55 +1,56 @@
-//! Sessions of retrieval without a hint: a secret and its keys for a number of requests.
+//! Sessions of retrieval without a hint. Each is a secret and its keys, for a number of requests.
 //!
-//! Keys go up with the first request; later ones name them. A server forgets keys when it has no room for them, and
-//! says so. Then they go up once more, with a fresh query. So the messages follow from what the server says of its
-//! memory, and not from the requested records.
+//! The first request also sends the keys, and later ones name them. A server without room forgets keys, and says so.
+//! The client then sends them once more, with a fresh query. So the messages depend on what the server says about its
+//! memory, and not on the requested records.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand_core::CryptoRng;
 use sordino_pir::hintless::{Digest, Keys, Session};
 
-/// Requests of a session: they can be linked to each other by the name of its keys, and share their 589 KB.
+/// The number of requests of a session. The server can link them to each other by the name of their keys. They share
+/// the 589 KB of the keys.
 ///
-/// A server that answers wrongly, and notices how the client reacts, learns about half a coefficient of the session's
-/// secret from each reaction. The secret has 2,048. After 64 reactions the other queries of the session are as safe as
-/// before, but for 3 bits. To end a session after a wrong reply would show the server, by the next keys, that it was
-/// refused.
+/// Suppose that a server answers wrongly and observes how the client reacts. Then it learns about half a coefficient
+/// of the session's secret from each reaction. The secret has 2,048. After 64 reactions the other queries of the
+/// session are as safe as before, except for 3 bits. If the client ended a session after a wrong reply, the next keys
+/// would show the server that its reply was refused.
 pub(crate) const REQUESTS: usize = 64;
 
-/// Bytes that the keys of a session add to a request without a hint. They come with the first of 64 requests, and the
-/// next one after a server has forgotten them.
+/// Bytes that the keys of a session add to a request without a hint. They come with the first of 64 requests, and
+/// again after a server has forgotten them.
 pub const KEYS_LEN: usize = Keys::LEN;
 
-/// A client's session, the next one when it is used up.
+/// A client's current session, which is replaced when it is used up.
 #[derive(Default)]
 pub(crate) struct Sessions(Mutex<Option<Current>>);
 
 struct Current {
     session: Arc<Session>,
     keys: Arc<[u8]>,
-    /// Requests that it is still good for.
+    /// The number of requests that are left.
     left: usize,
-    /// True when a request that brought the keys was answered.
+    /// True after the server has answered a request with the keys.
     known: bool,
 }
 
-/// A request's session.
+/// The session of one request.
 pub(crate) struct Turn {
     pub(crate) session: Arc<Session>,
-    /// The message of its keys, if the server has them not.
+    /// The message with its keys, if the server does not have them.
     pub(crate) keys: Option<Arc<[u8]>>,
 }
 
 impl Sessions {
-    /// The session of the next request.
+    /// The session for the next request.
     pub(crate) fn next<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Turn {
         turn(&mut self.lock(), rng)
     }
 
-    /// The session of a request that is asked once more, since the server has forgotten keys. It brings its own,
-    /// whatever the answers to other requests say meanwhile. Those answers may be older, and a server that forgot one
-    /// session may have forgotten all.
+    /// The session for a request that is repeated because the server has forgotten keys. The request brings its own
+    /// keys, whatever the answers to other requests say meanwhile. Those answers may be older, and a server that
+    /// forgot one session may have forgotten all.
     pub(crate) fn again<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Turn {
         let mut held = self.lock();
         if let Some(current) = &mut *held {
@@ -58,7 +59,7 @@ impl Sessions {
         turn(&mut held, rng)
     }
 
-    /// The server has the keys of this session.
+    /// Records that the server has the keys of this session.
     pub(crate) fn learn(&self, session: &Digest) {
         let mut held = self.lock();
         let current = held.as_mut();
@@ -68,12 +69,12 @@ impl Sessions {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Current>> {
-        // Whatever was being done, a session is whole.
+        // A session is valid after a panic at any point, so a poisoned lock is harmless.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One request of the session that is held, or of a new one.
+/// One request of the current session, or of a new one.
 fn turn<R: CryptoRng + ?Sized>(held: &mut Option<Current>, rng: &mut R) -> Turn {
     let current = held.take().filter(|current| current.left > 0);
     let mut current = current.unwrap_or_else(|| {
@@ -116,10 +117,10 @@ mod tests {
         }
         let second = sessions.next(rng);
         assert!(*second.session.digest() != name && second.keys.is_some());
-        // An answer to a request of the earlier session says nothing about this one.
+        // An answer to a request of an earlier session says nothing about this one.
         sessions.learn(&name);
         assert!(sessions.next(rng).keys.is_some());
-        // Whichever session a server has forgotten, the next request brings the keys of its own.
+        // Whichever session a server has forgotten, the next request brings its own keys.
         sessions.learn(second.session.digest());
         assert!(sessions.again(rng).keys.is_some());
     }

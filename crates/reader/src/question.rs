@@ -1,4 +1,4 @@
-//! A question that a search answers, and the answer.
+//! A question for a search, and its answer.
 
 use sordino_index::Id;
 use sordino_vectors::Metric;
@@ -6,23 +6,23 @@ use sordino_vectors::Metric;
 use crate::filter::Filter;
 use crate::stages::Stages;
 
-/// A question: the vector, and what the client makes of the answer.
+/// A question: the vector, and how the client selects results.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Question<'a> {
     /// The vector.
     pub vector: &'a [f32],
-    /// Results wanted, from 1 to the manifest's `k`, which is the default.
+    /// The number of results, from 1 to the manifest's `k`, which is the default.
     pub k: Option<usize>,
-    /// Records further than this are left out: with a lower score or, for the Euclidean distance, a higher one.
+    /// Records farther than this are left out: those with a lower score or, for the Euclidean distance, a higher one.
     pub threshold: Option<f32>,
-    /// Records that do not pass are left out before ranking. In sealed and routed mode only the records of the buckets
-    /// or clusters that a search reads are ranked. So fewer may be found than there are.
+    /// Records that do not pass are left out before ranking. Sealed and routed mode rank only the records of the buckets or
+    /// clusters that a search reads, so they may find fewer than exist.
     pub filter: Option<&'a Filter>,
 }
 
 impl<'a> Question<'a> {
-    /// The records nearest to a vector, in the number that the index gives.
+    /// A question for the records nearest to a vector, with the index's number of results.
     #[must_use]
     pub fn new(vector: &'a [f32]) -> Self {
         Self {
@@ -42,20 +42,20 @@ impl<'a> Question<'a> {
     }
 }
 
-/// For each row of each segment true if its record passes a filter.
+/// For each row of each segment, true if its record passes a filter.
 pub(crate) type Passing = Vec<Vec<bool>>;
 
-/// The number of records that a search wants, and the records that may be found.
+/// The number of wanted records, and the records that a search may find.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) k: usize,
-    /// For each row of each segment, in the order in which the mode looks at rows, whether it may be found; `None`
-    /// allows all records.
+    /// For each row of each segment, in the order in which the mode reads rows, whether a search may find it. `None` allows all
+    /// records.
     pub(crate) chosen: Option<&'a [Vec<bool>]>,
 }
 
 impl<'a> Wanted<'a> {
-    /// The rows of the base that may be found, and what is wanted of the segments that were added to it.
+    /// The rows of the base that a search may find, and what is wanted of the added segments.
     pub(crate) fn split_base(self) -> (Option<&'a [bool]>, Self) {
         let Some((base, chosen)) = self.chosen.and_then(<[_]>::split_first) else {
             return (None, self);
@@ -68,28 +68,28 @@ impl<'a> Wanted<'a> {
 /// A record that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// Its id.
+    /// The id of the record.
     pub id: Id,
     /// Its score in the index's metric.
     pub score: f32,
-    /// True if its payload is longer than a search has room for, and came shortened.
+    /// True if the payload is longer than the pages of a search, and so arrived shortened.
     /// [`Client::payloads`](crate::Client::payloads) fetches all of it.
     pub truncated: bool,
 }
 
-/// The result of a search, and the time it took.
+/// The result of a search, and the time that it took.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The nearest records, best first, with their scores in the index's metric: where that is the
-    /// Euclidean distance, smaller is better. Equal scores are in the order of the ids. There is the number that was asked for, or fewer if no more are left.
+    /// The nearest records, best first, with their scores in the index's metric. For the Euclidean distance, smaller is better.
+    /// Equal scores are in the order of the ids. There is the requested number, or fewer if no more exist.
     ///
     /// # Security
-    /// Never send the scores back to the server, not even rounded. Together with the messages that it saw they would be
-    /// chosen-plaintext decryptions (IND-CPA-D), and they describe the query.
+    /// Never send the scores back to the server, not even rounded. Together with the messages that it saw, they would be
+    /// chosen-plaintext decryptions (IND-CPA-D), and they reveal the query.
     pub hits: Vec<Hit>,
-    /// The payload of each hit, in their order; nothing at all where the index has no payloads.
+    /// The payload of each hit, in the order of the hits. Empty if the index has no payloads.
     pub payloads: Vec<Vec<u8>>,
-    /// Where the time went.
+    /// The time of each stage.
     pub stages: Stages,
 }
 

@@ -1,4 +1,4 @@
-//! The end of a search: the best records that were found, and what they carry.
+//! The end of a search: ranks the found records, and fetches what they carry.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::stages::{Stages, waited};
 use crate::transport::AsyncTransport;
 use crate::verdict::Verdict;
 
-/// The order of a search's results, and which of them count.
+/// Determines the order of a search's results, and which of them count.
 pub(crate) struct Ranking<'a> {
     pub(crate) records: &'a Records,
     pub(crate) question: &'a Question<'a>,
@@ -31,10 +31,11 @@ pub(crate) struct Ranking<'a> {
 type Results = (Vec<Scored>, Vec<Carried>);
 
 impl Ranking<'_> {
-    /// The best hits and what they carry, after a second look at the candidates if there is one.
+    /// The best hits and what they carry, after a second look at the candidates if the index has
+    /// one.
     ///
     /// # Errors
-    /// The transport's.
+    /// The errors of the transport.
     pub(crate) async fn results<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl AsyncTransport>,
@@ -67,7 +68,7 @@ impl Ranking<'_> {
         Ok(fetched.map(|carried| (hits, carried)))
     }
 
-    /// The best `most`, equal ones in the order of their ids.
+    /// The best `most`, with equal ones in the order of their ids.
     fn ordered(&self, mut hits: Vec<Scored>, most: usize) -> Vec<Scored> {
         hits.sort_by(Scored::rank);
         self.records.order(&mut hits);
@@ -79,7 +80,7 @@ impl Ranking<'_> {
     fn best(&self, hits: Vec<Scored>) -> Vec<Scored> {
         let mut hits = self.ordered(hits, self.k);
         self.asked.scored(&mut hits);
-        // Different scores may be one in the index's metric.
+        // Different keys may give equal scores in the index's metric.
         self.records.order(&mut hits);
         hits.retain(|hit| self.question.reaches(self.metric, hit.score));
         hits

@@ -1,7 +1,7 @@
-//! The records of an index next to their vectors: ids, attributes, and which of them count no more.
+//! The records of an index without their vectors: ids, attributes, and which records no longer count.
 //!
-//! A record's place is its row, after the rows of all segments before its own. Inside the client this place names a
-//! record, and at its edge an id does.
+//! A record's place is its row, after the rows of all segments before its own. Inside the client, places name records. Its
+//! callers use ids.
 
 use sordino_index::manifest::{Manifest, Segment};
 use sordino_index::{Error, Id, IdKind};
@@ -20,28 +20,27 @@ use crate::filter::Filter;
 #[derive(Default)]
 pub(crate) struct Records {
     segments: Vec<Known>,
-    /// The deleted rows of each.
+    /// The deleted rows of each segment.
     dead: Vec<Numbers>,
 }
 
 /// The records of a segment.
 struct Known {
-    /// The place of the first.
+    /// The place of its first record.
     first: u32,
-    /// `None` if there is no key of this segment.
+    /// `None` if the segment's key is not known.
     ids: Option<Ids>,
     attributes: Attributes,
 }
 
-/// The records of a version that are not known yet.
+/// The records of a version that the client does not know yet.
 pub(crate) struct Fresh {
     segments: Vec<Known>,
     pub(crate) dead: Vec<Numbers>,
 }
 
 impl Fresh {
-    /// The records of the segments after the first `kept`, which are `known`, and the list of deletions, from the
-    /// download.
+    /// The records of the segments after the first `kept` ones, which `known` has, and the list of deletions, from the download.
     pub(crate) fn new(
         manifest: &Manifest,
         keys: &ContentKeys,
@@ -58,7 +57,7 @@ impl Fresh {
                 let known = Known::new(first, segment, manifest.ids, keys, download);
                 segments.push(known.map_err(|fault| manifest.blamed(segment.version, fault))?);
             }
-            // All together have no more than 32 bits: the manifest was checked.
+            // The sum has at most 32 bits, as checked with the manifest.
             first += segment.n;
         }
         let ids = |at: usize| {
@@ -116,7 +115,7 @@ impl Records {
         ids.id(place - segment.first)
     }
 
-    /// Puts ranked hits with equal scores into the order of their ids.
+    /// Sorts ranked hits with equal scores by their ids.
     pub(crate) fn order(&self, hits: &mut [Scored]) {
         for equal in hits.chunk_by_mut(|a, b| a.score.total_cmp(&b.score).is_eq()) {
             if equal.len() > 1 {
@@ -125,20 +124,20 @@ impl Records {
         }
     }
 
-    /// The place of the record with this id, if there is one that counts.
+    /// The place of the record with this id, if one counts.
     pub(crate) fn place(&self, id: &Id) -> Option<u32> {
         let (segment, row) = self.find(id)?;
         Some(segment.first + row)
     }
 
-    /// The attributes of the record with this id, if there is one that counts.
+    /// The attributes of the record with this id, if one counts.
     pub(crate) fn attributes(&self, id: &Id) -> Option<Attributes> {
         let (segment, row) = self.find(id)?;
         Some(segment.attributes.select(&[row as usize]))
     }
 
-    /// The ids of the records that count and, if some are chosen, are among these, with their values of one attribute: of each segment that
-    /// has it. A value may be missing.
+    /// The ids of the records that count, with their values of one attribute, for each segment that has it. If some are chosen,
+    /// only these. A value may be missing.
     pub(crate) fn column(
         &self,
         name: &str,
@@ -167,9 +166,9 @@ impl Records {
         found.next()
     }
 
-    /// For each row of each segment whether its record passes. Where segments may be hidden, no record has an attribute
-    /// that is nowhere to be seen, or a value of another type. To refuse the filter would show, by the search that is
-    /// not made, what cannot be read.
+    /// For each row of each segment, whether its record passes. If segments may be hidden, an attribute that no visible segment
+    /// has, or a value of another type, matches no record. Refusing the filter would reveal to the server, by the missing search,
+    /// what the reader cannot read.
     pub(crate) fn passing(&self, filter: &Filter, hidden: bool) -> Result<Vec<Vec<bool>>, Error> {
         let segments = self.segments.iter().map(|segment| &segment.attributes);
         match hidden {

@@ -1,4 +1,4 @@
-//! Pages of payloads that are at the server, which are asked for without telling which.
+//! Pages of payloads on the server, which a client fetches without revealing which.
 
 use rand_core::CryptoRng;
 use sordino_index::Error;
@@ -10,12 +10,12 @@ use crate::round::Round;
 use crate::transport::AsyncTransport;
 use crate::verdict::{Verdict, Wrong};
 
-/// Pages at the server, and the way to them.
+/// Pages on the server, and how to fetch them.
 pub(crate) struct RemotePages {
     pub(crate) opener: Opener,
-    /// Pages of a request.
+    /// The number of pages of a request.
     pub(crate) fetched: usize,
-    /// Pages that the longest record touches.
+    /// The number of pages that the longest record touches.
     pub(crate) longest: usize,
     pub(crate) retrieval: Retrieval,
 }
@@ -33,17 +33,18 @@ impl RemotePages {
             .retrieval
             .fetch(round, Message::FetchPayloads, &asked)
             .await?;
-        // All are opened, also where none was wanted: a message that follows does not tell by its time how many were.
+        // All pages are opened, even if none was wanted: the time of a following message must not reveal how many
+        // were.
         let opened = sealed.and_then(|sealed: Vec<Vec<u8>>| {
             let opened = pages.iter().zip(&sealed).map(|(&page, sealed)| {
                 let content = self.opener.open(page, sealed);
-                // A reader without a key of any page opens no page.
+                // A reader who has the key of no page opens none.
                 match self.opener.has_key() {
                     false => Ok(Vec::new()),
                     true => content.ok_or(Wrong),
                 }
             });
-            // All are opened before any error is looked at.
+            // All pages are opened before any error is reported.
             let opened: Vec<Verdict<_>> = opened.collect();
             opened.into_iter().collect()
         });

@@ -1,4 +1,4 @@
-//! Folders that hold what a server has: an owner or a writer on another machine starts from there.
+//! Folders that hold what a server has. An owner or a writer on another machine starts from such a folder.
 
 use sordino_index::folder::Folder;
 use sordino_index::manifest::{Part, SignedManifest};
@@ -9,28 +9,28 @@ use crate::download::fetch;
 use crate::history;
 use crate::transport::{Transport, at_once};
 
-/// The version that a folder has after [`pull`], and the work that it took.
+/// The version of a folder after [`pull`], and statistics of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pulled {
     /// The version.
     pub version: u64,
-    /// Parts that were fetched.
+    /// The number of fetched parts.
     pub parts: usize,
     /// Bytes of the replies.
     pub bytes: usize,
 }
 
-/// Brings a folder to the version that a server has, or makes it. Everything is checked as a client checks it, and the folder has its old
-/// version or the new one at any moment.
+/// Updates a folder to the version that a server has, or creates it. Everything is checked as by a client. At every moment the
+/// folder has its old version or the new one.
 ///
-/// The new version follows from the one that is in the folder. With a pin it follows from the pinned one instead, and what the folder has
-/// besides is given up: additions that the server did not take, of a writer who makes them again. Numbers of versions that were given up are
-/// not used again.
+/// The new version must follow from the folder's. With a pin it must follow from the pinned one instead, and other content of the
+/// folder is abandoned. That happens with additions that the server did not accept, which their writer makes again. Numbers of
+/// abandoned versions are not used again.
 ///
 /// # Errors
-/// [`Error::Mode`] if clients do not download all that a folder needs, as they do in local mode; [`Error::Rollback`], [`Error::Fork`],
-/// [`Error::OtherIndex`] and [`Error::Gap`] if the version does not follow; [`Error::Locked`], [`Error::Occupied`], [`Error::File`]; the errors of
-/// [`Client::connect`](crate::Client::connect).
+/// [`Error::Mode`] if clients do not download everything that a folder needs, as in local mode. [`Error::Rollback`],
+/// [`Error::Fork`], [`Error::OtherIndex`] and [`Error::Gap`] if the version does not follow. [`Error::Locked`],
+/// [`Error::Occupied`], [`Error::File`]. The errors of [`Client::connect`](crate::Client::connect).
 pub fn pull<D: Disk>(
     transport: &mut impl Transport,
     keys: &ReaderKeys,
@@ -42,7 +42,7 @@ pub fn pull<D: Disk>(
             folder.check_free()?;
             folder.create_root()?;
         }
-        // It was interrupted before it named the version, whose parts are whole.
+        // An earlier pull was interrupted before it named the version. Its parts are whole.
         Err(Error::Lost { .. }) => drop(folder.recover(keys.owner(), |_| Ok(()))?),
         found => {
             found?;
@@ -91,7 +91,7 @@ pub fn pull<D: Disk>(
     Ok(pulled)
 }
 
-/// The parts that a folder lacks of a version, each once, with their numbers among those that clients download.
+/// The parts of a version that a folder lacks, each once, with their numbers among those that clients download.
 fn missing<D: Disk>(
     folder: &Folder<D>,
     manifest: &SignedManifest,

@@ -1,4 +1,4 @@
-//! Private retrieval: always the same number of items, in one message.
+//! Private retrieval: fetches always the same number of items, in one message.
 
 use std::sync::Arc;
 
@@ -19,20 +19,20 @@ use crate::round::Round;
 use crate::transport::AsyncTransport;
 use crate::verdict::{Verdict, Wrong};
 
-/// A way to fetch items from the server without telling which.
+/// How to fetch items from the server without revealing which.
 pub(crate) enum Retrieval {
-    /// By a query for each item, with a hint.
+    /// One query for each item, with a hint.
     Simple(Box<simple::Client>),
-    /// By one query for all, without one.
+    /// One query for all items, without a hint.
     Hintless(Box<hintless::Client>, Arc<Sessions>),
-    /// By one query for all, which the server scans everything for.
+    /// One query for all items, for which the server scans all pages.
     Scan(Box<PageReader>),
 }
 
-/// A client of pages that are scanned.
+/// A client of scanned pages.
 pub(crate) struct PageReader {
     scan: PageScan,
-    /// The slots that have pages, if these are dealt.
+    /// The deal of the pages into slots, if they are dealt.
     deal: Option<Deal>,
     words: lwe::Client,
     hint: column::Client,
@@ -42,7 +42,7 @@ impl PageReader {
     /// A client with this hint.
     ///
     /// # Errors
-    /// If the hint belongs to another database.
+    /// [`Error`] if the hint belongs to another database.
     pub(crate) fn new(
         scan: PageScan,
         (seed, hint_seed): ([u8; 32], [u8; 32]),
@@ -69,7 +69,7 @@ impl PageReader {
         let places = assigned.places().iter().map(|place| place.column);
         let columns = Zeroizing::new(places.collect::<Vec<usize>>());
         let slots = self.ask(round, request, &columns).await?;
-        // A page that found no slot, in one request of 2^40, counts as a wrong one.
+        // A page that found no slot, which happens in one request of 2^40, counts as wrong.
         Ok(slots.and_then(|slots| assigned.pick(&slots).ok_or(Wrong)))
     }
 
@@ -100,10 +100,10 @@ impl PageReader {
 }
 
 impl Retrieval {
-    /// The way to the pages of payloads, unless they are downloaded.
+    /// How to fetch the pages of payloads, unless they are downloaded.
     ///
     /// # Errors
-    /// If the hint was not downloaded, or is of other pages.
+    /// [`Error`] if the hint was not downloaded, or belongs to other pages.
     pub(crate) fn new(
         payloads: &Payloads,
         sessions: &Arc<Sessions>,
@@ -138,10 +138,10 @@ impl Retrieval {
         })
     }
 
-    /// The items, in this order, by a request of this kind. The server sees the same message whichever they are.
+    /// The items, in this order, by a request of this kind. The server sees the same message for all items.
     ///
     /// # Errors
-    /// The transport's. A reply that does not belong to the request is [`Wrong`].
+    /// The errors of the transport. A reply that does not belong to the request gives [`Wrong`].
     pub(crate) async fn fetch<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl AsyncTransport>,
@@ -199,7 +199,7 @@ async fn without_hint<R: CryptoRng + ?Sized>(
         Ok(pir.recover(&turn.session, asked, &answer)?)
     });
     let items = items.await?;
-    // An item that found no slot, in one request of 2^40, counts as a wrong one.
+    // An item that found no slot, which happens in one request of 2^40, counts as wrong.
     let items = items.map(|items| items.into_iter().collect::<Option<_>>());
     Ok(items.and_then(|items| items.ok_or(Wrong)))
 }

@@ -1,4 +1,4 @@
-//! A search's exchanges with the server.
+//! The exchanges of a search with the server.
 
 use sordino_index::Error;
 use sordino_index::wire::{Edition, Message, message_len};
@@ -7,7 +7,7 @@ use crate::latch::Latch;
 use crate::transport::AsyncTransport;
 use crate::verdict::{Verdict, Wrong};
 
-/// A search on its way: its randomness, the server, and the version of the index that it is about.
+/// A search in progress: its randomness, the server, and the version of the index.
 pub(crate) struct Round<'a, R: ?Sized, T> {
     pub(crate) rng: &'a mut R,
     pub(crate) transport: &'a mut T,
@@ -19,7 +19,8 @@ impl<R: ?Sized, T: AsyncTransport> Round<'_, R, T> {
     /// Sends a request with this body, and reads the reply's body of `len` bytes.
     ///
     /// # Errors
-    /// The transport's. A reply of another kind or length, or that `read` refuses, is [`Wrong`].
+    /// The errors of the transport. A reply of another kind or length, or one that `read` refuses,
+    /// gives [`Wrong`].
     pub(crate) async fn ask<A>(
         &mut self,
         request: Message,
@@ -33,10 +34,10 @@ impl<R: ?Sized, T: AsyncTransport> Round<'_, R, T> {
         Ok(self.latch.checked(answer.map_err(|_| Wrong)))
     }
 
-    /// The outcome of a step. An error after a bad reply tells of both.
+    /// The outcome of a step. An error after a bad reply reports both.
     pub(crate) fn told<A>(&self, step: Result<A, Error>) -> Result<A, Error> {
         match step {
-            // The messages that are left are sent first.
+            // The remaining messages are still sent.
             Ok(done) => Ok(done),
             Err(error) => self.latch.outcome(Err(error)),
         }

@@ -1,5 +1,5 @@
-//! Routed mode: the server holds clusters of vectors under pads, and scores one cluster of each group without knowing
-//! which. It also scores all that was added since, as in masked mode.
+//! Routed mode: the server holds clusters of vectors under pads, and scores one cluster of each group without knowing which.
+//! It also scores all additions, as in masked mode.
 
 use rand_core::CryptoRng;
 use sordino_ckks::column::{self, Hint, SecretKey};
@@ -29,35 +29,35 @@ use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Wrong};
 
-/// The reader of some clusters: it chooses them for a query, and reads the scores of their records.
+/// Reads some clusters: it chooses them for a query, and reads the scores of their records.
 pub(crate) struct Scorer {
     mode: Routed,
     width: usize,
     route: Route,
     members: Members,
-    /// Where in a cluster's list the record of each place is.
+    /// For each place, the position of its record in a cluster's list.
     order: Zeroizing<Vec<u32>>,
     pad: Pad,
     checks: ClusterChecks,
-    /// The most that an honest reply's check rows are off.
+    /// The largest error of check rows in an honest reply.
     tolerance: u64,
     words: lwe::Client,
     hint: column::Client,
-    /// For each row of the clusters true if its record is deleted; empty if none is.
+    /// For each row of the clusters, true if its record is deleted. Empty if none is.
     dead: Vec<bool>,
     tail: masked::Scorer,
 }
 
-/// A query on its way: what reads the reply.
+/// A query that was sent, with the secret for reading its reply.
 struct SentQuery {
-    /// For each group the cluster that was chosen, of all, and the query as its base splits it.
+    /// For each group its chosen cluster, numbered among all clusters, and the query split by the cluster's base.
     split: Vec<(usize, SplitQuery)>,
     secret: SecretKey,
     tail: Option<masked::SentQuery>,
 }
 
 impl Scorer {
-    /// A scorer of the clusters; [`update`](Self::update) adds the rest.
+    /// A scorer of the clusters. [`update`](Self::update) adds the other segments.
     pub(crate) fn new(
         mode: &Routed,
         width: usize,
@@ -93,7 +93,7 @@ impl Scorer {
         })
     }
 
-    /// Follows the index to this version of the mode, which has the same clusters.
+    /// Updates the index to this version of the mode, which has the same clusters.
     pub(crate) fn update(&mut self, mode: &Routed, update: Update<'_>) -> Result<(), Error> {
         let (dead, update) = update.split_base()?;
         self.tail.update(&mode.tail, update)?;
@@ -105,12 +105,12 @@ impl Scorer {
         Ok(())
     }
 
-    /// What was added since, as masked mode has it.
+    /// The scorer of additions, as in masked mode.
     pub(crate) fn tail(&mut self) -> &mut masked::Scorer {
         &mut self.tail
     }
 
-    /// Which records pass: of the clusters by row, of what was added since by position.
+    /// Which records pass: by row for the clusters, by position for the additions.
     pub(crate) fn arranged(&self, mut rows: Passing) -> Passing {
         let tail = self.tail.arranged(&rows[1..]);
         rows.truncate(1);
@@ -169,7 +169,7 @@ impl Scorer {
         Ok((sent, query))
     }
 
-    /// The best cluster of each group, and the query as its base splits it.
+    /// The best cluster of each group, and the query split by the cluster's base.
     fn split(&self, query: &[f32]) -> Vec<(usize, SplitQuery)> {
         let grid = &self.mode.grid;
         let nearest = self.route.nearest(grid, query).into_iter().enumerate();
@@ -181,8 +181,8 @@ impl Scorer {
         split.collect()
     }
 
-    /// The codes of each chosen cluster's query in its columns, zeros elsewhere. Which they are decides no branch and
-    /// no address here.
+    /// The codes of each chosen cluster's query in its columns, with zeros in the others. No branch and no address depends
+    /// on the choice.
     fn message(&self, split: &[(usize, SplitQuery)]) -> Zeroizing<Vec<i16>> {
         let clusters = self.mode.grid.clusters as usize;
         let mut message = Zeroizing::new(vec![0; split.len() * clusters * self.width]);
@@ -221,7 +221,7 @@ impl Scorer {
         let found = time(&mut stages.rank, || {
             self.scored(asked, &sent.split, &bare, wanted.k, chosen)
         });
-        // Where one of the two is wrong the other is read all the same: it takes as long, and the next message waits for it.
+        // If one of the two is wrong, the other is still read: that takes time, and the next message waits for it.
         let tail = match (sent.tail, &reply.tail) {
             (Some(sent), Some(reply)) => self.tail.best(sent, reply, asked, added, stages),
             _ => Ranked {
@@ -241,7 +241,7 @@ impl Scorer {
         }
     }
 
-    /// The products of all rows of the chosen clusters without their pads, and true if all check rows hold.
+    /// The products of all rows of the chosen clusters without their pads, and true if all check rows agree.
     fn bare(&self, split: &[(usize, SplitQuery)], products: &[i64]) -> (Zeroizing<Vec<i32>>, bool) {
         let stored = self.mode.grid.stored();
         let mut whole = Zeroizing::new(Vec::with_capacity(products.len()));
@@ -261,11 +261,11 @@ impl Scorer {
         (whole, off <= self.tolerance)
     }
 
-    /// The best different records of the chosen clusters. Several clusters may have copies of one.
+    /// The best different records of the chosen clusters. Several clusters may have copies of one record.
     ///
     /// # Security
-    /// Nothing is refused for a score that no two unit vectors have. Whether there is one depends on the query, and
-    /// check rows refuse what moves scores that far.
+    /// An impossible score for unit vectors is not refused here. Whether there is one depends on the query. Check rows
+    /// already refuse replies that change scores that much.
     fn scored(
         &self,
         asked: &FrameQuery,
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(ids(3), [7, 1, 2]);
         assert_eq!(ids(9), [7, 1, 2, 3]);
         assert!(distinct(&[], 3).is_empty());
-        // Most do not count.
+        // Most records do not count.
         let others = (10..500).map(|id| hit(id, counting(false, 0.95)));
         let all: Vec<Scored> = others.chain(all).collect();
         let ids: Vec<u32> = distinct(&all, 9).iter().map(|hit| hit.id).collect();

@@ -1,5 +1,5 @@
-//! Sealed mode: route, fetch a fixed number of buckets privately, verify, open, rank; next to them,
-//! search what was added since.
+//! Sealed mode: finds a route, fetches a fixed number of buckets privately, verifies, opens and ranks them. It
+//! also searches the additions.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ use crate::transport::AsyncTransport;
 use crate::update::Update;
 use crate::verdict::{Ranked, Verdict, Wrong};
 
-/// The reader of some buckets: it chooses them for a query, fetches them, scores what is in them.
+/// Fetches buckets: it chooses them for a query, fetches them, and scores their vectors.
 pub(crate) struct Fetcher {
     mode: Sealed,
     frame: Frame,
@@ -51,16 +51,16 @@ pub(crate) struct Fetcher {
     tail: Chunks,
 }
 
-/// The source of every bucket's score.
+/// The source of the buckets' scores.
 enum Route {
-    /// The decoded centroids, row by row.
+    /// The client, from decoded centroids, row by row.
     Centroids(Vec<f32>),
     /// The server, under encryption.
     Server,
 }
 
 impl Fetcher {
-    /// A fetcher of the base; [`update`](Self::update) adds the rest.
+    /// A fetcher of the base. [`update`](Self::update) adds the other segments.
     pub(crate) fn new(
         mode: &Sealed,
         frame: &Frame,
@@ -102,7 +102,7 @@ impl Fetcher {
         })
     }
 
-    /// Follows the index to this version of the mode, which has the same base.
+    /// Updates the index to this version of the mode, which has the same base.
     pub(crate) fn update(&mut self, mode: &Sealed, update: Update<'_>) -> Result<(), Error> {
         let (dead, update) = update.split_base()?;
         self.tail.update(&mode.tail, None, update)?;
@@ -111,7 +111,7 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Whatever the server sends, every step that sends something is taken.
+    /// Every step that sends something is taken, whatever the server sends.
     pub(crate) async fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl AsyncTransport>,
@@ -127,7 +127,7 @@ impl Fetcher {
                 round.latch.checked(scores)
             }
         };
-        // Where a wrong reply left no scores any buckets are as good.
+        // If a wrong reply left no scores, any buckets will do.
         let none = vec![0.0; self.mode.clusters as usize];
         let known = scores.as_ref().map_or(&none[..], |scores| &scores[..]);
         let buckets = choice::best(known, self.mode.probes as usize);
@@ -141,21 +141,21 @@ impl Fetcher {
         })
     }
 
-    /// The scores of centroids that are here.
+    /// The scores of downloaded centroids.
     fn own_scores(&self, rows: &[f32], query: &[f32], stages: &mut Stages) -> Zeroizing<Vec<f32>> {
         let rows = rows.chunks_exact(self.frame.stored_dim());
         let scores = || rows.map(|row| sordino_vectors::dot(row, query)).collect();
         Zeroizing::new(time(&mut stages.scores, scores))
     }
 
-    /// The vectors of these buckets; false if one of them is not the owner's. Then a made-up bucket is opened and
-    /// ranked in its place. Otherwise the next message would leave the sooner the more buckets were wrong.
+    /// The vectors of these buckets, and false if one of them is not the owner's. A made-up bucket is then opened
+    /// and ranked instead. Otherwise the next message would leave the sooner, the more buckets were wrong.
     fn open(&self, buckets: &[usize], fetched: &[Vec<u8>]) -> (DecodedRows, bool) {
         let mut opened = DecodedRows::default();
         let digests = BatchHasher::new().hash(fetched);
         let (layout, mut good) = (&self.mode.layout, true);
         for (at, &bucket) in buckets.iter().enumerate() {
-            // By its digest, before it is opened. A wrong one is replaced by the made-up one.
+            // Its digest is checked before it is opened. A wrong bucket is replaced by the made-up one.
             let digest = digests.get(at);
             let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
             let open = right && {
@@ -171,7 +171,7 @@ impl Fetcher {
         (opened, good)
     }
 
-    /// The best of the fetched buckets and of what was added since.
+    /// The best of the fetched buckets and of the additions.
     fn rank(&self, opened: &DecodedRows, query: &FrameQuery, wanted: Wanted<'_>) -> Vec<Scored> {
         let (chosen, added) = wanted.split_base();
         // A row beyond the index belongs to no record, even if the owner sealed it.

@@ -1,4 +1,4 @@
-//! A session with a server: what a client keeps between searches, and when it asks again.
+//! A session with a server: what a client keeps between searches, and when it retries.
 
 mod dial;
 mod pin_store;
@@ -26,12 +26,12 @@ use retry::{Attempts, Pauses};
 pub use search_batch::SearchBatch;
 pub use session_options::SessionOptions;
 
-/// A client of one index with its server, for several threads. It follows the index, makes calls again that may
-/// succeed, and remembers the versions that it has seen.
+/// A client of one index with its server, for several threads. It follows the index, repeats calls that may succeed, and
+/// remembers the versions that it has seen.
 ///
 /// # Security
-/// No message tells that a reply was bad: `latch.rs` has the rule and its proof. After a batch in which one was bad the
-/// session begins no other.
+/// No message reveals that a reply was bad: `latch.rs` has the rule and its proof. After a batch with a bad reply the session
+/// begins no other batch.
 ///
 /// ```
 /// use sordino_reader::{Error, SessionOptions, Question, ReaderKeys, Session, Transport};
@@ -52,9 +52,9 @@ pub struct Session<D: Dial> {
     client: RwLock<Client>,
     link: Link<D>,
     cache: Option<Cache>,
-    /// Held while a version is remembered, which may take a server's time.
+    /// Locked while a version is remembered, which may involve the server.
     memory: Mutex<Memory>,
-    /// A reply of a batch that has ended was bad.
+    /// True if a reply of an ended batch was bad.
     distrusted: Arc<AtomicBool>,
 }
 
@@ -63,14 +63,14 @@ struct Memory {
     newest: Pin,
 }
 
-/// The way to the server.
+/// How to reach the server.
 struct Link<D: Dial> {
     pool: Pool<D>,
     pauses: Pauses,
 }
 
 impl<D: Dial> Link<D> {
-    /// Makes attempts until one succeeds or none may.
+    /// Makes attempts until one succeeds or no further one is allowed.
     fn call<T>(
         &self,
         batch: &SearchBatch,
@@ -112,7 +112,7 @@ impl<D: Dial> Session<D> {
         Self::open_in(&SearchBatch::default(), dial, keys, options)
     }
 
-    /// [`open`](Self::open) in the time of a batch, or until it is stopped.
+    /// Like [`open`](Self::open), within the time of a batch, or until it is stopped.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
@@ -156,12 +156,12 @@ impl<D: Dial> Session<D> {
         Ok(session)
     }
 
-    /// The client as it is now. The index is not followed while it is held.
+    /// The current client. The session cannot update it while a caller holds it.
     pub fn client(&self) -> RwLockReadGuard<'_, Client> {
         self.client.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins searches that belong together.
+    /// Begins a batch of searches that belong together.
     ///
     /// # Errors
     /// [`Error::BadReply`] if a reply to an earlier batch was bad: do not ask the server again.
@@ -172,7 +172,7 @@ impl<D: Dial> Session<D> {
         }
     }
 
-    /// One search, which is a batch of its own.
+    /// One search, as its own batch.
     ///
     /// # Errors
     /// The errors of [`Client::ask`] and of [`batch`](Self::batch).
@@ -183,15 +183,15 @@ impl<D: Dial> Session<D> {
         })
     }
 
-    /// A call of a batch: `work` with the client. It is made again, with fresh secrets, if the index has changed
-    /// meanwhile, and for as long as the server is busy or away. Then the client's version is remembered, whatever
-    /// became of the call. A client that comes again tells, by the version that it knows, which one it remembers.
+    /// A call of a batch: `work` with the client. It is repeated with fresh secrets if the index has changed meanwhile, and while
+    /// the server is busy or away. Then the client's version is remembered, even if the call failed. The reason is that the
+    /// client names its remembered version when it connects again.
     ///
     /// # Security
-    /// `work` asks the server by one of the client's own calls, and nothing else.
+    /// `work` may ask the server only by one of the client's own calls.
     ///
     /// # Errors
-    /// The errors of `work`, of following the index and of remembering its version.
+    /// The errors of `work`, of updating the index and of remembering its version.
     pub fn call<T>(
         &self,
         batch: &SearchBatch,
@@ -217,8 +217,8 @@ impl<D: Dial> Session<D> {
         self.remembered(batch, done)
     }
 
-    /// Follows the index to the version that the server has now; true if that is another. Searches go on while the server is asked
-    /// for it. Clients that hold all of an index ask a server nothing else.
+    /// Updates the index to the server's version. Returns true if that is another version. Searches continue meanwhile. Clients
+    /// that hold a whole index send no other requests.
     ///
     /// # Errors
     /// The errors of [`Client::refresh`] and of [`batch`](Self::batch).
@@ -226,7 +226,7 @@ impl<D: Dial> Session<D> {
         self.refresh_in(&self.batch()?)
     }
 
-    /// [`refresh`](Self::refresh), as a call of a batch.
+    /// Like [`refresh`](Self::refresh), as a call of a batch.
     ///
     /// # Errors
     /// The errors of [`Client::refresh`].
@@ -241,15 +241,15 @@ impl<D: Dial> Session<D> {
         self.remembered(batch, done)
     }
 
-    /// Follows the index to its version now. True if that differs from `version`.
+    /// Updates the index to its newest version. Returns true if that differs from `version`.
     fn follow(&self, transport: &mut impl Transport, version: u64) -> Result<bool, Error> {
         let mut client = self.client.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have followed the index already.
+        // Another thread may have updated the index already.
         if client.manifest().version != version {
             return Ok(true);
         }
         client.refresh(transport).map_err(|error| match error {
-            // It is no search that failed: others would fetch it again, and fail.
+            // No search failed here, so this is another error: callers would otherwise repeat a search and fail again.
             Error::BadReply => Error::Malformed {
                 what: "new version",
                 why: "what is sealed in it does not open with this key".to_owned(),
@@ -258,7 +258,7 @@ impl<D: Dial> Session<D> {
         })
     }
 
-    /// Remembers the client's version after a call, and notes how both ended.
+    /// Remembers the client's version after a call, and records how both ended.
     fn remembered<T>(&self, batch: &SearchBatch, done: Result<T, Error>) -> Result<T, Error> {
         let done = match (done, self.remember(batch)) {
             (done, Ok(())) => done,
@@ -269,7 +269,7 @@ impl<D: Dial> Session<D> {
         done
     }
 
-    /// Remembers the client's version, if it is newer than what is remembered.
+    /// Remembers the client's version, if it is newer than the remembered one.
     fn remember(&self, batch: &SearchBatch) -> Result<(), Error> {
         let new = self.client().pin();
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
@@ -291,7 +291,7 @@ impl<D: Dial> Session<D> {
     /// Removes what exceeds the cache's limit.
     fn trim(&self) {
         if let Some(cache) = &self.cache {
-            // A folder that cannot be tidied up is no reason to fail.
+            // A folder that cannot be cleaned up is no reason to fail.
             drop(cache.trim());
         }
     }

@@ -1,20 +1,20 @@
-//! Where the time of a search goes.
+//! The time of the stages of a search.
 
 use std::time::Duration;
 
-/// Time of each stage of one search. A stage that waits for the server includes the server. On targets
-/// without a clock all are zero.
+/// The time of each stage of one search. A stage that waits for the server includes the server's time.
+/// On targets without a clock all are zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stages {
     /// Encrypting the query for scores of centroids or, in open and masked mode, of all vectors.
     pub encrypt: Duration,
-    /// The server scoring them; scoring the centroids here if they were downloaded.
+    /// The server's scoring; or scoring the centroids on the client, if they were downloaded.
     pub scores: Duration,
     /// Decrypting the scores.
     pub decrypt: Duration,
-    /// Making PIR queries, the server's answers, recovering the buckets.
+    /// Making PIR queries, waiting for the server's answers, and recovering the buckets.
     pub fetch: Duration,
-    /// Checking digests, opening and decoding buckets; in masked mode the pads' products.
+    /// Checking digests, and opening and decoding buckets. In masked mode, the pads' products.
     pub open: Duration,
     /// Scoring and ranking.
     pub rank: Duration,
@@ -22,7 +22,7 @@ pub struct Stages {
     pub payloads: Duration,
 }
 
-/// Waits for `work`, and adds its time to the time of a stage.
+/// Waits for `work`, and adds its time to a stage.
 pub(crate) async fn waited<T>(stage: &mut Duration, work: impl Future<Output = T>) -> T {
     #[cfg(not(target_family = "wasm"))]
     {
@@ -38,7 +38,7 @@ pub(crate) async fn waited<T>(stage: &mut Duration, work: impl Future<Output = T
     }
 }
 
-/// Does `work`, and adds its time to the time of a stage.
+/// Calls `work`, and adds its time to a stage.
 pub(crate) fn time<T>(stage: &mut Duration, work: impl FnOnce() -> T) -> T {
     #[cfg(not(target_family = "wasm"))]
     {

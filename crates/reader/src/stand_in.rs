@@ -1,4 +1,4 @@
-//! The bucket that stands in for wrong ones.
+//! The bucket that replaces wrong ones.
 
 use sordino_index::bucket::Layout;
 use sordino_vault::bucket_codec::BucketCodec;
@@ -9,14 +9,14 @@ use sordino_vault::quantiser::Entry;
 use sordino_vault::seal::Seal;
 use sordino_vectors::u32_of;
 
-/// A sealed bucket of no index: full, of made-up vectors, under a key that serves nothing else. Opening, decoding and
-/// ranking it takes the time of a full bucket. Like vectors of real buckets, its vectors get rows from all over the
-/// index, others in each place.
+/// A sealed bucket that belongs to no index. It is full of made-up vectors, under a key with no other use. Opening, decoding
+/// and ranking it takes the time of a full bucket. Like the vectors of real buckets, its vectors have rows from all over the
+/// index, different ones in each place.
 pub(crate) struct StandIn {
     layout: Layout,
     seal: Seal,
     sealed: Vec<u8>,
-    /// Rows of the index.
+    /// The number of rows of the index.
     n: u32,
 }
 
@@ -67,8 +67,7 @@ fn content(layout: &Layout) -> Vec<u8> {
     BucketCodec(*layout).write(&centroid, &entries)
 }
 
-/// The next number of a sequence without a pattern that a vector would show (Steele, Lea, Flood: SplitMix). Nothing about it
-/// is secret.
+/// The next number of a sequence without a visible pattern (Steele, Lea, Flood: SplitMix). Nothing about it is secret.
 fn made_up(state: &mut u64) -> u32 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

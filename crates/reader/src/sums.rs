@@ -1,4 +1,4 @@
-//! Sums of open rows. A reader checks the scores of a reply with them.
+//! Sums of open rows, by which a reader checks the scores of a reply.
 
 use sordino_ckks::column::Params;
 use sordino_index::Error;
@@ -12,13 +12,13 @@ use crate::download::Download;
 
 /// The sums of all segments, if an index's scores are checked by sums.
 pub(crate) struct SumCheck {
-    /// `None` for a segment whose key is not here: nothing in it is found.
+    /// The sums of each segment, or `None` if its key is not known. A search then finds nothing in it.
     segments: Vec<Option<ReaderSums>>,
-    /// The most that sums of the groups of each segment are off, in squares of a step.
+    /// For each segment, the largest error of the sums of each of its groups, in squares of a step.
     most: Vec<Vec<u64>>,
 }
 
-/// The sums of each segment of the next version: `None` if they stay as they are.
+/// The sums of each segment of the next version, or `None` if they stay unchanged.
 pub(crate) type FreshSums = Vec<Option<Option<ReaderSums>>>;
 
 impl SumCheck {
@@ -29,7 +29,7 @@ impl SumCheck {
         })
     }
 
-    /// The sums that were downloaded: of new segments and, where there may be keys of others now, of all.
+    /// The downloaded sums: of new segments or, if keys of other segments may be known now, of all.
     pub(crate) fn fresh(
         mode: &Columns,
         width: usize,
@@ -49,10 +49,10 @@ impl SumCheck {
         fresh.collect()
     }
 
-    /// Follows to these segments. The first `kept` stay, except for what is fresh.
+    /// Updates to these segments. The first `kept` stay, except for what is fresh.
     ///
     /// # Errors
-    /// If scores are no real numbers, or sums are missing.
+    /// [`Error`] if scores are not real numbers, or sums are missing.
     pub(crate) fn follow(
         &mut self,
         params: &Params,
@@ -85,8 +85,8 @@ impl SumCheck {
         Ok(())
     }
 
-    /// True if no sum of scores is too far from what it should be. `steps` are the scores of all positions, and `query`
-    /// the integers that they were asked for with.
+    /// True if no sum of scores has too large an error. `steps` are the scores of all positions, and `query` the
+    /// integers that encode the query.
     pub(crate) fn hold(
         &self,
         params: &Params,

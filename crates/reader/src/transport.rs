@@ -1,4 +1,4 @@
-//! The way of messages.
+//! How messages reach a server.
 
 use std::future::{Future, ready};
 use std::pin::pin;
@@ -7,23 +7,22 @@ use std::task::{Context, Poll, Waker};
 use sordino_index::digest::Digest;
 use sordino_index::{Error, Kind};
 
-/// A way to send a request to a server and wait for its reply.
+/// Sends a request to a server and waits for its reply.
 pub trait Transport {
-    /// Sends `request`, returns the reply, which is at most `limit` bytes long: the caller knows
-    /// from the manifest how much an honest server sends.
+    /// Sends `request` and returns the reply, which has at most `limit` bytes. The caller knows from the manifest how much an
+    /// honest server sends.
     ///
-    /// A request is sent once. Sending the same encrypted query again would tell the server that two requests are of
-    /// one search. It would also tell that the first reply was lost or refused. A search that is tried again draws
-    /// fresh secrets.
+    /// A request must be sent only once. Sending the same encrypted query again would show the server that two requests belong to
+    /// one search. It would also show that the first reply was lost or refused. A repeated search draws fresh secrets.
     ///
     /// # Errors
-    /// If no reply came, or a longer one: [`Error::Transport`].
+    /// [`Error::Transport`] if no reply came, or a longer one.
     fn call(&mut self, request: &[u8], limit: usize) -> Result<Vec<u8>, Error>;
 }
 
-/// A [`Transport`] that does not block: its caller is resumed with the reply. Where nothing may block, as in a browser, there is no other.
+/// An asynchronous [`Transport`]. Use it where nothing may block, as in a browser.
 pub trait AsyncTransport {
-    /// [`Transport::call`], of which the reply is waited for.
+    /// Like [`Transport::call`], asynchronously.
     ///
     /// # Errors
     /// The errors of [`Transport::call`].
@@ -33,18 +32,18 @@ pub trait AsyncTransport {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<u8>, Error>>;
 
-    /// The part of this digest and length, if it was [kept](Self::keep) before. It is checked: other bytes are as good as none.
+    /// The part of this digest and length, if it was [kept](Self::keep) before. The caller checks it: wrong bytes count as none.
     fn kept(&mut self, _digest: &Digest, _len: u64) -> impl Future<Output = Option<Vec<u8>>> {
         ready(None)
     }
 
-    /// Keeps a part that was downloaded, for the next connection, where there is room. Its bytes are those that the server has.
+    /// Keeps a downloaded part for the next connection, if there is room. Its bytes are the server's.
     fn keep(&mut self, _digest: &Digest, _part: &[u8]) -> impl Future<Output = ()> {
         ready(())
     }
 }
 
-/// One that blocks has its reply at once.
+/// A blocking transport has its reply at once.
 impl<T: Transport> AsyncTransport for T {
     fn exchange(
         &mut self,
@@ -55,7 +54,7 @@ impl<T: Transport> AsyncTransport for T {
     }
 }
 
-/// The result of work that waits for nothing, over a transport that blocks.
+/// The result of work over a blocking transport, which never has to wait.
 ///
 /// # Errors
 /// The errors of the work.

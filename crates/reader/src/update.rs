@@ -1,4 +1,4 @@
-//! The way of a client from one version of an index to the next.
+//! The update of a client from one version of an index to the next.
 
 use sordino_index::Error;
 use sordino_vault::contents::ContentKeys;
@@ -7,20 +7,20 @@ use sordino_vectors::Metric;
 
 use crate::download::Download;
 
-/// The difference of two versions, for the client of the first.
+/// The difference between two versions, for a client of the first.
 pub(crate) struct Update<'a> {
     pub(crate) keys: &'a ContentKeys,
-    /// The first segments, which stay.
+    /// The number of segments that stay, from the first on.
     pub(crate) kept: usize,
     /// The deleted rows of every segment.
     pub(crate) dead: &'a [Numbers],
     pub(crate) metric: Metric,
-    /// The parts of the others.
+    /// The parts of the other segments.
     pub(crate) download: &'a mut Download,
 }
 
 impl<'a> Update<'a> {
-    /// The deleted rows of the base, and the update of the segments that were added to it.
+    /// The deleted rows of the base, and the update of the added segments.
     ///
     /// # Errors
     /// [`Error::BadReply`] if there is no base.

@@ -1,4 +1,4 @@
-//! A server in the same process, and what an observer of its messages would see.
+//! A server in the same process, which also records what an observer of its messages would see.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use sordino_index::Error;
 use sordino_reader::Transport;
 use sordino_server::Server;
 
-/// One request and its reply, to an observer.
+/// One request and its reply, as an observer sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// The request's kind, from its head.
     pub kind: u16,
     /// Bytes of the request.
     pub up: usize,
-    /// Bytes of the reply; 0 if the server refused.
+    /// Bytes of the reply, or 0 if the server refused.
     pub down: usize,
 }
 
@@ -36,12 +36,12 @@ impl<'a> InProcess<'a> {
         }
     }
 
-    /// Takes the exchanges since the last call of this, in order.
+    /// Takes the exchanges since the last call, in order.
     pub fn take_exchanges(&mut self) -> Vec<Exchange> {
         std::mem::take(&mut self.exchanges)
     }
 
-    /// Time spent in the server since the last call of this.
+    /// The time spent in the server since the last call.
     pub fn take_server_time(&mut self) -> Duration {
         std::mem::take(&mut self.server_time)
     }

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod in_process; // one search at a time
-mod together; // several, that share passes
+mod in_process; // for one search at a time
+mod together; // for several searches, which share passes
 
 pub use in_process::{Exchange, InProcess};
 pub use together::{Member, Together};

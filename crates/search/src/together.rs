@@ -1,4 +1,4 @@
-//! A server in the same process for several searches at a time.
+//! A server in the same process, for several searches at the same time.
 
 use std::mem;
 use std::sync::mpsc::{self, Sender};
@@ -9,11 +9,11 @@ use sordino_index::{Error, Kind};
 use sordino_reader::Transport;
 use sordino_server::Server;
 
-/// A server in the same process for several searches at a time, each on a thread of its own: when all of them
+/// A server in the same process for several searches at the same time, each on its own thread. When all of them
 /// wait for a reply, one pass over the index answers them.
 ///
-/// A pass reads the whole index, and is bound by that where it answers one query. The messages and the results are
-/// the same as with [`InProcess`](crate::InProcess).
+/// A pass reads the whole index, which limits its speed if it answers only one query. The messages and the results
+/// are the same as with [`InProcess`](crate::InProcess).
 #[derive(Debug)]
 pub struct Together<'a> {
     server: &'a Server,
@@ -26,7 +26,7 @@ struct Gathered {
     waiting: Vec<Waiting>,
 }
 
-/// A request, and the way back to the thread that waits for its reply.
+/// A request, and the channel to the thread that waits for its reply.
 #[derive(Debug)]
 struct Waiting {
     request: Vec<u8>,
@@ -43,8 +43,8 @@ impl<'a> Together<'a> {
         }
     }
 
-    /// A transport for one thread. From now on no pass begins before that thread waits too, or has dropped
-    /// it: so all are made before the first of them is used.
+    /// A transport for one thread. From now on no pass begins before that thread waits too, or has dropped the
+    /// transport. So make all transports before the first is used.
     #[must_use]
     pub fn member(&self) -> Member<'_> {
         self.gathered().members += 1;
@@ -54,7 +54,7 @@ impl<'a> Together<'a> {
         }
     }
 
-    /// Requests that wait for a pass.
+    /// The number of requests that wait for a pass.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.gathered().waiting.len()
@@ -64,7 +64,7 @@ impl<'a> Together<'a> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers all that wait, if nobody else is to come.
+    /// Answers all waiting requests, if no other request can still arrive.
     fn pass(&self, mut gathered: MutexGuard<'_, Gathered>) {
         if gathered.waiting.len() < gathered.members {
             return;
@@ -76,7 +76,7 @@ impl<'a> Together<'a> {
         let replies = self.server.handle_batch(&requests);
         let share = start.elapsed().div_f64(requests.len().max(1) as f64);
         for (one, reply) in waiting.into_iter().zip(replies) {
-            // Its thread waits for it, or has panicked.
+            // The thread waits for the reply, or has panicked.
             drop(one.back.send((reply, share)));
         }
     }
@@ -90,8 +90,7 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Time spent in the server since the last call of this: of each pass the part that falls to one of its
-    /// requests.
+    /// The time spent in the server since the last call. Of each pass, one request's share counts.
     pub fn take_server_time(&mut self) -> Duration {
         mem::take(&mut self.server_time)
     }
@@ -120,10 +119,10 @@ impl Drop for Member<'_> {
         let mut gathered = self.together.gathered();
         gathered.members -= 1;
         if std::thread::panicking() {
-            // The others must not wait for ever, and a second panic here would end the process.
+            // The other threads must not wait for ever, and a second panic here would abort the process.
             gathered.waiting.clear();
         } else if !gathered.waiting.is_empty() {
-            // They may have waited for this one alone.
+            // The others may have waited only for this one.
             self.together.pass(gathered);
         }
     }

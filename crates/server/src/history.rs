@@ -1,4 +1,4 @@
-//! The manifests before the one that is served. A manifest that a newer one includes is left out.
+//! The manifests before the served one, except those that a newer one includes.
 
 use sordino_index::digest::Digest;
 use sordino_index::history::{KEPT, LEN_LEN, MAX_LEN};
@@ -14,12 +14,12 @@ struct Entry {
     edition: Edition,
     /// The digest of the newest earlier version that it does not include.
     previous: Digest,
-    /// With its length before it.
+    /// The manifest, after its length.
     bytes: Bytes,
 }
 
 impl History {
-    /// The manifests among these, newest first, that neither `newest` nor the ones after them include.
+    /// The manifests among these, newest first, that no newer manifest includes.
     pub(crate) fn new(newest: &SignedManifest, manifests: &[SignedManifest]) -> Self {
         let (mut entries, mut previous) = (Vec::new(), newest.before_shown());
         for manifest in manifests {
@@ -31,8 +31,8 @@ impl History {
         Self(entries)
     }
 
-    /// Reads what [`since`](Self::since) gives, of the versions before `newest`: each manifest must be the owner's and the
-    /// one that the manifest after it names.
+    /// Reads the reply that [`since`](Self::since) gives, about the versions before `newest`. Each manifest must be the
+    /// owner's, and the manifest after it must name it.
     pub(crate) fn read(
         mut bytes: &[u8],
         newest: &SignedManifest,
@@ -71,7 +71,7 @@ impl History {
         self.len() == KEPT || first == [0; 32]
     }
 
-    /// The history of `next`, the version after `newest`, whose own is this one.
+    /// The history of `next`, the version after `newest`. This is the history of `newest`.
     pub(crate) fn after(&self, newest: &SignedManifest, next: &SignedManifest) -> Self {
         let shown = next.before_shown() != newest.digest();
         let own = (!shown).then(|| Entry::new(newest));
@@ -107,7 +107,7 @@ impl Entry {
     }
 }
 
-/// The length of a manifest, which is bounded.
+/// The length of a manifest. It fits, because manifests are bounded.
 fn len(manifest: &[u8]) -> u32 {
     u32::try_from(manifest.len()).expect("a manifest of bounded length")
 }

@@ -41,43 +41,42 @@ pub use static_reply::StaticReply;
 
 /// One version of an index that is ready to answer.
 ///
-/// A server does not change. A program that runs on while the index is changed makes a new server of the new version
-/// and replaces the old one. Requests about a version that is not served are refused, so that no query meets two
-/// versions.
+/// A server does not change. While an index changes, a program makes a new server of the new version and replaces the
+/// old one. A server refuses requests about other versions, so that no query meets two versions.
 ///
 /// # Security
-/// The work that a request makes, and the length of its reply, are fixed by the manifest.
-/// Handling takes the same path for every well-formed request of a kind.
+/// The manifest fixes the work for a request and the length of its reply. Every well-formed request of a kind takes
+/// the same path.
 #[derive(Debug)]
 pub struct Server {
     manifest: SignedManifest,
     edition: Edition,
     /// The manifests before this one.
     history: History,
-    /// The parts that clients download once, in the manifest's order; empty where a shard does not give the part.
+    /// The parts that clients download once, in the manifest's order. A part is empty if this shard does not serve it.
     given: Vec<(Digest, Bytes)>,
     kind: Kind,
-    /// The share of the data that is here, if it is not all.
+    /// This server's share of the data, if it does not have all of it.
     shard: Option<Shard>,
-    /// The folder for what was encoded, if there is one.
+    /// The folder for encoded data, if there is one.
     encodings: Option<Encodings>,
-    /// Payloads that are fetched.
+    /// Payloads for fetching.
     payloads: Option<Arc<Retrieval>>,
     /// Keys of clients that fetch without a hint.
     sessions: Sessions,
 }
 
-/// The data that queries are answered from.
+/// The data from which queries are answered.
 #[derive(Debug)]
 enum Kind {
     Sealed(Arc<Sealed>),
-    /// Nothing is asked after the download.
+    /// Local mode: clients ask nothing after the download.
     Local,
     /// Open and masked mode: all vectors, encoded for scoring.
     Columns(Box<Columns>),
     /// Routed mode: some clusters, encoded for scoring.
     Routed(Box<Routed>),
-    /// The data is with shards.
+    /// Shards have the data.
     Gateway(Box<Gateway>),
 }
 
@@ -88,13 +87,13 @@ impl Server {
         &self.manifest
     }
 
-    /// The share of the data that is here, if it is not all: replies to queries are parts then.
+    /// This server's share of the data, if it does not have all of it. Replies to queries are then parts.
     #[must_use]
     pub fn shard(&self) -> Option<Shard> {
         self.shard
     }
 
-    /// True if a request names a version that is not this one. Requests that name none are about any.
+    /// True if a request names another version. This is false for a request that names none.
     #[must_use]
     pub fn is_other(&self, request: Request<&[u8]>) -> bool {
         match request.kind() {
@@ -106,7 +105,7 @@ impl Server {
     /// The longest request that this server answers.
     ///
     /// # Errors
-    /// If the index's parameters have no such length.
+    /// [`Error`] if the index's parameters have no such length.
     pub fn longest_request(&self) -> Result<usize, Error> {
         let parts = self.given.len() * size_of::<u16>();
         let query = match &self.kind {
@@ -129,20 +128,20 @@ impl Server {
         Ok(message_len(EDITION_LEN + longest))
     }
 
-    /// The reply to `request`, if every client gets the same and it is ready. It can be sent from where it lies,
-    /// however long it is.
+    /// The reply to `request`, if it is ready and the same for every client. It can be sent without a copy, however
+    /// long it is.
     #[must_use]
     pub fn prepared(&self, request: Request<&[u8]>) -> Option<StaticReply> {
         self.ready(request).ok()
     }
 
-    /// The reply to a request that is no query.
+    /// The reply to a request that is not a query.
     fn ready(&self, request: Request<&[u8]>) -> Result<StaticReply, Error> {
         let body = request.body();
         match (request.kind(), self.shard) {
             (Message::GetManifest, shard) => match (shard, Head::read(body)) {
-                // A server that gathers names the shard that it asks. A client does not, and learns that it asks a
-                // shard.
+                // A gathering server names the shard that it asks. A client does not, and gets a reply that says that
+                // this is a shard.
                 (Some(_), Ok((_, []))) => Ok(self.manifest_reply()),
                 (Some(shard), _) => Err(Error::Share([shard.number(), shard.of()])),
                 (None, _) if body.is_empty() => Ok(self.manifest_reply()),
@@ -170,7 +169,7 @@ impl Server {
         )
     }
 
-    /// A reply of these parts: a shard's says that it is one.
+    /// A reply with these parts. A shard's reply says that it is one.
     fn given(&self, mut parts: Vec<Bytes>) -> StaticReply {
         let Some(head) = self.head() else {
             return StaticReply::new(Message::Parts, parts);
@@ -184,7 +183,7 @@ impl Server {
         Some(Head::new(&self.manifest, self.shard?))
     }
 
-    /// The reply to a query, which a shard gives as a part.
+    /// The reply to a query. A shard marks it as a part.
     fn own(&self, reply: Vec<u8>) -> Vec<u8> {
         match self.head() {
             None => reply,
@@ -195,7 +194,7 @@ impl Server {
         }
     }
 
-    /// The parts asked for, each at most once, in the manifest's order.
+    /// The requested parts, each at most once, in the manifest's order.
     fn parts(&self, body: &[u8]) -> Result<Vec<Bytes>, Error> {
         let (numbers, rest) = body.as_chunks();
         let numbers: Vec<u16> = numbers.iter().copied().map(u16::from_le_bytes).collect();
@@ -215,7 +214,7 @@ impl Server {
     /// Answers one message.
     ///
     /// # Errors
-    /// If the request is malformed, or not one that the manifest's mode has.
+    /// [`Error`] if the request is malformed, or the manifest's mode does not have it.
     #[expect(
         clippy::missing_panics_doc,
         reason = "there is a reply for each request"
@@ -225,8 +224,8 @@ impl Server {
         replies.pop().expect("a reply for each request")
     }
 
-    /// Answers messages of any clients; messages that take a pass over the index share one. Each reply is the same as
-    /// from [`handle`](Self::handle), so it does not depend on the other requests.
+    /// Answers messages of several clients. Messages that need a pass over the index share one. Each reply equals the
+    /// one from [`handle`](Self::handle), so it does not depend on the other requests.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
@@ -242,8 +241,8 @@ impl Server {
             .collect()
     }
 
-    /// [`handle_batch`](Self::handle_batch) of clients that are told from one another, each request with the number of
-    /// its sender. The keys of sessions that are held are shared out among the senders.
+    /// Like [`handle_batch`](Self::handle_batch), for distinguishable clients: each request comes with the number of
+    /// its sender. The senders share the room for keys of sessions fairly.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
@@ -313,7 +312,7 @@ impl Server {
         }
     }
 
-    /// Answers each request for one payload for each result of a search.
+    /// Answers each request for payloads, one for each result of a search.
     fn fetch_payloads(&self, requests: &Pass<'_>) -> Vec<Result<Vec<u8>, Error>> {
         let Some(payloads) = &self.payloads else {
             return self.refuse(requests.bodies.len(), "one with payloads to fetch");

@@ -1,4 +1,4 @@
-//! A server that keeps requests and changes replies.
+//! A server that records requests and changes replies.
 
 use sordino_search::{Error, InProcess, Server, Transport};
 
@@ -21,7 +21,7 @@ pub fn kind(request: &[u8]) -> u16 {
     u16::from_le_bytes([request[6], request[7]])
 }
 
-/// A server that keeps all requests, and whose replies are changed: `change` has the request and its reply.
+/// A server that records all requests, and changes its replies: `change` gets the request and the reply.
 #[expect(missing_debug_implementations, reason = "it holds a closure")]
 pub struct Hostile<'a, F> {
     /// The server, which counts its exchanges.

@@ -51,24 +51,24 @@ pub const WAYS: [FetchKind; 4] = [
     FetchKind::Scan,
 ];
 
-/// The ways in which a server is asked for the payloads of a search.
+/// The ways in which a search asks a server for payloads.
 pub const ASKED: [FetchKind; 3] = [FetchKind::Pir, FetchKind::Hintless, FetchKind::Scan];
 
-/// The same, with payloads that are fetched in this way.
+/// The same spec, with payloads that are fetched in this way.
 #[must_use]
 pub fn by(way: FetchKind, spec: Spec) -> Spec {
     spec.conditions(Conditions::default().prefer(way))
 }
 
-/// The same, with pages that are scanned and dealt into slots, if a search fetches twelve of them or more. The link is
-/// so slow, and searches so frequent, that bytes alone count.
+/// The same spec, with scanned pages that are dealt into slots, if a search fetches twelve of them or more. The link
+/// is so slow, and searches so frequent, that only bytes count.
 #[must_use]
 pub fn dealt(spec: Spec) -> Spec {
     let conditions = Conditions::default().prefer(FetchKind::Scan);
     spec.conditions(conditions.line(1e5).searches(1_000_000))
 }
 
-/// The copies of pages of an index that are scanned; 0 if they are not dealt.
+/// The number of copies of an index's scanned pages, or 0 if they are not dealt.
 #[must_use]
 pub fn copies(manifest: &Manifest) -> u8 {
     match manifest.payloads.as_ref().map(|it| &it.fetch) {
@@ -77,7 +77,7 @@ pub fn copies(manifest: &Manifest) -> u8 {
     }
 }
 
-/// Vectors, queries near to some of them, and the nearest of each query.
+/// Vectors, queries close to some of them, and the true neighbours.
 #[derive(Debug)]
 pub struct Set {
     /// The vectors.
@@ -102,7 +102,7 @@ impl Set {
     }
 }
 
-/// An index in memory, of searches for the `k` nearest.
+/// An index in memory, for searches for the `k` nearest.
 #[must_use]
 pub fn index(form: Form, k: usize, base: &Vectors) -> Index {
     let spec = Spec::new(form).k(k);
@@ -124,7 +124,7 @@ pub fn serve(dir: &Path) -> Server {
     Server::open_dir(dir, &keys().public()).expect("a server")
 }
 
-/// A client that has connected, and knows nothing of the past.
+/// A connected client without a pin.
 #[must_use]
 pub fn connect(server: &Server) -> Client {
     let client = Client::connect(&mut InProcess::new(server), &keys().reader(), None);

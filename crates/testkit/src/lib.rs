@@ -5,7 +5,7 @@
 )]
 
 mod hostile; // a server that keeps requests and changes replies
-mod index; // what is built, opened and connected to
+mod index; // indexes, stores, servers and clients
 
 pub use hostile::{
     FETCH, FETCH_PAYLOADS, GET_HISTORY, GET_MANIFEST, GET_PARTS, Hostile, SCORE, kind,
@@ -24,13 +24,13 @@ pub fn rng(seed: u64) -> StdRng {
     StdRng::seed_from_u64(seed)
 }
 
-/// The keys of the owner of all indexes here.
+/// The keys of the owner of all test indexes.
 #[must_use]
 pub fn keys() -> OwnerKeys {
     OwnerKeys::from_master([5; 32])
 }
 
-/// The keys of an owner of none of them.
+/// The keys of another owner.
 #[must_use]
 pub fn strange_keys() -> OwnerKeys {
     OwnerKeys::from_master([6; 32])

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Something that can be done with an index. None of them implies another.
+/// An action on an index. No action implies another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Action {
@@ -35,7 +35,7 @@ impl Action {
         Self::Admin,
     ];
 
-    /// The word for it.
+    /// The action's name in text.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Actions {
         self.0 & action.bit() != 0
     }
 
-    /// True if every action of the set is in `other`.
+    /// True if `other` has every action of this set.
     #[must_use]
     pub fn is_within(self, other: Self) -> bool {
         self.0 & !other.0 == 0
@@ -103,7 +103,7 @@ impl Actions {
         self.0
     }
 
-    /// `None` if a bit is not an action's.
+    /// A set from its bits, or `None` if a bit does not belong to an action.
     pub(crate) fn from_bits(bits: u64) -> Option<Self> {
         let bits = u8::try_from(bits).ok()?;
         (bits < 1 << Action::ALL.len()).then_some(Self(bits))
@@ -121,7 +121,7 @@ impl fmt::Display for Actions {
 impl FromStr for Actions {
     type Err = crate::Error;
 
-    /// Reads names with commas between them.
+    /// Reads a list of names, separated by commas.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut actions = Self::default();
         for name in text.split(',') {

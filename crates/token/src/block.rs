@@ -9,26 +9,26 @@ use crate::key::Algorithm;
 const ALGORITHM: i64 = 1;
 const KEY_ID: i64 = 4;
 
-/// The text `none`, nothing (null), and the number that COSE reserves: no algorithm.
+/// Encodings of "no algorithm": the text `none`, null, and the number that COSE reserves.
 const NONE: &[u8] = b"\x64none";
 const NULL: &[u8] = b"\xf6";
 const RESERVED: i64 = 0;
 
 /// The beginning of the structure that is signed (RFC 9052, 4.4): an array of four, the text `Signature1`.
 const SIGNED: &[u8] = b"\x84\x6aSignature1";
-/// The application's bytes in it: an empty string.
+/// The application's bytes in the signed structure: an empty string.
 const EXTERNAL: &[u8] = b"\x40";
 
 /// A block as it lies in a token. Its signature is not checked yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Block<'a> {
-    /// All of it.
+    /// All bytes of the block.
     pub(crate) bytes: &'a [u8],
     pub(crate) algorithm: Algorithm,
-    /// The name of the key that is said to have signed it.
+    /// The name of the key that the block claims to be signed by.
     pub(crate) signer: [u8; 32],
     pub(crate) claims: Claims,
-    /// The digest of the block before.
+    /// The digest of the block before, or `None` for the first block.
     pub(crate) parent: Option<[u8; 32]>,
     /// The structure that is signed, in pieces.
     pub(crate) signed: [&'a [u8]; 4],

@@ -1,7 +1,7 @@
-//! The part of CBOR (RFC 8949) that a token is written in: definite lengths, every number in its shortest form (4.2.1).
+//! The subset of CBOR (RFC 8949) that a token uses: definite lengths, and every number in its shortest form (4.2.1).
 //!
-//! Nothing here calls itself. A reader asks for the item that is due, so bytes that nest are refused at the first item
-//! that is not.
+//! No function here is recursive. A reader asks for each expected item, so it refuses nested bytes at the first
+//! unexpected item.
 
 use crate::error::Error;
 
@@ -28,7 +28,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Bytes read so far.
+    /// The number of bytes read so far.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -37,17 +37,17 @@ impl<'a> Reader<'a> {
         self.at == self.bytes.len()
     }
 
-    /// The bytes from `start` to here.
+    /// The bytes from `start` to the current position.
     pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.at]
     }
 
-    /// All that is left, where it is.
+    /// All remaining bytes, without reading them.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
-    /// Refuses anything that is left.
+    /// Refuses bytes behind the last item.
     pub(crate) fn end(&self, what: &'static str) -> Result<(), Error> {
         let at = self.at;
         match self.is_empty() {
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         let len = match short {
             0..=23 => return Ok((major, short.into())),
             24..=27 => 1 << (short - 24),
-            // Reserved, or of indefinite length.
+            // This value is reserved, or means an indefinite length.
             _ => return Err(form),
         };
         let mut argument = [0; 8];
@@ -98,12 +98,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A whole number that is not negative.
+    /// Reads a whole number that is not negative.
     pub(crate) fn unsigned(&mut self, what: &'static str) -> Result<u64, Error> {
         self.of(UNSIGNED, what)
     }
 
-    /// A whole number within 64 bits.
+    /// Reads a whole number within 64 bits.
     pub(crate) fn integer(&mut self, what: &'static str) -> Result<i64, Error> {
         let at = self.at;
         let form = Error::Form { at, what };
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// This number and no other.
+    /// Reads this number, and refuses any other.
     pub(crate) fn exactly(&mut self, number: i64, what: &'static str) -> Result<(), Error> {
         let at = self.at;
         match self.integer(what)? {
@@ -125,13 +125,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string of bytes. Its length must not exceed what follows.
+    /// Reads a byte string. Its length must not exceed the remaining bytes.
     pub(crate) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], Error> {
         let len = self.of(BYTES, what)?;
         self.take(usize::try_from(len).unwrap_or(usize::MAX), what)
     }
 
-    /// A reader of what is in a string of bytes.
+    /// A reader of the content of a byte string.
     pub(crate) fn within(&mut self, what: &'static str) -> Result<Self, Error> {
         let len = self.bytes(what)?.len();
         Ok(Self {
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A string of `N` bytes.
+    /// Reads a byte string of `N` bytes.
     pub(crate) fn array_of<const N: usize>(
         &mut self,
         what: &'static str,
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         self.bytes(what)?.try_into().map_err(form)
     }
 
-    /// A text.
+    /// Reads a text.
     pub(crate) fn text(&mut self, what: &'static str) -> Result<&'a str, Error> {
         let at = self.at;
         let len = self.of(TEXT, what)?;
@@ -158,17 +158,17 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|_| Error::Form { at, what })
     }
 
-    /// The number of items of an array.
+    /// Reads the head of an array: its number of items.
     pub(crate) fn array(&mut self, what: &'static str) -> Result<u64, Error> {
         self.of(ARRAY, what)
     }
 
-    /// The number of pairs of a map.
+    /// Reads the head of a map: its number of pairs.
     pub(crate) fn map(&mut self, what: &'static str) -> Result<u64, Error> {
         self.of(MAP, what)
     }
 
-    /// The head of something of this size.
+    /// Reads the head of an item of this kind, and returns its size.
     pub(crate) fn begin(&mut self, kind: Head, what: &'static str) -> Result<(), Error> {
         let at = self.at;
         let (major, expected) = kind.head();
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The head of something of a known size.
+/// The kind of an item that has a size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Head {
     Array(u64),
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// RFC 8949, appendix A, and the same numbers in longer forms.
+    /// The examples of RFC 8949, appendix A, and the same numbers in longer forms.
     #[test]
     fn numbers_have_one_form() {
         let read = |bytes: &[u8]| Reader::new(bytes).integer("number");

@@ -4,13 +4,14 @@ use crate::block::Block;
 use crate::cbor::Reader;
 use crate::error::Error;
 
-/// Most blocks of a token: the issuer's, and three by which holders narrow it.
+/// The most blocks of a token: the issuer's block, and three by which holders narrow it.
 pub const MAX_BLOCKS: usize = 4;
 
-/// Most bytes of a token: four blocks with the longest keys, signatures and claims have fewer.
+/// The most bytes of a token. Four blocks with the longest keys, signatures and claims have fewer.
 pub const MAX_LEN: usize = 24 << 10;
 
-/// Reads a token's blocks, from the issuer's to the last holder's, and checks all but their signatures, times, and the issuer.
+/// Reads a token's blocks, from the issuer's to the last holder's. It checks everything except signatures, times and the
+/// issuer.
 pub(crate) fn read(token: &[u8]) -> Result<Vec<Block<'_>>, Error> {
     let (found, most) = (token.len(), MAX_LEN);
     if found > most {
@@ -18,7 +19,7 @@ pub(crate) fn read(token: &[u8]) -> Result<Vec<Block<'_>>, Error> {
     }
     let mut reader = Reader::new(token);
     let mut blocks: Vec<Block<'_>> = Vec::with_capacity(1);
-    // An empty token has no first block: reading it says so.
+    // An empty token enters the loop too: reading its first block then fails with the right error.
     while blocks.is_empty() || !reader.is_empty() {
         if blocks.len() == MAX_BLOCKS {
             return Err(Error::Depth { most: MAX_BLOCKS });
@@ -33,7 +34,7 @@ pub(crate) fn read(token: &[u8]) -> Result<Vec<Block<'_>>, Error> {
     Ok(blocks)
 }
 
-/// Refuses a block that is not for the one before it, or grants more.
+/// Checks that a block follows from the one before it, and grants no more.
 fn continues(block: &Block<'_>, before: &Block<'_>, number: usize) -> Result<(), Error> {
     let holder = &before.claims.holder;
     let follows = block.algorithm == holder.algorithm()

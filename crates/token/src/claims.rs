@@ -1,14 +1,14 @@
-//! The claims of a block: which key may do what, where, how often and until when.
+//! The claims of a block: which key may do what, on which indexes, how often and until when.
 
 use crate::action::Actions;
 use crate::cbor::{Head, Reader};
 use crate::error::Error;
 use crate::key::{Algorithm, PublicKey};
 
-/// Most bytes of an audience.
+/// The most bytes of an audience.
 pub const MAX_AUDIENCE: usize = 255;
 
-/// Most indexes that a token names.
+/// The most indexes that a token names.
 pub const MAX_INDEXES: usize = 16;
 
 /// Labels of claims: labels of RFC 8392 and RFC 8747, and private ones (below -65536).
@@ -21,38 +21,41 @@ mod label {
     pub(super) const ACTIONS: i64 = -65538;
     pub(super) const RATE: i64 = -65539;
     pub(super) const PARENT: i64 = -65540;
-    /// In the confirmation (RFC 8747, 3.2).
+    /// Label in the confirmation (RFC 8747, 3.2).
     pub(super) const COSE_KEY: i64 = 1;
-    /// In the key (RFC 9052, 7.1, and RFC 9964): its type, algorithm and public part.
+    /// Labels in the key (RFC 9052, 7.1, and RFC 9964): its type, algorithm and public part.
     pub(super) const TYPE: i64 = 1;
     pub(super) const ALGORITHM: i64 = 3;
     pub(super) const PUBLIC: i64 = -1;
 }
 
-/// The key type of algorithms that need no more than their name, `AKP` (RFC 9964).
+/// The key type of algorithms that only need their name, `AKP` (RFC 9964).
 const AKP: i64 = 7;
 
-/// The claims of one block. Each block has all of them, and none exceeds the claim of the block before.
+/// The claims of one block. Each block has all of them, and no claim exceeds the same claim of the block
+/// before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
-    /// The service that it is for: 1 to [`MAX_AUDIENCE`] bytes, compared as they are.
+    /// The service that the token is for: 1 to [`MAX_AUDIENCE`] bytes, compared byte by byte.
     pub audience: String,
-    /// The key of the holder, who may use it. A request must be shown to come from this key's holder.
+    /// The key of the holder, who may use the token. The service must check that a request comes from the
+    /// holder of this key.
     pub holder: PublicKey,
-    /// The indexes that it is for, by the 16 bytes that name an index in its manifest: 1 to [`MAX_INDEXES`].
+    /// The indexes that the token is for: 1 to [`MAX_INDEXES`], each by the 16 bytes that name it in its
+    /// manifest.
     pub indexes: Vec<[u8; 16]>,
-    /// The actions that it allows, one at least.
+    /// The actions that the token allows, at least one.
     pub actions: Actions,
-    /// Requests a minute, from 1.
+    /// The number of requests a minute, at least 1.
     pub rate: u32,
-    /// The first second in which it is valid, since 1970.
+    /// The first second since 1970 in which the token is valid.
     pub not_before: u64,
-    /// The first second in which it is no longer valid, since 1970.
+    /// The first second since 1970 in which the token is no longer valid.
     pub expiry: u64,
 }
 
 impl Claims {
-    /// Refuses claims outside their bounds.
+    /// Checks that claims are within their bounds.
     fn check(&self) -> Result<(), Error> {
         let bounds = [
             (
@@ -80,7 +83,7 @@ impl Claims {
         }
     }
 
-    /// Refuses claims of block `block` that grant more than the claims of the block before.
+    /// Checks that the claims of block `block` grant no more than the claims of the block before.
     pub(crate) fn check_within(&self, before: &Self, block: usize) -> Result<(), Error> {
         let named = |index| before.indexes.binary_search(index).is_ok();
         let bounds = [
@@ -97,7 +100,7 @@ impl Claims {
         }
     }
 
-    /// The claims, and the digest of the block before unless this is the first.
+    /// Reads the claims, and the digest of the block before unless this is the first block.
     pub(crate) fn read(
         reader: &mut Reader<'_>,
         first: bool,
@@ -146,7 +149,7 @@ impl Claims {
         Ok((claims, parent))
     }
 
-    /// The claims, with their indexes in order.
+    /// The claims, with their indexes sorted.
     #[cfg(feature = "sign")]
     pub(crate) fn ordered(&self) -> Result<Self, Error> {
         let mut ordered = self.clone();

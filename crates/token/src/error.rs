@@ -1,52 +1,52 @@
-//! Reasons for refusing a token, or what it was to be made of.
+//! Reasons for refusing a token, or for not making one.
 
 use crate::time::rfc3339;
 
-/// The reason why a token is refused. All of it is about public data, so it may be told.
+/// The reason why a token is refused. It depends only on public data, so a service may tell it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Longer than any token.
+    /// The bytes are longer than any token.
     #[error("token has {found} bytes, expected at most {most}")]
     Length {
-        /// Bytes that were given.
+        /// Bytes given.
         found: usize,
-        /// Most bytes of a token.
+        /// The most bytes of a token.
         most: usize,
     },
-    /// It, or a part of it, ends too early.
+    /// The token, or a part of it, ends too early.
     #[error("the bytes end at {at}, within {what}")]
     Truncated {
         /// The number of bytes found.
         at: usize,
-        /// The thing that is not whole.
+        /// The incomplete part.
         what: &'static str,
     },
-    /// The bytes are not a token: they have a wrong type, are not in the shortest and ordered form, are nested, or
-    /// too many.
+    /// The bytes are not a token. They have a wrong type, are not in the shortest and sorted form, are nested, or
+    /// are too many.
     #[error("byte {at} of the token: expected {what}")]
     Form {
-        /// The place.
+        /// The position of the fault.
         at: usize,
-        /// The thing that should be there.
+        /// The part that is expected there.
         what: &'static str,
     },
-    /// It was attenuated too often.
+    /// The token has too many blocks.
     #[error("token has more than {most} blocks")]
     Depth {
-        /// Most blocks of a token.
+        /// The most blocks of a token.
         most: usize,
     },
     /// A block names no algorithm, or `none`.
     #[error("block {block} names no signature algorithm")]
     Unsigned {
-        /// The block, from 0.
+        /// The number of the block, from 0.
         block: usize,
     },
-    /// A block is signed by an algorithm that is not allowed here.
+    /// The algorithm of a block is not allowed here.
     #[error("block {block} has algorithm {found}, expected -48 (ML-DSA-44) or -49 (ML-DSA-65)")]
     Algorithm {
-        /// The block, from 0.
+        /// The number of the block, from 0.
         block: usize,
         /// Its COSE algorithm.
         found: i64,
@@ -54,7 +54,7 @@ pub enum Error {
     /// A claim is outside its bounds.
     #[error("{claim}: expected {expected}")]
     Claim {
-        /// The claim.
+        /// The name of the claim.
         claim: &'static str,
         /// Its bounds.
         expected: &'static str,
@@ -62,68 +62,68 @@ pub enum Error {
     /// A block grants more than the one before it.
     #[error("block {block} grants more than the one before it: {claim}")]
     Raised {
-        /// The block, from 0.
+        /// The number of the block, from 0.
         block: usize,
-        /// The claim.
+        /// The name of the claim.
         claim: &'static str,
     },
     /// A block does not follow from the one before it.
     #[error("block {block} is not signed for the one before it")]
     Parent {
-        /// The block, from 0.
+        /// The number of the block, from 0.
         block: usize,
     },
-    /// The first block is signed by a key that is not trusted.
+    /// The key that signed the first block is not trusted.
     #[error("the token's issuer is not trusted here")]
     Issuer,
     /// A signature is wrong.
     #[error("signature of block {block}: {reason}")]
     Signature {
-        /// The block, from 0.
+        /// The number of the block, from 0.
         block: usize,
-        /// The fault.
+        /// The reason why it is wrong.
         reason: sordino_mldsa::Error,
     },
-    /// It was made for another service.
+    /// The token was made for another service.
     #[error("the token is for audience {found:?}, expected {expected:?}")]
     Audience {
-        /// The token's.
+        /// The token's audience.
         found: String,
-        /// The verifier's.
+        /// The verifier's audience.
         expected: String,
     },
-    /// It is not yet valid.
+    /// The token is not valid yet.
     #[error("the token is valid from {} on, and it is {}: look at both clocks", rfc3339(*not_before), rfc3339(*now))]
     NotYetValid {
-        /// When it begins to be valid.
+        /// The first second in which it is valid.
         not_before: u64,
         /// The verifier's time.
         now: u64,
     },
-    /// Its time is over.
+    /// The token has expired.
     #[error("the token expired at {}, and it is {}: have a new one issued", rfc3339(*expiry), rfc3339(*now))]
     Expired {
-        /// The first second in which it is not valid.
+        /// The first second in which it is no longer valid.
         expiry: u64,
         /// The verifier's time.
         now: u64,
     },
-    /// The key that is used with the token is not the token's.
+    /// The key that presents the token is not its holder's.
     #[error("the token was made for another key: use the key of its holder")]
     Key,
-    /// It does not name the index.
+    /// The token does not name the index.
     #[error("the token does not name this index: have one issued for it")]
     Index,
-    /// It does not name the action.
+    /// The token does not allow the action.
     #[error("the token does not allow the action {action}: have one issued for it")]
     Action {
-        /// The action.
+        /// The name of the action.
         action: &'static str,
     },
     /// A public key has the wrong length.
     #[error("public key has {found} bytes, expected {expected}")]
     KeyLength {
-        /// Bytes that were given.
+        /// Bytes given.
         found: usize,
         /// Bytes that the algorithm's keys have.
         expected: usize,

@@ -5,28 +5,28 @@ use crate::claims::Claims;
 use crate::error::Error;
 use crate::key::PublicKey;
 
-/// The grant of a token whose signatures, times, audience and issuer are right.
+/// The grant of a token whose signatures, times, audience and issuer were verified.
 ///
-/// It does not say who presented the token. The presenter must be shown to hold the key of [`holder`](Self::holder),
+/// It does not say who presented the token. The service must check that the presenter has the key of [`holder`](Self::holder),
 /// for instance by a signed login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub(crate) issuer: [u8; 32],
-    /// One for each block, and one at least.
+    /// The claims of each block, at least one.
     pub(crate) blocks: Vec<Claims>,
     /// Seconds by which the clocks of issuer and verifier may differ.
     pub(crate) leeway: u64,
 }
 
 impl Grant {
-    /// The claims of the last block: all that is granted.
+    /// The claims of the last block, which are all that the token grants.
     #[must_use]
     pub fn claims(&self) -> &Claims {
-        // A token has a block, and a grant is made from a token.
+        // A token has at least one block, and a grant is made from a token.
         &self.blocks[self.blocks.len() - 1]
     }
 
-    /// The key that must be shown to be the asker's.
+    /// The key that the asking client must prove to have.
     #[must_use]
     pub fn holder(&self) -> &PublicKey {
         &self.claims().holder
@@ -38,17 +38,17 @@ impl Grant {
         &self.issuer
     }
 
-    /// The names of all holders, the issuer's first client first, and the requests a minute of each. A request counts against every
-    /// one of them, so that a holder who hands out parts of its token gets no more requests by it.
+    /// The names of all holders with their requests a minute, beginning with the issuer's first client. A request counts for
+    /// every one of them. So a holder who hands out parts of its token does not get more requests.
     pub fn rates(&self) -> impl Iterator<Item = ([u8; 32], u32)> + '_ {
         let blocks = self.blocks.iter();
         blocks.map(|claims| (claims.holder.id(), claims.rate))
     }
 
-    /// Refuses a key that is not the holder's.
+    /// Checks that a key is the holder's.
     ///
     /// # Errors
-    /// [`Error::Key`].
+    /// [`Error::Key`] if it is not.
     pub fn check_key(&self, key: &PublicKey) -> Result<(), Error> {
         match key == self.holder() {
             true => Ok(()),
@@ -56,7 +56,7 @@ impl Grant {
         }
     }
 
-    /// Refuses an index that is not named, or at another time. `now` is in seconds since 1970.
+    /// Checks that the token names an index and is valid now. `now` is in seconds since 1970.
     ///
     /// # Errors
     /// [`Error::NotYetValid`], [`Error::Expired`], [`Error::Index`].
@@ -69,7 +69,7 @@ impl Grant {
         }
     }
 
-    /// Refuses a request that is not granted. `now` is in seconds since 1970.
+    /// Checks that the token allows a request. `now` is in seconds since 1970.
     ///
     /// # Errors
     /// [`Error::NotYetValid`], [`Error::Expired`], [`Error::Index`], [`Error::Action`].
@@ -83,7 +83,7 @@ impl Grant {
     }
 }
 
-/// Refuses claims whose time is not now, by clocks that may differ by `leeway` seconds.
+/// Checks that claims are valid now, by clocks that may differ by `leeway` seconds.
 pub(crate) fn check_time(claims: &Claims, now: u64, leeway: u64) -> Result<(), Error> {
     let (not_before, expiry) = (claims.not_before, claims.expiry);
     if now.saturating_add(leeway) < not_before {

@@ -1,4 +1,4 @@
-//! Public keys, and the algorithms that they are of.
+//! Public keys, and their algorithms.
 
 use std::fmt;
 
@@ -57,7 +57,7 @@ impl PublicKey {
     /// Reads a key's FIPS 204 encoding.
     ///
     /// # Errors
-    /// [`Error::KeyLength`]; every string of the right length is a key.
+    /// [`Error::KeyLength`]. Every byte string of the right length is a key.
     pub fn from_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Self, Error> {
         let (found, expected) = (bytes.len(), algorithm.key_len());
         if found != expected {
@@ -69,14 +69,14 @@ impl PublicKey {
         })
     }
 
-    /// A key that has the length of its algorithm's keys.
+    /// A key whose bytes have the length of its algorithm's keys.
     #[cfg(feature = "sign")]
     pub(crate) fn of(algorithm: Algorithm, bytes: Vec<u8>) -> Self {
         let bytes = bytes.into();
         Self { algorithm, bytes }
     }
 
-    /// The algorithm that it verifies.
+    /// The algorithm whose signatures the key verifies.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm

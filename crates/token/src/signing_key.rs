@@ -13,14 +13,15 @@ pub struct SigningKey {
     public: PublicKey,
 }
 
-/// Large, and one for each key.
+/// Secret keys are large, and there is only one for each signing key.
 enum Secret {
     MlDsa44(Box<ml_dsa::SigningKey<ml_dsa::MlDsa44>>),
     MlDsa65(Box<ml_dsa::SigningKey<ml_dsa::MlDsa65>>),
 }
 
 impl SigningKey {
-    /// The key of a secret seed (FIPS 204's xi), from a generator fit for keys. The caller erases its copy.
+    /// A key from a secret seed (FIPS 204's xi). The seed must come from a cryptographic generator, and the
+    /// caller must erase its copy.
     #[must_use]
     pub fn from_seed(algorithm: Algorithm, seed: &[u8; 32]) -> Self {
         let mut array = (*seed).into();
@@ -41,7 +42,7 @@ impl SigningKey {
         Self { secret, public }
     }
 
-    /// The seed, to be stored.
+    /// The seed, so that the caller can store it.
     #[must_use]
     pub fn seed(&self) -> Zeroizing<[u8; 32]> {
         let mut seed = Zeroizing::new([0; 32]);
@@ -58,7 +59,7 @@ impl SigningKey {
         &self.public
     }
 
-    /// Signs with the empty context, as RFC 9964 says.
+    /// Signs with the empty context, as RFC 9964 requires.
     pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
         let short = "an empty context";
         match &self.secret {

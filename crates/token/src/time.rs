@@ -1,11 +1,12 @@
-//! Times, as messages have them.
+//! Times in the form that messages show.
 
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The last second of the year 9999, behind which RFC 3339 has no times.
+/// The last second of the year 9999. RFC 3339 has no later times.
 const LAST: u64 = 253_402_300_799;
 
-/// The text of a time in RFC 3339, of seconds since 1970. Times after the year 9999 get the text of its last second.
+/// The text in RFC 3339 of a time in seconds since 1970. Times after the year 9999 get the text of that year's last
+/// second.
 ///
 /// ```
 /// assert_eq!(sordino_token::rfc3339(1_700_000_000), "2023-11-14T22:13:20Z");

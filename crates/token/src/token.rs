@@ -1,13 +1,13 @@
-//! A token as bytes: issued, narrowed, read.
+//! A token as bytes: how it is issued, narrowed and read.
 
 use crate::chain;
 use crate::claims::Claims;
 use crate::error::Error;
 
-/// A token whose form is right: its blocks are complete, name each other, and none grants more than the one before.
+/// A token in the right form: its blocks are complete, name each other, and grant no more than the block before.
 ///
-/// It says nothing of its signatures and times: a [`Verifier`](crate::Verifier) checks these. Two tokens are equal if
-/// their bytes are.
+/// Its signatures and times are not checked: a [`Verifier`](crate::Verifier) does that. Two tokens are equal if their bytes
+/// are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     bytes: Vec<u8>,
@@ -30,26 +30,26 @@ impl Token {
         })
     }
 
-    /// The token's bytes: one tagged `COSE_Sign1` after the other, the issuer's first.
+    /// The token's bytes: one tagged `COSE_Sign1` after the other, from the issuer's on.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The claims of all blocks, the issuer's first.
+    /// The claims of all blocks, from the issuer's on.
     #[must_use]
     pub fn claims(&self) -> &[Claims] {
         &self.claims
     }
 
-    /// The claims of the last block: all that the token grants.
+    /// The claims of the last block, which are all that the token grants.
     #[must_use]
     pub fn granted(&self) -> &Claims {
-        // There is a block in every token.
+        // Every token has at least one block.
         &self.claims[self.claims.len() - 1]
     }
 
-    /// The name ([`PublicKey::id`](crate::PublicKey::id)) of the key that is said to have issued it.
+    /// The name ([`PublicKey::id`](crate::PublicKey::id)) of the key that the token claims to be issued by.
     #[must_use]
     pub fn issuer(&self) -> &[u8; 32] {
         &self.issuer
@@ -71,12 +71,13 @@ impl Token {
         })
     }
 
-    /// A token that grants no more, to a holder who may be a different one. It is one block longer, signed by this
-    /// token's holder, without the issuer.
+    /// Makes a token that grants no more than this one, for the same holder or another. It has one block more, signed by this
+    /// token's holder without the issuer's help.
     ///
     /// # Errors
-    /// [`Error::Key`] if `holder` is not the key of this token's holder. [`Error::Raised`] if the claims grant more
-    /// than this token does. [`Error::Depth`] if it was narrowed three times before. [`Error::Claim`].
+    /// [`Error::Key`] if `holder` is not the key of this token's holder. [`Error::Raised`] if the claims grant more than this
+    /// token does. [`Error::Depth`] if the token was narrowed three times before. [`Error::Claim`] if a claim is outside its
+    /// bounds.
     pub fn attenuate(&self, claims: &Claims, holder: &crate::SigningKey) -> Result<Self, Error> {
         use crate::chain::MAX_BLOCKS;
 

@@ -1,4 +1,4 @@
-//! The check of tokens, many at a time.
+//! Verifies tokens, many at a time.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,10 @@ type Issuers = HashMap<[u8; 32], PublicKey>;
 
 /// Verifies tokens for one service.
 ///
-/// All that can be refused without arithmetic comes first. A block's signature is checked only once the signature of
-/// the block before was good. A client without a token so costs one verification under an issuer's key, which is kept
-/// expanded. A client that has a token can show it, and costs one verification for each of its blocks: limit how often.
+/// The verifier first makes all checks that need no arithmetic. It checks a block's signature only after the signature of the
+/// block before was right. So a client without a token costs one verification under an issuer's key, which the verifier keeps
+/// expanded. A client with a token costs one verification for each block, each time that it shows the token: limit how often it
+/// may.
 #[derive(Debug)]
 pub struct Verifier {
     audience: String,
@@ -45,7 +46,7 @@ impl<'a> Candidate<'a> {
         let issuer = issuers.get(&blocks[0].signer);
         let issuer = issuer.filter(|key| key.algorithm() == blocks[0].algorithm);
         let issuer = issuer.ok_or(Error::Issuer)?;
-        // The last block is within all others.
+        // The claims of the last block are within all others, so they suffice.
         let claims = &blocks[blocks.len() - 1].claims;
         if claims.audience != audience {
             return Err(Error::Audience {
@@ -90,7 +91,8 @@ impl Verifier {
         }
     }
 
-    /// Lets the clocks of issuers and this service differ by this time. Tokens are valid earlier and longer by it.
+    /// Accepts tokens if the clocks of issuers and this service differ by at most this time. Tokens are valid earlier and later
+    /// by the same time.
     #[must_use]
     pub fn leeway(mut self, seconds: u64) -> Self {
         self.leeway = seconds;
@@ -104,11 +106,11 @@ impl Verifier {
     /// [`Error::NotYetValid`], [`Error::Expired`], [`Error::Signature`].
     pub fn verify(&mut self, token: &[u8], now: u64) -> Result<Grant, Error> {
         let mut verdicts = self.verify_each(&[token], now);
-        // There is a verdict for each token.
+        // There is one verdict for each token.
         verdicts.pop().unwrap_or(Err(Error::Issuer))
     }
 
-    /// Verifies every token as if it were alone: verdict `i` is that on `tokens[i]`, as [`verify`](Self::verify) gives it.
+    /// Verifies every token by itself: verdict `i` is the one that [`verify`](Self::verify) gives for `tokens[i]`.
     #[must_use]
     pub fn verify_each(&mut self, tokens: &[&[u8]], now: u64) -> Vec<Result<Grant, Error>> {
         let Self {

@@ -10,7 +10,8 @@ impl Opener {
     /// Reads all records of a part that a writer added, with their places, in order.
     ///
     /// # Errors
-    /// If a page does not open, if a record of the addition has nothing in it, or an exact vector that is none.
+    /// [`Error`] if a page does not open, if a record of the addition is empty, or if an exact vector is
+    /// malformed.
     pub fn open_added(
         &self,
         manifest: &Manifest,

@@ -5,7 +5,7 @@
 //!             | values: i64 and f64 in 8 bytes, bool in 1, text: u32 length, bytes
 //! ```
 //!
-//! The code is filled up with zeros to a class, as [record ids](crate::ids) are. So its length tells the bytes of all
+//! The code is filled up with zeros to a class, like [record ids](crate::ids). So its length reveals the bytes of all
 //! columns together, up to a factor of two. Names and types are inside the seal.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const MAX_NAME: usize = 64;
 /// Bytes of the longest text.
 const MAX_VALUE: usize = 4096;
 
-/// The attributes of some records, row by row: each column has a value or nothing.
+/// The attributes of some records, row by row. Each column has a value or nothing in each row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
     rows: usize,
@@ -40,11 +40,12 @@ impl Attributes {
         }
     }
 
-    /// The attributes of this number of records, in columns by name.
+    /// The attributes of `rows` records, in columns by name.
     ///
     /// # Errors
     /// [`Error::Attribute`] for a column of bytes, or whose length is not `rows`. Also for a text of more than 4,096
-    /// bytes, or a name that is empty or longer than 64 bytes. Also for more than 64 columns or two of one name.
+    /// bytes, or a name that is empty or longer than 64 bytes. Also for more than 64 columns, or two columns of one
+    /// name.
     pub fn new(
         rows: usize,
         columns: impl IntoIterator<Item = (String, Column)>,
@@ -96,7 +97,7 @@ impl Attributes {
         self.rows
     }
 
-    /// True if nothing is said of any record.
+    /// True if no record has an attribute.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.columns.is_empty()
@@ -113,10 +114,10 @@ impl Attributes {
         self.columns.get(name)
     }
 
-    /// These rows, in this order.
+    /// The attributes of these rows, in this order.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// Panics if there is no such row.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         let columns = self.columns.iter();
@@ -128,7 +129,7 @@ impl Attributes {
         }
     }
 
-    /// The existing columns of these names, without any value, for `rows` records.
+    /// The existing columns of these names, for `rows` records that have no values in them.
     #[must_use]
     pub fn emptied(&self, names: &[String], rows: usize) -> Self {
         let known = names.iter().filter_map(|name| {
@@ -141,7 +142,8 @@ impl Attributes {
         }
     }
 
-    /// Refuses columns whose type differs from the column of the same name here, and more columns than there may be.
+    /// Checks that columns have the same types as the columns of the same names here, and that there are not too many
+    /// columns.
     ///
     /// # Errors
     /// [`Error::Attribute`].
@@ -167,13 +169,14 @@ impl Attributes {
         }
     }
 
-    /// The same records with the columns of `other`, which has a row for each. They replace columns of the same name.
+    /// The same records with the columns of `other` added, which has a row for each record. They replace columns of
+    /// the same name.
     ///
     /// # Errors
     /// The errors of [`check_beside`](Self::check_beside).
     ///
     /// # Panics
-    /// If the numbers of rows differ.
+    /// Panics if the numbers of rows differ.
     pub fn overlaid(mut self, other: Self) -> Result<Self, Error> {
         assert_eq!(self.rows, other.rows, "a row for each record");
         self.check_beside(&other)?;
@@ -181,7 +184,7 @@ impl Attributes {
         Ok(self)
     }
 
-    /// Appends the records of `other`; columns that one of the two lacks have no values there.
+    /// Appends the records of `other`. A column that only one of the two has is empty for the other's records.
     ///
     /// # Errors
     /// The errors of [`check_beside`](Self::check_beside), with nothing done.
@@ -191,7 +194,7 @@ impl Attributes {
             let kind = column.kind();
             let own = self.columns.entry(name);
             let own = own.or_insert_with(|| Column::empty(kind, self.rows));
-            // Their types are one, as was checked.
+            // Their types are equal, as was checked before.
             own.append(column);
         }
         self.rows += other.rows;
@@ -204,7 +207,7 @@ impl Attributes {
 
     /// Appends the code.
     pub fn write(&self, out: &mut Vec<u8>) {
-        // At most 64 columns with names of at most 64 bytes.
+        // There are at most 64 columns, with names of at most 64 bytes.
         out.push(self.columns.len().to_le_bytes()[0]);
         for (name, column) in &self.columns {
             out.push(name.len().to_le_bytes()[0]);
@@ -218,16 +221,16 @@ impl Attributes {
                     out.extend(sordino_vectors::u32_of(text.len()).to_le_bytes());
                     out.extend_from_slice(text.as_bytes());
                 }),
-                // Refused before.
+                // Such columns were refused before.
                 Column::Bytes(_) | Column::Json(_) => (),
             }
         }
     }
 
-    /// Reads the attributes of this number of records from the front of `bytes`.
+    /// Reads the attributes of `rows` records from the front of `bytes`.
     ///
     /// # Errors
-    /// If the bytes are not their code.
+    /// [`Error`] if the bytes are not the code of these.
     pub fn read(rows: usize, bytes: &[u8]) -> Result<Self, Error> {
         let mut rest = bytes;
         let read = columns(rows, &mut rest).ok_or_else(|| Error::Malformed {

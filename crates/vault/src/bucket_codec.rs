@@ -1,4 +1,4 @@
-//! Buckets written, sealed and opened.
+//! Writes, seals and opens buckets.
 
 use sordino_index::Error;
 use sordino_index::bucket::{Layout, ROW_LEN};
@@ -8,15 +8,15 @@ use crate::frame::Frame;
 use crate::quantiser::{Entry, Quantiser};
 use crate::seal::Seal;
 
-/// Buckets and chunks of a layout: written, sealed and opened.
+/// Writes, seals and opens buckets and chunks of a layout.
 #[derive(Clone, Copy, Debug)]
 pub struct BucketCodec(pub Layout);
 
 impl BucketCodec {
-    /// A bucket's content: these vectors, at most `slots` of them.
+    /// A bucket's content: these vectors. There must be at most `slots` of them.
     ///
     /// # Panics
-    /// If there are more vectors than slots.
+    /// Panics if there are more vectors than slots.
     #[must_use]
     pub fn write(&self, centroid: &[f32], entries: &[Entry<'_>]) -> Vec<u8> {
         assert!(
@@ -34,17 +34,17 @@ impl BucketCodec {
         plain
     }
 
-    /// Decodes a bucket's content onto the end of `opened`.
+    /// Decodes a bucket's content, and appends it to `opened`.
     ///
     /// # Errors
-    /// If it has another form.
+    /// [`Error`] if the content has another form.
     pub fn read(&self, plain: &[u8], frame: &Frame, opened: &mut DecodedRows) -> Result<(), Error> {
         self.each(plain, frame, |row, base, _, residual| {
             opened.push(frame, row, base, residual);
         })
     }
 
-    /// Decodes a bucket's content: of each vector its row, its base, the scale that it is stored at, and its residual.
+    /// Decodes a bucket's content. Passes the row, the base, the stored scale and the residual of each vector.
     fn each(
         &self,
         plain: &[u8],
@@ -83,7 +83,7 @@ impl BucketCodec {
         seal.seal(number, &self.0.shape(), plain)
     }
 
-    /// Opens bucket number `number` and decodes its vectors onto the end of `opened`.
+    /// Opens bucket number `number`, decodes its vectors, and appends them to `opened`.
     ///
     /// # Errors
     /// [`Error::BadReply`] if it is not what the owner sealed in this place.
@@ -99,11 +99,11 @@ impl BucketCodec {
         self.read(&plain.ok_or(Error::BadReply)?, frame, opened)
     }
 
-    /// Opens bucket number `number` and appends the residuals in it, with the bases and the scales of all: of the rows that follow those
-    /// that were appended before.
+    /// Opens bucket number `number`, and appends its residuals with their bases and the scales of all. The bucket's rows must
+    /// follow the rows that were appended before.
     ///
     /// # Errors
-    /// [`Error::BadReply`] if it is not what was sealed in this place, or has other rows.
+    /// [`Error::BadReply`] if it is not what the owner sealed in this place, or has other rows.
     pub fn open_residuals(
         &self,
         seal: &Seal,

@@ -1,4 +1,4 @@
-//! The checks of scores, for holders of a segment's key.
+//! The checks of scores, made with a segment's key.
 
 mod cluster;
 pub mod exact;

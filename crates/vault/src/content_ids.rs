@@ -1,4 +1,4 @@
-//! The key of the ids of contents: keys, pads and nonces follow from an id, so it must not meet two contents.
+//! The key of the ids of contents. Keys, pads and nonces follow from an id, so two contents must never share one.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 /// Words that are hashed at a time.
 const CHUNK: usize = 1 << 20;
 
-/// The key of the ids of contents: an owner's, or a writer's own.
+/// The key of the ids of contents. It belongs to an owner or to a writer.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct ContentIds([u8; 32]);
 
@@ -16,11 +16,11 @@ impl ContentIds {
         Self(key)
     }
 
-    /// The id of content in this form: a keyed digest of fresh randomness and of everything in it.
+    /// The id of a content in this form: a keyed digest of fresh randomness and of the whole content.
     ///
-    /// Nonces and pads must not meet two contents, so the id does not rest on randomness alone. A generator that
+    /// Two contents must never share nonces or pads, so the id does not depend on randomness alone. A generator that
     /// repeats itself, for instance on a restored machine, repeats an id only for the same content. Only the holder of
-    /// the key can tell whether an id is of some content.
+    /// the key can tell whether an id belongs to a given content.
     pub fn id(
         &self,
         fresh: &[u8; 32],

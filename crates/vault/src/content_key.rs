@@ -1,4 +1,4 @@
-//! The key of contents: all keys of a segment's content are derived from it and the segment's id.
+//! The key of contents. The keys of a segment's contents are derived from it and from the segment's id.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use sordino_index::manifest::TAG_OF_LABEL_LEN;
 /// Bytes of a content key.
 pub(crate) const CONTENT_KEY_LEN: usize = 32;
 
-/// A key of contents. Its holder can read all that is written under it.
+/// A key of contents. Its holder can read everything that was written under it.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct ContentKey([u8; CONTENT_KEY_LEN]);
 
@@ -33,7 +33,7 @@ impl ContentKey {
         &self.0
     }
 
-    /// The cipher for one kind of content of one segment.
+    /// The cipher for one kind of content in one segment.
     #[must_use]
     pub fn seal(&self, purpose: Purpose, segment: &[u8; 16], version: u64) -> Seal {
         let mut key = self.subkey(purpose, segment);
@@ -68,7 +68,7 @@ impl ContentKey {
         Pad::new(Zeroizing::new(self.subkey(Purpose::Pad, segment)), version)
     }
 
-    /// The check rows of a masked segment, of rows of `width` coordinates.
+    /// The check rows of a masked segment, for rows of `width` coordinates.
     #[must_use]
     pub fn checks(&self, segment: &[u8; 16], width: usize) -> Checks {
         Checks::new(Zeroizing::new(self.subkey(Purpose::Checks, segment)), width)
@@ -92,12 +92,12 @@ impl ContentKey {
         Weights::new(Zeroizing::new(self.subkey(Purpose::Weights, segment)))
     }
 
-    /// The tag of the label of this name, whose newest key this is. A reader who has the key and is told the name knows
-    /// it by the tag.
+    /// The tag of a label, made with its newest key. A reader who has the key and knows the label's name recognises it
+    /// by the tag.
     #[must_use]
     pub fn label_tag(&self, label: &str) -> [u8; TAG_OF_LABEL_LEN] {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        // No segment's derivation begins so: an id of 16 bytes and a purpose are shorter.
+        // No derivation for a segment begins with these bytes: an id of 16 bytes and a purpose are shorter.
         hasher
             .update(b"the name of a label that writers are told")
             .update(label.as_bytes());
@@ -107,8 +107,7 @@ impl ContentKey {
         tag
     }
 
-    /// A key for one purpose in one segment: no two contents share one, because an id belongs to one
-    /// content.
+    /// A key for one purpose in one segment. No two contents share one, because an id belongs to one content.
     fn subkey(&self, purpose: Purpose, segment: &[u8; 16]) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
         hasher.update(segment).update(purpose.label().as_bytes());
@@ -124,7 +123,7 @@ impl fmt::Debug for ContentKey {
     }
 }
 
-/// The root of the content keys of indexes with readers of their own. The owner has it.
+/// The root of the content keys of indexes with readers of their own. Only the owner has it.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct ContentRoot([u8; 32]);
 
@@ -133,7 +132,7 @@ impl ContentRoot {
         Self(root)
     }
 
-    /// The content key of this salt, which no other key of this owner has.
+    /// The content key of this salt. No other key of this owner has the same salt.
     #[must_use]
     pub fn key(&self, salt: &[u8; 16]) -> ContentKey {
         self.derive(b"content", salt)

@@ -26,11 +26,11 @@ impl OwnerKeys {
     }
 }
 
-/// The content keys of one version, by number: all of them, or the ones that a reader has.
+/// The content keys of one version by number: all of them, or those that a reader has.
 #[derive(Clone, Debug)]
 pub struct ContentKeys {
     keys: BTreeMap<u32, ContentKey>,
-    /// A key of records without a label, where the keys themselves say which one.
+    /// The number of a key of records without a label, if the keys themselves show it.
     unlabelled: Option<u32>,
 }
 
@@ -61,8 +61,8 @@ impl ContentKeys {
         Self { keys, unlabelled }
     }
 
-    /// `Some(true)` for a segment of records that have a label, `Some(false)` for others. `None` where only the owner's
-    /// list tells, and for keys that are not among these.
+    /// `Some(true)` for a segment of records that have a label, and `Some(false)` for other segments. `None` if only
+    /// the owner's list shows it, or its key is not among these.
     #[must_use]
     pub fn is_labelled(&self, manifest: &Manifest, segment: &Segment) -> Option<bool> {
         let unlabelled = manifest.newest(self.unlabelled?);
@@ -70,13 +70,13 @@ impl ContentKeys {
         Some(manifest.newest(segment.key) != unlabelled)
     }
 
-    /// The key of this number, if it is among them.
+    /// The key of this number, if these keys include it.
     #[must_use]
     pub fn get(&self, number: u32) -> Option<&ContentKey> {
         self.keys.get(&number)
     }
 
-    /// The key of a segment, if it is among them.
+    /// The key of a segment, if these keys include it.
     #[must_use]
     pub fn of(&self, segment: &Segment) -> Option<&ContentKey> {
         self.get(segment.key)
@@ -85,15 +85,15 @@ impl ContentKeys {
     /// The key of a segment that all readers of the index can read.
     ///
     /// # Errors
-    /// [`Error::NoReader`] if it is not among them.
+    /// [`Error::NoReader`] if these keys do not include it.
     pub fn need(&self, segment: &Segment) -> Result<&ContentKey, Error> {
         self.of(segment).ok_or(Error::NoReader)
     }
 
-    /// The rows of each segment whose records no longer count; empty for segments whose keys are not among these.
+    /// The deleted or replaced rows of each segment. The list is empty for a segment whose key is not among these.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or names rows that are not there.
+    /// [`Error`] if the part is not what the owner sealed, or names rows that do not exist.
     pub fn open_deleted(&self, manifest: &Manifest, sealed: &[u8]) -> Result<Vec<Numbers>, Error> {
         let (deleted, segments) = (&manifest.deleted, manifest.segments());
         let mut all = vec![Numbers::default(); segments.len()];
@@ -109,7 +109,7 @@ impl ContentKeys {
             let code = key.open_part(Purpose::Deleted, &deleted.id, deleted.version, sealed)?;
             let mut rest = &code[..];
             let own = segments.iter().zip(&mut all);
-            // Segments that were added since the list was written are not in it.
+            // The list does not include segments that were added after it was written.
             let own = own.filter(|(segment, _)| {
                 !manifest.is_added(segment) && manifest.newest(segment.key) == *number
             });
@@ -121,7 +121,7 @@ impl ContentKeys {
                         why: "it names rows that are not there".to_owned(),
                     });
                 }
-                // A segment may be under an older key than the list, and that one not be among these.
+                // A segment may use an older key than the list, and a reader may lack that key.
                 if self.of(segment).is_some() {
                     *rows = read;
                 }
@@ -131,8 +131,8 @@ impl ContentKeys {
     }
 }
 
-/// Some rows that writers added have ids that an earlier segment has in a row that counts. They are counted as deleted:
-/// the record that came first stays what it was. `ids` gives the ids of a segment, if there is a key of it.
+/// Marks repeated rows of writers as deleted: rows whose id an earlier segment has in a row that counts. So the record
+/// that came first stays unchanged. `ids` gives the ids of a segment whose key is known.
 pub fn bury_repeated<'a>(
     manifest: &Manifest,
     ids: impl Fn(usize) -> Option<&'a Ids>,

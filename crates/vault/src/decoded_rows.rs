@@ -15,7 +15,7 @@ const PART: usize = 8192;
 /// Decoded vectors of opened buckets, ready to be scored.
 #[derive(Clone, Debug, Default)]
 pub struct DecodedRows {
-    /// The rows of records in their segment; a record may be here more than once.
+    /// For each vector, the row of its record in the segment. A record may occur more than once.
     pub rows: Vec<u32>,
     scales: Vec<RowScale>,
     /// The directions of residuals in fixed point, one after the other.
@@ -23,7 +23,7 @@ pub struct DecodedRows {
 }
 
 impl DecodedRows {
-    /// Appends a residual to a base with its record's row.
+    /// Appends a residual to a base, with its record's row.
     pub fn push(&mut self, frame: &Frame, row: u32, base: u8, residual: &[f32]) {
         let scale = to_f32(length(residual));
         self.rows.push(row);
@@ -56,7 +56,7 @@ impl DecodedRows {
         &self.vectors[at * dim..][..dim]
     }
 
-    /// The keys of all vectors for this query, in order.
+    /// The keys of all vectors for this query, in the vectors' order.
     #[must_use]
     pub fn keys(&self, asked: &FrameQuery) -> Vec<f32> {
         let mut products = vec![0; self.rows.len()];
@@ -66,7 +66,7 @@ impl DecodedRows {
             .collect()
     }
 
-    /// Where the `k` nearest vectors are, best first.
+    /// The positions of the `k` nearest vectors, best first.
     #[must_use]
     pub fn nearest_places(&self, asked: &FrameQuery, k: usize) -> Vec<Scored> {
         let mut best = TopK::new(k);
@@ -76,8 +76,8 @@ impl DecodedRows {
         best.into_ranked()
     }
 
-    /// The rows of the `k` vectors nearest to the query, best first, where each record is here once. All vectors are
-    /// scored, in parallel on rayon's current pool. The ones whose rows count are kept.
+    /// The rows of the `k` vectors nearest to the query, best first, if each record occurs once. All vectors are scored, in
+    /// parallel on rayon's current pool. Rows that do not count are skipped.
     #[must_use]
     pub fn nearest_of_all(
         &self,
@@ -104,7 +104,7 @@ impl DecodedRows {
         all.into_ranked()
     }
 
-    /// [`Self::nearest_of_all`], of the vectors at these places alone.
+    /// Like [`Self::nearest_of_all`], for the vectors at these positions only.
     #[must_use]
     pub fn nearest_among(
         &self,
@@ -126,7 +126,7 @@ impl DecodedRows {
         best.into_ranked()
     }
 
-    /// Forgets all records except the rows that `keep` says to keep.
+    /// Removes all records except the rows for which `keep` is true.
     pub fn retain(&mut self, keep: impl Fn(u32) -> bool) {
         let dim = self.vectors.len().checked_div(self.rows.len()).unwrap_or(0);
         let mut kept = 0;
@@ -144,7 +144,7 @@ impl DecodedRows {
         self.vectors.truncate(kept * dim);
     }
 
-    /// The rows of the `k` nearest vectors whose rows count, best first, each once. All are scored.
+    /// The rows of the `k` nearest vectors whose rows count, best first, each row once. All vectors are scored.
     #[must_use]
     pub fn nearest(
         &self,
@@ -152,7 +152,7 @@ impl DecodedRows {
         counts: impl Fn(u32) -> bool,
         k: usize,
     ) -> Vec<Scored> {
-        // A record may have any number of copies, which have almost the same score: room for some of them would not be room for all.
+        // A record may have any number of copies, with almost the same score. A list of limited length could fill up with them.
         let scored = self.rows.iter().zip(self.keys(asked));
         let scored = scored.map(|(&id, key)| Scored {
             id,
@@ -192,7 +192,7 @@ mod tests {
         Seal::new(&[1; 32], Purpose::Bucket, [2; 16], 3)
     }
 
-    /// A frame about the origin, in which keys are inner products, of residuals of `width` coordinates.
+    /// A frame about the origin, in which keys are inner products, for residuals of `width` coordinates.
     fn frame(width: usize) -> Frame {
         Frame::origin(Metric::InnerProduct, [9; 32], width - 1)
     }
@@ -296,7 +296,7 @@ mod tests {
             .map(|hit| hit.id)
             .collect();
         assert_eq!(ids, [5, 6, 7]);
-        // Long vectors of the inner product are copied to most buckets.
+        // For the inner product, long vectors are copied to most buckets.
         let mut opened = DecodedRows::default();
         for id in (0..3).flat_map(|id| [id; 50]) {
             opened.push(&frame(2), id, 0, &[1.0, 0.0]);
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn equal_scores_are_ranked_by_row() {
-        // Rows in no order, more of them than fit.
+        // Unsorted rows, more of them than fit.
         let mut opened = DecodedRows::default();
         for row in (0..400u32).map(|at| at * 7919 % 400) {
             opened.push(&frame(2), row, 0, &[0.6, 0.8]);

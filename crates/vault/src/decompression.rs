@@ -1,7 +1,7 @@
 //! Payloads that the owner compressed, by zstd (RFC 8878), with a dictionary or without.
 //!
-//! A compressed payload is a frame without its first four bytes, which all frames share. Of one that was cut short the
-//! blocks that are whole are read.
+//! A compressed payload is a frame without its first four bytes, which all frames share. If it was cut short, its
+//! complete blocks are read.
 
 use ruzstd::decoding::Dictionary;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -11,7 +11,8 @@ use sordino_index::payload::MOST_PAYLOAD;
 /// The first bytes of a frame (RFC 8878, 3.1.1).
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
-/// Bytes of a block's head: its last bit says that no block follows, the next two its kind, the others its size.
+/// Bytes of a block's head. Its last bit is set in the last block, the next two bits are the block's kind, and the
+/// others its size.
 const BLOCK_HEAD: usize = 3;
 
 /// An empty block of plain bytes, the last one of its frame.
@@ -25,10 +26,10 @@ pub struct Decompressor {
 }
 
 impl Decompressor {
-    /// A decoder with this dictionary, or without where it is empty.
+    /// A decoder with this dictionary, or without one if it is empty.
     ///
     /// # Errors
-    /// If these bytes are no dictionary.
+    /// [`Error`] if these bytes are not a dictionary.
     pub fn new(dictionary: &[u8]) -> Result<Self, Error> {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MOST_PAYLOAD.next_power_of_two() as u64);
@@ -50,8 +51,8 @@ impl Decompressor {
         })
     }
 
-    /// The payload in these bytes. Of bytes that end early, it reads the whole blocks. `None` if no owner compressed
-    /// such bytes, or the payload is longer than the longest.
+    /// The payload in these bytes. If the bytes end early, it reads the complete blocks. `None` if an owner cannot
+    /// have compressed such bytes, or the payload is longer than the longest one.
     #[must_use]
     pub fn read(&mut self, bytes: &[u8], truncated: bool) -> Option<Vec<u8>> {
         let mut frame = [&MAGIC[..], bytes].concat();
@@ -65,7 +66,7 @@ impl Decompressor {
         if let Some(number) = self.dictionary {
             self.decoder.force_dict(number).ok()?;
         }
-        // One byte above the limit shows that there are more.
+        // One byte above the limit shows that the payload is longer.
         let most = BlockDecodingStrategy::UptoBytes(MOST_PAYLOAD + 1);
         let finished = self.decoder.decode_blocks(&mut rest, most).ok()?;
         let whole = finished && rest.is_empty();
@@ -91,7 +92,7 @@ fn whole_blocks(frame: &[u8]) -> Option<usize> {
         // A run of one byte (kind 1) is that byte.
         let stored = if head >> 1 & 3 == 1 { 1 } else { size };
         let next = at + BLOCK_HEAD + stored;
-        // The last block of all is whole where only padding was cut off.
+        // The last block of all is complete if only padding was cut off.
         if next > frame.len() || head & 1 == 1 {
             break;
         }
@@ -125,7 +126,7 @@ mod tests {
         all.as_bytes()[..len].to_vec()
     }
 
-    /// A frame of blocks of 1,000 bytes, as the owner writes long payloads.
+    /// A frame of blocks of 1,000 bytes, like those that the owner writes for long payloads.
     fn flushed(plain: &[u8], dictionary: &[u8]) -> Vec<u8> {
         let mut encoder =
             zstd::stream::write::Encoder::with_dictionary(Vec::new(), 9, dictionary).unwrap();
@@ -180,7 +181,7 @@ mod tests {
         assert!(before >= 19_000, "{before}");
     }
 
-    /// A dictionary that is cut is refused. One with a wrong bit is refused, or gives other payloads.
+    /// A shortened dictionary is refused. A dictionary with a wrong bit is refused, or gives other payloads.
     #[test]
     fn a_damaged_dictionary_is_refused_or_reads_other_payloads() {
         let samples: Vec<Vec<u8>> = (1..400).map(|at| text(60 + at)).collect();

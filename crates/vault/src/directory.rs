@@ -1,7 +1,8 @@
-//! The owner's list of an index's readers: labels, the content keys of each, groups, and which reader may read what.
+//! The owner's list of an index's readers. It has labels, the content keys of each label, groups, and which reader may read
+//! what.
 //!
-//! It is sealed in the [ring](crate::ring), for the owner alone. What is written now is under a label's last key. A
-//! label gets a new key whenever a reader loses it. This happens here, so that no change of readers, labels and groups
+//! It is sealed in the [ring](crate::ring), for the owner alone. New records are written under a label's last key. A label gets
+//! a new key whenever a reader loses the label. This module does that itself, so that no change of readers, labels or groups
 //! can forget it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,7 @@ pub use report::{Label, Reading};
 use writer::WriteRight;
 pub use writer::Writing;
 
-/// The name of the label of records without one: every reader of the index may read them.
+/// The label of records without a label. Every reader of the index may read them.
 pub const UNLABELLED: &str = "";
 
 /// Bytes of the longest name.
@@ -37,23 +38,23 @@ const MAX_NAME: usize = 64;
 /// The readers, labels and groups of an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directory {
-    /// Keys by label, the newest last; never without one.
+    /// Keys by label, the newest last. Every label has at least one.
     labels: BTreeMap<String, Vec<LabelKey>>,
     /// The labels that a group may read.
     groups: BTreeMap<String, BTreeSet<String>>,
     readers: BTreeMap<String, Reader>,
-    /// Keys in use that readers have and should not have any longer. They are listed by name and by the digest of the
-    /// public key that they were wrapped for. A new pair under an old name is a different reader.
+    /// Keys in use that former readers have, and should not have any longer. They are listed by name and by the digest of the
+    /// public key that they were wrapped for. A new pair of keys under an old name is a different reader.
     former: BTreeMap<(String, Digest), BTreeSet<u32>>,
     /// The number of the next key.
     next: u32,
-    /// Readers who may add records. They follow the rest in the encoding. Lists from before there were writers have
-    /// zeros there, or nothing.
+    /// Readers who may add records. They follow the rest in the encoding. Lists from before writers existed have zeros there,
+    /// or nothing.
     #[serde(skip)]
     writers: BTreeMap<String, WriteRight>,
 }
 
-/// The salt of the shared key, and of one that has none yet.
+/// The salt of the shared key, and of a key that has no salt yet.
 const NO_SALT: [u8; 16] = [0; 16];
 
 /// A content key of a label.
@@ -65,9 +66,9 @@ struct LabelKey {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Reader {
-    /// Its public key.
+    /// The reader's public key.
     public: Vec<u8>,
-    /// Labels that it may read whatever its groups.
+    /// Labels that the reader may read, apart from its groups.
     labels: BTreeSet<String>,
     groups: BTreeSet<String>,
 }
@@ -79,9 +80,9 @@ impl Reader {
 }
 
 impl Directory {
-    /// A list without readers, of an index that has no readers of its own so far. All existing records are under the
-    /// shared key. What is written from now on is under another key, which [`salt`](Self::salt) or a
-    /// [change](Self::change) has yet to give its salt.
+    /// A list without readers, for an index that has no readers of its own so far. All existing records are under the shared
+    /// key. New records are written under another key, to which [`salt`](Self::salt) or a [change](Self::change) must still
+    /// give a salt.
     #[must_use]
     pub fn unsalted() -> Self {
         let keys = [SHARED, SHARED + 1].map(|number| LabelKey {
@@ -99,8 +100,8 @@ impl Directory {
         }
     }
 
-    /// Gives salts to keys that have none: `salt` makes one of a key's number and of an encoding of the whole list. So whatever
-    /// happens to generators, a key is one only where labels, rights and numbers are the same.
+    /// Gives salts to keys that have none. `salt` computes a salt from a key's number and an encoding of the whole list. So
+    /// even if generators repeat themselves, two keys are equal only if labels, rights and numbers are the same.
     ///
     /// # Errors
     /// [`Error::Access`] if the list is too long.
@@ -133,28 +134,28 @@ impl Directory {
         keys.all(|key| (key.number == SHARED) == (key.salt == NO_SALT))
     }
 
-    /// The number of the key that is written under for a label, if there is such a label.
+    /// The number of the key under which records of a label are written, if the label exists.
     #[must_use]
     pub fn newest(&self, label: &str) -> Option<u32> {
         let keys = self.labels.get(label)?;
         keys.last().map(|key| key.number)
     }
 
-    /// The key of a label that is written under.
+    /// The key under which records of a label are written.
     #[must_use]
     pub fn newest_key(&self, root: &ContentRoot, label: &str) -> Option<ContentKey> {
         let key = self.labels.get(label)?.last()?;
         Some(root.key(&key.salt))
     }
 
-    /// The numbers of the keys that are written under, of all labels.
+    /// For all labels, the numbers of the keys under which records are written.
     #[must_use]
     pub fn newest_keys(&self) -> BTreeSet<u32> {
         let keys = self.labels.values().filter_map(|keys| keys.last());
         keys.map(|key| key.number).collect()
     }
 
-    /// The label of the key of this number.
+    /// The label whose key has this number.
     #[must_use]
     pub fn label(&self, number: u32) -> Option<&str> {
         let mut labels = self.labels.iter();
@@ -178,7 +179,7 @@ impl Directory {
         uses
     }
 
-    /// Forgets keys that nothing is under, and labels that no reader may read and no record has.
+    /// Removes keys that no record uses, and labels that no reader may read and no record has.
     pub fn prune(&mut self, used: &BTreeSet<u32>) {
         let wanted = self.granted();
         for keys in self.labels.values_mut() {
@@ -211,10 +212,10 @@ impl Directory {
         labels
     }
 
-    /// The entries of a ring: the keys that each reader gets. The shared key is in none.
+    /// The entries of a ring: the keys for each reader. No entry has the shared key.
     ///
     /// # Panics
-    /// If the numbers of public keys and readers differ.
+    /// Panics if the numbers of public keys and readers differ.
     #[must_use]
     pub fn entries<'a>(
         &self,
@@ -238,8 +239,8 @@ impl Directory {
     /// The readers' public keys, in the order of their names.
     ///
     /// # Errors
-    /// [`Error::Access`] names the first reader whose key [`ReaderPublicKey::from_bytes`] refuses: it may be on a list of
-    /// before such keys were refused. Revoking that reader clears the error.
+    /// [`Error::Access`] with the first reader whose key [`ReaderPublicKey::from_bytes`] refuses. Such a key may come from a
+    /// list that was written before these keys were refused. Revoking that reader clears the error.
     pub fn publics(&self) -> Result<Vec<ReaderPublicKey>, Error> {
         let readers = self.readers.iter();
         let keys = readers.map(|(name, reader)| {
@@ -255,10 +256,10 @@ impl Directory {
     /// The encoding, filled up to a class.
     ///
     /// # Errors
-    /// [`Error::Access`] if there are more keys or readers than there may be.
+    /// [`Error::Access`] if there are too many keys or readers.
     ///
     /// # Panics
-    /// If a key has no salt.
+    /// Panics if a key has no salt.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let keys: usize = self.labels.values().map(Vec::len).sum();
         if keys > MAX_KEYS {
@@ -289,7 +290,7 @@ impl Directory {
     /// The list in an encoding.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it is not such a list.
+    /// [`Error::Malformed`] if it is not an encoding of a list.
     pub fn from_bytes(code: &[u8]) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed {
             what: "list of readers",
@@ -354,7 +355,7 @@ mod tests {
         directory
     }
 
-    /// The numbers of the keys that each reader gets.
+    /// The numbers of the keys that each reader receives.
     fn given(directory: &Directory) -> Vec<Vec<u32>> {
         let root = crate::OwnerKeys::from_master([1; 32]).contents();
         let publics = directory.publics().unwrap();
@@ -370,7 +371,7 @@ mod tests {
     #[test]
     fn a_label_has_a_new_key_exactly_when_somebody_loses_it() {
         let mut directory = directory();
-        // Records without a label are under 1, finance under 2; 0 is given to no one.
+        // Records without a label are under key 1, and finance is under key 2. No reader receives key 0.
         assert_eq!(given(&directory), [[1, 2], [1, 2]]);
         assert_eq!(directory.newest("finance"), Some(2));
         let before = directory.clone();
@@ -380,7 +381,7 @@ mod tests {
             .unwrap();
         assert_eq!(directory.newest("finance"), Some(2));
         assert_eq!(given(&directory), [vec![1, 2, 3], vec![1, 2]]);
-        // Alice loses both, bob nothing.
+        // Alice loses both labels, and bob loses nothing.
         directory.change(Change::ungroup("board"), salt).unwrap();
         assert_eq!(directory.newest("finance"), Some(4));
         assert_eq!(directory.newest("health"), Some(5));
@@ -389,7 +390,7 @@ mod tests {
         let reading = directory.reading(&records, &records);
         assert_eq!(reading[0].until_compacted, 15);
         assert_eq!((reading[1].records, reading[1].until_compacted), (11, 0));
-        // A way that is left keeps a label.
+        // A reader keeps a label if one of its groups still has it.
         let mut directory = before;
         let (finance, board) = (names(&["finance"]), names(&["board"]));
         let grant = Change::grant("alice", None, &finance, &[]);
@@ -402,7 +403,7 @@ mod tests {
         assert_eq!(directory.newest(UNLABELLED), Some(3));
     }
 
-    /// Two branches of a restored backup, whose generators repeat themselves: `salt` knows no randomness.
+    /// Two branches of a restored backup, whose generators repeat themselves: `salt` uses no randomness here.
     #[test]
     fn changes_that_differ_make_keys_that_differ() {
         let finance = names(&["finance"]);
@@ -439,7 +440,7 @@ mod tests {
         assert_eq!(directory.keys().len(), 5);
         directory.prune(&BTreeSet::from([1, 3, 4]));
         assert_eq!(given(&directory), [[1, 3, 4]]);
-        // A new pair under the same name is a different reader, and the one before is not forgotten.
+        // A new pair under the same name is a different reader, and the list still has the former one.
         let public = ReaderSecret::from_bytes([9; 32]).public();
         let again = Change::grant("bob", Some(&public), &[], &[]);
         let records = BTreeMap::from([(1, 7)]);
@@ -504,12 +505,12 @@ mod tests {
             directory.writer_name(&public.signing.to_bytes()),
             Some("agent")
         );
-        // The tag is of the name under the key: another name has another tag.
+        // The tag depends on the name under the key: another name has another tag.
         let named = &directory.writers(&root, 0)[0].labels[0];
         let key = directory.newest_key(&root, "finance").unwrap();
         assert_eq!(named.tag, key.label_tag("finance"));
         assert_ne!(named.tag, key.label_tag("financf"));
-        // Records without a label too, and another label; the newest time counts.
+        // A writer without a label, then with another label. The newest time counts.
         for labels in [&[][..], &health] {
             let more = Change::grant_writer("agent", None, labels, 200);
             directory.change(more, salt).unwrap();
@@ -517,7 +518,7 @@ mod tests {
         assert_eq!(keys(&directory, 199), [[1, 2, 3]]);
         let read = Directory::from_bytes(&directory.to_bytes().unwrap()).unwrap();
         assert_eq!(read, directory);
-        // A writer that loses a label no longer writes under it, and the others go on under its new key.
+        // A writer that loses a label no longer writes under it. Other writers go on under its new key.
         let left = Change::withdraw("agent", &finance, &[]);
         directory.change(left, salt).unwrap();
         assert_eq!(keys(&directory, 0), [[1, 3]]);
@@ -545,14 +546,14 @@ mod tests {
         );
         directory.change(grant(Some(&one)), salt).unwrap();
         assert!(directory.change(grant(Some(&other)), salt).is_err());
-        // The same signing key, behind another reader.
+        // The same signing key, with another reader's key.
         let mixed = WriterPublicKey {
             signing: one.signing.clone(),
             ..other
         };
         let twice = Change::grant_writer("second", Some(&mixed), &[], 100);
         assert!(directory.change(twice, salt).is_err());
-        // A list whose writer is no reader of it.
+        // A list whose writer is not one of its readers.
         let mut wrong = directory.clone();
         wrong.readers.remove("agent");
         assert!(Directory::from_bytes(&wrong.to_bytes().unwrap()).is_err());
@@ -566,7 +567,7 @@ mod tests {
         assert!(directory.change(full, salt).is_err());
     }
 
-    /// Lists of before there were writers end in zeros, or with the last byte of the rest.
+    /// Lists from before writers existed end in zeros, or with the last byte of the rest.
     #[test]
     fn a_list_of_before_there_were_writers_is_read() {
         let directory = directory();
@@ -576,7 +577,7 @@ mod tests {
         assert_eq!(Directory::from_bytes(&filled).unwrap(), directory);
     }
 
-    /// Records without a label are not under a label with an empty name: that could be taken away by accident.
+    /// Records without a label do not have a label with an empty name: a user could withdraw that by accident.
     #[test]
     fn what_is_no_name_is_no_label() {
         let mut directory = directory();
@@ -596,7 +597,7 @@ mod tests {
         assert!(check_label(&"x".repeat(MAX_NAME)).is_ok());
     }
 
-    /// Lists of before such keys were refused are read all the same, and name the reader whose key is one.
+    /// Lists from before such keys were refused can still be read. An error names the reader with such a key.
     #[test]
     fn a_key_of_low_order_on_a_list_is_named_and_revoked() {
         let mut directory = directory();

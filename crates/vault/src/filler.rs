@@ -1,19 +1,19 @@
-//! The page that is fetched instead of one that is not wanted.
+//! Chooses the page to fetch where no page is wanted.
 
 use crate::select::mask;
 
-/// The page of these that a random number chooses, each as likely as any: groups are given by their first pages and their numbers of
-/// pages. Page 0 if there is none.
+/// A page of these groups, chosen by a random number with equal probability. A group is given by its first page and its number of
+/// pages. Page 0 if there are no pages.
 pub(crate) fn filler(groups: impl Iterator<Item = (u32, u32)> + Clone, random: u64) -> u32 {
     let all: u64 = groups.clone().map(|(_, pages)| u64::from(pages)).sum();
-    // No further from uniform than pages / 2^64.
+    // The distribution is at most pages / 2^64 from uniform.
     let drawn = (u128::from(random) * u128::from(all)) >> 64;
     let mut left = u32::try_from(drawn).unwrap_or(0);
     let mut page = 0;
     for (first, pages) in groups {
         let inside = mask(left < pages);
         page |= inside & first.wrapping_add(left);
-        // A number that was used is in no group after.
+        // After a number has been used, it lies in no later group.
         left = (!inside & left.wrapping_sub(pages)) | inside;
     }
     page

@@ -1,7 +1,7 @@
-//! The frame of reference of an index's vectors: a centre, and bases near which they lie.
+//! The frame of reference of an index's vectors: a centre, and bases close to them.
 //!
-//! A stored number has few bits. Spent on what all vectors share, or on the longest of them, these bits would tell near from far no
-//! longer. So a vector is stored as its difference to a base that readers know, at a scale of its own.
+//! A stored number has few bits. If these described what all vectors share, or the longest vectors, they could no longer separate
+//! near from far. So a vector is stored as its difference to a base that readers know, with a scale of its own.
 //!
 //! | symbol | shape | meaning |
 //! |---|---|---|
@@ -15,27 +15,27 @@
 //! | `p` | `w` | the query as it is scored: `R (q - mu)`, and for the inner product `R q` |
 //! | `s` | | a score: the inner product of `r / rho` and `p / abs(p)` |
 //!
-//! With these
+//! With these values
 //!
 //! ```text
 //! cosine, Euclidean   abs(x - q)^2 = rho (k - 2 abs(p) s) + abs(p - c_b)^2     k = (abs(r)^2 + 2 <r, c_b>) / rho
 //! inner product       <x, q>       = rho s + <c_b, p> + <mu, q>
 //! ```
 //!
-//! and the cosine is 1 less half the square of the distance. `b`, `rho` and `k` of each row are sealed, and so are the
-//! centre and the bases. The bracket is relative to the row's own base, and the last term is the client's alone. So
-//! large parts never meet in the precision of a score. An error of `s` by `e` moves a squared distance by `2 rho abs(p)
-//! e`, and an inner product by `rho e`.
+//! and the cosine is 1 minus half the square of the distance. `b`, `rho` and `k` of each row are sealed, and so are the centre
+//! and the bases. The bracket is relative to the row's own base, and the client alone computes the last term. So large terms
+//! never limit the precision of a score. An error of `s` by `e` moves a squared distance by `2 rho abs(p) e`, and an inner
+//! product by `rho e`.
 //!
-//! A frame for the cosine has one base, which is the centre itself. Then `k` follows from the length of `r`, and `rho`
-//! is that length. It has 16 bits, instead of the number of a base and 8 bits of a scale. Both `rho` and `abs(p)` are
-//! lengths of differences to the centre. So the error of a cosine is small compared with their differences, however
-//! near all vectors lie to one another.
+//! A frame for the cosine has one base, which is the centre itself. Then `k` follows from the length of `r`, and `rho` is that
+//! length. It has 16 bits, instead of the number of a base and 8 bits of a scale. Both `rho` and `abs(p)` are lengths of
+//! differences to the centre. So the error of a cosine is small compared with these differences, even if all vectors are close to
+//! one another.
 //!
-//! Where vectors are clustered they are lifted to unit vectors instead, about the centre, within a bound `B` on the
-//! length of `y`. For the inner product the lifted vector is `(y, sqrt(B^2 - abs(y)^2)) / B`. For the Euclidean
-//! distance it is `(u, abs(u)^2 / sqrt 2, z) / sqrt(3/2)` with `u = y / B`, where `z` makes it a unit vector. Its query
-//! is `(p / B, -1 / sqrt 2, 0)` scaled to length 1. Rows beyond the bound are kept where they are scored whole.
+//! For clustering, vectors are lifted to unit vectors instead, about the centre, with a bound `B` on the length of `y`. For the
+//! inner product the lifted vector is `(y, sqrt(B^2 - abs(y)^2)) / B`. For the Euclidean distance it is `(u, abs(u)^2 / sqrt 2,
+//! z) / sqrt(3/2)` with `u = y / B`, where `z` makes it a unit vector. Its query is `(p / B, -1 / sqrt 2, 0)` scaled to length 1.
+//! Rows beyond the bound are stored where a search scores all rows.
 //!
 //! Sources: Bachrach and others, 2014 (lifting of inner products); the lifting of Euclidean distance is folklore.
 
@@ -69,16 +69,16 @@ pub struct Frame {
     /// The `c_b`, one after the other, and the coordinates of one.
     bases: Vec<f32>,
     width: usize,
-    /// The logarithm to base 2 of `B`.
+    /// The logarithm of `B` to base 2.
     bound: i16,
     /// Recall that the build measured, in millionths.
     recall: Option<u32>,
 }
 
-/// The bound of lifted vectors, as a logarithm to base 2.
+/// The bounds of lifted vectors, as logarithms to base 2.
 const BOUNDS: std::ops::RangeInclusive<i16> = -140..=81;
 
-/// Bases of a frame of this metric, at most.
+/// The most bases of a frame of this metric.
 #[must_use]
 pub fn most_bases(metric: Metric) -> usize {
     match metric {
@@ -88,10 +88,10 @@ pub fn most_bases(metric: Metric) -> usize {
 }
 
 impl Frame {
-    /// A frame with this centre and these bases, which are rotated and relative to it; with at least one.
+    /// A frame with this centre and at least one base. The bases are rotated, and relative to the centre.
     ///
     /// # Panics
-    /// If bases have another dimension, or there are no bases or more than [`MAX_BASES`].
+    /// Panics if the bases have another dimension, or there are no bases or more than [`MAX_BASES`].
     #[must_use]
     pub fn new(metric: Metric, rotation: [u8; 32], centre: Vec<f32>, bases: Vec<f32>) -> Self {
         let width = centre.len() + metric.added() as usize;
@@ -120,7 +120,7 @@ impl Frame {
         Self::new(metric, rotation, vec![0.0; dim], vec![0.0; width])
     }
 
-    /// The same frame for lifted vectors of at most this length, rounded up to a power of two.
+    /// The same frame, for lifted vectors of at most this length. The bound is rounded up to a power of two.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "clamped to the bounds")]
     pub fn with_bound(self, longest: f64) -> Self {
@@ -144,7 +144,7 @@ impl Frame {
         }
     }
 
-    /// Recall of held-out vectors, as the build measured it under the noise of real scores, if it did.
+    /// The recall of held-out vectors, if the build measured it under the noise of real scores.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         self.recall.map(|millionths| f64::from(millionths) / 1e6)
@@ -156,7 +156,7 @@ impl Frame {
         self.metric
     }
 
-    /// Coordinates of a vector as its owner gives it.
+    /// Coordinates of a vector in the form that its owner gives.
     #[must_use]
     pub fn dim(&self) -> usize {
         self.centre.len()
@@ -174,7 +174,7 @@ impl Frame {
         self.bases.len() / self.width
     }
 
-    /// `c_b`; the first base where there is no such base.
+    /// `c_b`, or the first base if there is no such base.
     #[must_use]
     pub fn base(&self, base: u8) -> &[f32] {
         let at = usize::from(base) * self.width;
@@ -191,7 +191,7 @@ impl Frame {
     /// `y` of a vector.
     ///
     /// # Panics
-    /// If it has another dimension.
+    /// Panics if the vector has another dimension.
     #[must_use]
     pub fn centred(&self, vector: &[f32]) -> Vec<f32> {
         assert_eq!(vector.len(), self.dim(), "a vector of the frame");
@@ -206,7 +206,8 @@ impl Frame {
         self.rotation.apply(&centred)
     }
 
-    /// Coordinates of a vector behind which there are zeros for lifting. It may be a query: no copy of it is left in memory that was given back.
+    /// The coordinates of a vector, followed by zeros for lifting. The vector may be a query, so no copy of it is left in freed
+    /// memory.
     fn widened(&self, vector: impl Iterator<Item = f32>) -> Zeroizing<Vec<f32>> {
         let mut wide = Zeroizing::new(Vec::with_capacity(self.width));
         wide.extend(vector);
@@ -214,7 +215,7 @@ impl Frame {
         wide
     }
 
-    /// `y` of a vector that is stored as this residual to this base.
+    /// The `y` of a vector that is stored as this residual to this base.
     #[must_use]
     pub fn whole(&self, base: u8, residual: &[f32]) -> Vec<f32> {
         let both = self.base(base).iter().zip(residual);
@@ -243,7 +244,7 @@ impl Frame {
         best.0
     }
 
-    /// The vector, as its owner gave it, of a `y`; for the cosine its direction.
+    /// The vector of a `y`, in the form that its owner gave. For the cosine it is the vector's direction.
     #[must_use]
     pub fn restored(&self, y: &[f32]) -> Vec<f32> {
         let back = self.rotation.undo(y);
@@ -268,7 +269,7 @@ impl Frame {
             .collect()
     }
 
-    /// The row of a residual at this scale, without rounding.
+    /// The row of a residual at this scale, before rounding.
     #[must_use]
     pub fn row(&self, base: u8, scale: f32, residual: &[f32]) -> RowScale {
         let constant = match self.metric {
@@ -288,8 +289,8 @@ impl Frame {
         }
     }
 
-    /// The unit vector that a `y` is lifted to, rotated. Beyond the bound it is the vector of the point at the bound in
-    /// its direction.
+    /// The unit vector that a `y` is lifted to, rotated. Beyond the bound it is the lifted vector of the point at the bound in
+    /// the same direction.
     #[must_use]
     pub fn lifted(&self, y: &[f32]) -> Vec<f32> {
         if self.metric == Metric::Cosine {
@@ -320,7 +321,7 @@ impl Frame {
         lifted.iter().copied().map(to_f32).collect()
     }
 
-    /// Adds so much of an added coordinate to a rotated vector.
+    /// Adds a multiple of an added coordinate to a rotated vector.
     fn add_axis(&self, rotated: &mut [f64], axis: usize, times: f64) {
         let mut direction = Zeroizing::new(vec![0.0; self.width]);
         direction[axis] = 1.0;
@@ -348,12 +349,12 @@ mod tests {
     use crate::vectors::dot;
     use sordino_index::manifest::frame_len;
 
-    /// Bases of the frame here.
+    /// Bases of the frame in these tests.
     fn bases_of(metric: Metric) -> u8 {
         if metric == Metric::Cosine { 1 } else { 3 }
     }
 
-    /// A frame with a centre far off and three bases, if there may be three.
+    /// A frame with a distant centre, and three bases if the metric allows them.
     fn frame(metric: Metric, dim: usize) -> Frame {
         let width = dim + metric.added() as usize;
         let centre = synthetic::uniform(1, dim, 1);
@@ -430,7 +431,7 @@ mod tests {
                     asked.score(asked.key_of_lifted(dot(&lifted, asked.lifted()))),
                     2e-3,
                 );
-                // A row as a query is the query of its vector.
+                // The query made from a row equals the query made from its vector.
                 let own = frame.ask_for(&y).unwrap();
                 let same = frame.ask(&x).unwrap();
                 assert!(dot(own.unit(), same.unit()) > 0.999_999);
@@ -456,7 +457,7 @@ mod tests {
         }
     }
 
-    /// Rows and queries of eighty orders of magnitude have finite keys in the order of their distances.
+    /// Rows and queries over eighty orders of magnitude have finite keys, sorted like their distances.
     #[test]
     fn far_and_near_are_told_over_all_magnitudes() {
         let frame = Frame::origin(Metric::Euclidean, [1; 32], 2);

@@ -7,29 +7,30 @@ use crate::decoded_rows::DecodedRows;
 use crate::frame::{Frame, FrameQuery};
 use sordino_index::sketch::Sketch;
 
-/// Vectors for each candidate, or all are scored.
+/// The number of vectors per candidate from which a sketch is used. With fewer vectors, all are
+/// scored.
 pub const MANY: usize = 8;
 
-/// The codes of all vectors, as they lie around the frame's centre.
+/// The codes of all vectors, relative to the frame's centre.
 pub struct HammingCodes {
     hash: SimHash,
     codes: Codes,
-    /// Vectors that are scored.
+    /// The number of vectors to score.
     pub candidates: usize,
 }
 
 impl HammingCodes {
-    /// The codes of these vectors, if they are many enough for a sketch to help.
+    /// The codes of these vectors, if there are enough of them for a sketch to help.
     #[must_use]
     pub fn of(sketch: &Sketch, seed: Seed, frame: &Frame, vectors: &DecodedRows) -> Option<Self> {
         let most = MANY * sketch.candidates as usize;
         (vectors.rows.len() >= most).then(|| Self::new(sketch, seed, frame, vectors))
     }
 
-    /// Makes the codes, in parallel on rayon's current pool.
+    /// Computes the codes, in parallel on rayon's current pool.
     ///
     /// # Panics
-    /// If the sketch is not one that the manifest's check lets through.
+    /// Panics if the sketch is not one that the manifest's check accepts.
     #[must_use]
     pub fn new(sketch: &Sketch, seed: Seed, frame: &Frame, vectors: &DecodedRows) -> Self {
         let dim = frame.stored_dim();
@@ -59,7 +60,7 @@ impl HammingCodes {
     /// The rows of the vectors to score for this query.
     ///
     /// # Panics
-    /// If the query has another dimension.
+    /// Panics if the query has another dimension.
     #[must_use]
     pub fn candidates(&self, asked: &FrameQuery) -> Vec<u32> {
         let mut nearest = Nearest::default();

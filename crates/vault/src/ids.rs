@@ -1,4 +1,4 @@
-//! The record ids of a segment, in the order of its rows, which is their own.
+//! The record ids of a segment, in their own order, which is also the order of its rows.
 //!
 //! | kind | code |
 //! |---|---|
@@ -6,9 +6,9 @@
 //! | texts | for each its length, a byte where it is below 128, else its lower 7 bits with the high bit set and a byte of the others; then its bytes |
 //! | UUIDs | for each its 16 bytes |
 //!
-//! The code is filled with zeros to a class, because it is stored sealed where its length is seen. Of UUIDs the length
-//! tells nothing but their number. Of texts it tells the length of all together, and of numbers the number of their
-//! runs, up to a factor of two.
+//! The code is filled with zeros to a class, because anyone who sees the sealed code sees its length. For UUIDs the length
+//! reveals only their number. For texts it reveals their total length, and for numbers the number of their runs, up to a factor
+//! of two.
 
 use std::cmp::Ordering;
 
@@ -37,7 +37,7 @@ pub enum Ids {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
     all: String,
-    /// The end of each.
+    /// For each text, the position of its end.
     ends: Vec<u32>,
 }
 
@@ -59,7 +59,7 @@ impl Texts {
 }
 
 impl Ids {
-    /// The list of these ids, all of this kind, which ascend strictly.
+    /// The list of these ids. They must have the same kind and strictly ascend.
     ///
     /// # Errors
     /// [`Error::IdKind`]; [`Error::RepeatedId`] with the first id that is not above the one before it;
@@ -142,10 +142,10 @@ impl Ids {
         }
     }
 
-    /// The id of this row.
+    /// The id of a row.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// Panics if there is no such row.
     #[must_use]
     pub fn id(&self, row: u32) -> Id {
         match self {
@@ -155,7 +155,7 @@ impl Ids {
         }
     }
 
-    /// The row of this id.
+    /// The row of an id.
     #[must_use]
     pub fn row(&self, id: &Id) -> Option<u32> {
         match (self, id) {
@@ -169,7 +169,7 @@ impl Ids {
         }
     }
 
-    /// The rows whose ids `other` has too.
+    /// The rows whose ids `other` also has.
     #[must_use]
     pub fn common(&self, other: &Self) -> Vec<u32> {
         match (self, other) {
@@ -208,7 +208,7 @@ impl Ids {
     /// Reads `count` ids of this kind from the front of `bytes`.
     ///
     /// # Errors
-    /// If the bytes are not their code.
+    /// [`Error`] if the bytes are not the code of such ids.
     pub fn read(kind: IdKind, count: u32, bytes: &[u8]) -> Result<Self, Error> {
         let malformed = |why: &str| Error::Malformed {
             what: "record ids",
@@ -253,7 +253,7 @@ impl Ids {
     }
 }
 
-/// The length of the text whose code this is, and what follows it. A length has one form only.
+/// Reads the length of the first text, and returns it with the bytes that follow. A length has only one form.
 fn text_len(code: &[u8]) -> Option<(usize, &[u8])> {
     match *code {
         [len @ ..128, ref after @ ..] => Some((len.into(), after)),
@@ -264,7 +264,7 @@ fn text_len(code: &[u8]) -> Option<(usize, &[u8])> {
     }
 }
 
-/// The place at which `compare` finds what is looked for among `len` that ascend.
+/// The position at which `compare` finds the wanted item among `len` ascending ones.
 fn search(len: usize, compare: impl Fn(usize) -> Ordering) -> Option<usize> {
     let (mut low, mut high) = (0, len);
     while low < high {
@@ -278,9 +278,9 @@ fn search(len: usize, compare: impl Fn(usize) -> Ordering) -> Option<usize> {
     None
 }
 
-/// The places of the first list whose values the second has: both ascend.
+/// The positions in the first list of the values that the second list also has. Both ascend.
 fn merged(len: usize, others: usize, compare: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
-    // A few are looked up in many faster than both are walked through.
+    // If one list is short, looking its values up is faster than walking through both.
     if others < len / 32 {
         let found = (0..others).filter_map(|other| search(len, |at| compare(at, other)));
         return found.map(u32_of).collect();
@@ -307,7 +307,7 @@ mod tests {
     fn id(kind: IdKind, number: u64) -> Id {
         match kind {
             IdKind::Number => Id::Number(number),
-            // It has 2 to 512 bytes.
+            // A text has 2 to 512 bytes.
             IdKind::Text => {
                 let text = format!("{:x}", number % 5000);
                 Id::Text(
@@ -377,7 +377,7 @@ mod tests {
         assert!(Ids::read(IdKind::Text, 2, b"\x01b\x01a").is_err());
         assert!(Ids::read(IdKind::Text, 1, b"\x00").is_err());
         assert!(Ids::read(IdKind::Text, 1, b"\x01\xff").is_err());
-        // A length that is written longer than it need be, and one beyond the longest.
+        // A length in a longer form than necessary, and a length beyond the longest.
         assert!(Ids::read(IdKind::Text, 1, b"\x81\x00a").is_err());
         let long = |len: u16| {
             let [low, high] = (len << 1).to_le_bytes();

@@ -1,12 +1,12 @@
-//! A hook for services that keep keys. An owner's or a reader's master secret can be stored anywhere once it is wrapped
-//! by a key that never leaves the service.
+//! A hook for services that keep keys. An owner's or a reader's master secret can be stored anywhere after a key that never
+//! leaves the service has wrapped it.
 //!
 //! ```text
 //! what is wrapped: kind: 8 bytes, SRDOWNER or SRDREADR | the secret: 32 bytes
 //! ```
 //!
-//! The kind is wrapped with the secret. So an attacker who exchanges stored bytes cannot pass off a reader's seed as an
-//! owner's master.
+//! The kind is wrapped with the secret. So an attacker who can exchange stored bytes cannot replace an owner's master by a
+//! reader's seed.
 
 use std::fmt;
 
@@ -16,32 +16,33 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::keys::OwnerKeys;
 use crate::reader_secret::ReaderSecret;
 
-/// Something that wraps secrets of 40 bytes, and unwraps them. It can be a key of its own in a file ([`WrappingKey`]),
-/// a token behind PKCS #11 (`examples/key_service`), or a service in a cloud.
+/// A service that wraps secrets of 40 bytes, and unwraps them. It can be a key in a file ([`WrappingKey`]), a token behind PKCS
+/// #11 (`examples/key_service`), or a cloud service.
 ///
 /// # Security
-/// A program that may have a key unwrapped has the key. The service protects when, where and by which program that is
-/// asked, and can refuse it. Unwrapping must refuse what was not wrapped.
+/// A program that may ask the service to unwrap a key has that key. The service decides when, where and to which program it
+/// answers. Unwrapping must refuse bytes that the service did not wrap.
 pub trait KeyWrap {
-    /// Wraps a secret, of 40 bytes: its kind and its key.
+    /// Wraps a secret of 40 bytes: its kind and its key.
     ///
     /// # Errors
-    /// If the service does not do it.
+    /// An error of the service.
     fn wrap(&self, secret: &[u8]) -> Result<Vec<u8>, KeyWrapError>;
 
     /// Unwraps a secret.
     ///
     /// # Errors
-    /// If the service does not do it, or the bytes are not a secret that it has wrapped.
+    /// An error of the service, also if it did not wrap these bytes.
     fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, KeyWrapError>;
 }
 
-/// The reason why a key was not wrapped or unwrapped. It says nothing of the key.
+/// The reason why a key was not wrapped or unwrapped. It reveals nothing about the key.
 #[derive(Debug, thiserror::Error)]
 #[error("the service that wraps keys: {0}")]
 pub struct KeyWrapError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// A key of 32 bytes that wraps others by AES-256 key wrap (RFC 3394, KW of SP 800-38F), as PKCS #11's `CKM_AES_KEY_WRAP` does.
+/// A key of 32 bytes that wraps other keys by AES-256 key wrap (RFC 3394, KW of SP 800-38F), like PKCS #11's
+/// `CKM_AES_KEY_WRAP`.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct WrappingKey([u8; 32]);
 
@@ -55,7 +56,7 @@ impl WrappingKey {
 
 /// Bytes that AES key wrap adds to a secret.
 const MORE: usize = 8;
-/// Bytes of the longest that is unwrapped: no stored file takes more memory.
+/// The most bytes that are unwrapped, so that a stored file cannot take more memory.
 const MAX_WRAPPED: usize = 4096;
 
 impl KeyWrap for WrappingKey {
@@ -97,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// Its name, with the call that opens it.
+    /// The kind's name, with the call that opens it.
     fn name(self) -> &'static str {
         match self {
             Self::Owner => "an owner's master secret (OwnerKeys::unwrapped)",
@@ -143,7 +144,7 @@ impl OwnerKeys {
     /// The master secret, wrapped.
     ///
     /// # Errors
-    /// [`KeyWrap::wrap`]'s.
+    /// The errors of [`KeyWrap::wrap`].
     pub fn wrapped(&self, by: &impl KeyWrap) -> Result<Vec<u8>, KeyWrapError> {
         Kind::Owner.wrap(self.master(), by)
     }
@@ -151,7 +152,8 @@ impl OwnerKeys {
     /// The keys whose master secret was wrapped.
     ///
     /// # Errors
-    /// [`KeyWrap::unwrap`]'s; if a reader's seed was wrapped, or a secret without its kind, as earlier builds did it.
+    /// The errors of [`KeyWrap::unwrap`]. Also an error if a reader's seed was wrapped, or a secret without its kind, as
+    /// earlier builds did.
     pub fn unwrapped(by: &impl KeyWrap, wrapped: &[u8]) -> Result<Self, KeyWrapError> {
         Ok(Self::from_master(Kind::Owner.unwrap(wrapped, by)?))
     }
@@ -169,7 +171,8 @@ impl ReaderSecret {
     /// The pair whose seed was wrapped.
     ///
     /// # Errors
-    /// [`KeyWrap::unwrap`]'s; if an owner's master secret was wrapped, or a secret without its kind, as earlier builds did it.
+    /// The errors of [`KeyWrap::unwrap`]. Also an error if an owner's master secret was wrapped, or a secret without its kind,
+    /// as earlier builds did.
     pub fn unwrapped(by: &impl KeyWrap, wrapped: &[u8]) -> Result<Self, KeyWrapError> {
         Ok(Self::from_bytes(Kind::Reader.unwrap(wrapped, by)?))
     }
@@ -228,7 +231,7 @@ mod tests {
         assert_eq!(format!("{by:?}"), "WrappingKey { .. }");
     }
 
-    /// An attacker who can exchange what is stored would have the next index made under a master that it knows.
+    /// Otherwise an attacker who can exchange stored bytes could make the next index use a master that it knows.
     #[test]
     fn a_secret_of_another_kind_is_refused_by_its_name() {
         let by = WrappingKey::from_bytes([7; 32]);

@@ -11,14 +11,15 @@ use crate::content_ids::ContentIds;
 use crate::content_key::{ContentKey, ContentRoot};
 use sordino_index::{CHANGE_CONTEXT, LOG_CONTEXT, MANIFEST_CONTEXT, OwnerPublicKey, OwnerSigner};
 
-/// All that the data's owner needs to build indexes: one master secret.
+/// The keys with which the data's owner builds indexes: one master secret.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct OwnerKeys {
     master: [u8; 32],
 }
 
 impl OwnerKeys {
-    /// New keys, from a hash of 32 bytes of `rng`. So a program that sees the same bytes elsewhere does not have them.
+    /// New keys, from a hash of 32 bytes of `rng`. A program that sees the same bytes elsewhere does not learn the
+    /// keys.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut drawn = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *drawn);
@@ -31,7 +32,7 @@ impl OwnerKeys {
         Self { master }
     }
 
-    /// The master secret, to be stored. Its holder can read and sign everything.
+    /// The master secret, so that the caller can store it. Its holder can read and sign everything.
     #[must_use]
     pub fn master(&self) -> &[u8; 32] {
         &self.master
@@ -49,7 +50,7 @@ impl OwnerKeys {
         ContentRoot::new(self.derive("sordino 2026 root of content keys"))
     }
 
-    /// The key that manifests are checked with; anyone may have it.
+    /// The key that verifies manifests. It is public.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "an encoded key has its length")]
     pub fn public(&self) -> OwnerPublicKey {
@@ -63,7 +64,8 @@ impl OwnerKeys {
         self.sign_in(MANIFEST_CONTEXT, message)
     }
 
-    /// Signs a step of a change over a network, which is no manifest and cannot be taken for one.
+    /// Signs a step of a change over a network. The signature's context differs from a manifest's, so it is not valid
+    /// for one.
     #[must_use]
     pub fn sign_change(&self, message: &[u8]) -> Vec<u8> {
         self.sign_in(CHANGE_CONTEXT, message)

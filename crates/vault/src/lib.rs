@@ -2,9 +2,9 @@
 
 /// Attributes of records, by which clients filter.
 pub mod attributes;
-/// Buckets written, sealed and opened.
+/// Writing, sealing and opening buckets.
 pub mod bucket_codec;
-/// The checks of scores, for holders of a segment's key.
+/// The checks of scores, made with a segment's key.
 pub mod checks;
 /// The key of the ids of contents.
 pub mod content_ids;
@@ -22,7 +22,7 @@ pub mod directory;
 pub mod frame;
 /// Codes of downloaded vectors.
 pub mod hamming_codes;
-/// Record ids as they are stored.
+/// Record ids in their stored form.
 pub mod ids;
 /// Services that keep keys.
 pub mod key_wrap;
@@ -56,13 +56,13 @@ pub mod residual;
 pub mod residue;
 /// Content keys, wrapped for readers.
 pub mod ring;
-/// The way to routed mode's clusters.
+/// How clients find routed mode's clusters.
 pub mod route;
 /// Inner products of fixed-point vectors.
 pub mod scan;
 /// Sealing and opening, bound to a place.
 pub mod seal;
-/// Choices that no branch shows.
+/// Choices without branches.
 pub mod select;
 /// A writer's keys.
 pub mod writer_secret;

@@ -1,12 +1,13 @@
 //! The mean relative to which routed mode compares vectors.
 //!
-//! Real data lie on one side of the sphere, where most directions are far from all of them; their differences to the mean do not.
+//! Real data lie on one side of the sphere, and most directions are far from all of them. The differences to the mean do not have
+//! this problem.
 
 use crate::vectors::{normalise, to_f32};
 use sordino_index::Error;
 use sordino_vectors::Vectors;
 
-/// The mean of all vectors, relative to which they are compared.
+/// The mean of all vectors. Vectors are compared relative to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mean(Vec<f32>);
 
@@ -36,15 +37,14 @@ impl Mean {
         self.0.iter().flat_map(|x| x.to_le_bytes()).collect()
     }
 
-    /// Reads what [`Self::to_bytes`] wrote; `None` if it is not finite.
+    /// Reads what [`Self::to_bytes`] wrote. `None` if a number is not finite.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let coordinates = bytes.as_chunks().0.iter().copied().map(f32::from_le_bytes);
         let mean: Vec<f32> = coordinates.collect();
         mean.iter().all(|x| x.is_finite()).then_some(Self(mean))
     }
 
-    /// The direction of `vector` as it is compared. A vector that is the mean has none and stays as it
-    /// is.
+    /// The direction of `vector` relative to the mean. A vector that equals the mean has no direction, and stays unchanged.
     #[must_use]
     pub fn centred(&self, vector: &[f32]) -> Vec<f32> {
         let mut centred: Vec<f32> = vector.iter().zip(&self.0).map(|(x, m)| x - m).collect();

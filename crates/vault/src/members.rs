@@ -1,9 +1,9 @@
 //! The records in each of routed mode's clusters, and how their vectors are split.
 //!
-//! A cluster's list has its records in the order of their rows, which saves bytes. Its places have a different order,
-//! which readers derive from their key, the same for all clusters
-//! ([`ContentKey::row_order`](crate::content_key::ContentKey::row_order)). Otherwise a server could tell older records
-//! from newer ones by their places.
+//! A cluster's list has its records in the order of their rows, which saves bytes. The cluster's places have a
+//! different order, which readers derive from their key, and which is the same for all clusters
+//! ([`ContentKey::row_order`](crate::content_key::ContentKey::row_order)). Otherwise a server could distinguish older
+//! records from newer ones by their places.
 
 use crate::residual::{Parts, Spread};
 use sordino_index::Error;
@@ -11,9 +11,9 @@ use sordino_index::elias_fano::{EliasFano, bits, set};
 use sordino_index::manifest::{ALONG_BITS, Grid};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// The lists of all clusters. A record may be in several.
+/// The lists of all clusters. A record may be in several of them.
 ///
-/// They stay encoded, and a search decodes the clusters that it reads: decoded they would take twice as much memory.
+/// They stay encoded, and a search decodes only the clusters that it reads. Decoded lists would take twice the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {
     slots: usize,
@@ -23,22 +23,22 @@ pub struct Members {
     bytes: Vec<u8>,
 }
 
-/// The list of a cluster: its records, and how their vectors are split. Places behind the last are empty.
+/// The list of a cluster: its records, and how their vectors are split. Places behind the last record are empty.
 ///
 /// # Security
-/// A client that has decoded a cluster has chosen it for a query: the list is wiped when it is dropped.
+/// A decoded cluster reveals what a query chose, so the list is wiped when it is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Zeroize, ZeroizeOnDrop)]
 pub struct Cluster {
     /// The records' rows, each above the one before.
     pub rows: Vec<u32>,
     /// The range of their parts along the base.
     pub spread: Spread,
-    /// Where in that range each record's part is.
+    /// For each record, the position of its part in that range.
     pub along: Vec<u16>,
 }
 
 impl Cluster {
-    /// A record with the parts of its vector, if there is one so far down the list.
+    /// The record at a position of the list with the parts of its vector, if the list is long enough.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<(u32, Parts)> {
         let parts = self.along.get(at).map(|&code| self.spread.parts(code));
@@ -52,7 +52,7 @@ impl Cluster {
 }
 
 impl Members {
-    /// Room for the clusters of a grid, of `n` records.
+    /// Memory for the clusters of a grid with `n` records.
     #[must_use]
     pub fn new(grid: &Grid, n: u32) -> Self {
         Self {
@@ -66,7 +66,8 @@ impl Members {
     /// Appends a cluster.
     ///
     /// # Panics
-    /// If it has more records than places, its rows do not ascend below `n`, or a code has more than 10 bits.
+    /// Panics if the cluster has more records than places, its rows do not ascend below `n`, or a code has more than
+    /// 10 bits.
     pub fn push(&mut self, cluster: &Cluster) {
         let empty = self.rows.most();
         assert_eq!(cluster.rows.len(), cluster.along.len(), "records and parts");
@@ -94,7 +95,7 @@ impl Members {
     /// A cluster.
     ///
     /// # Panics
-    /// If there is no such cluster.
+    /// Panics if there is no such cluster.
     #[must_use]
     pub fn of(&self, cluster: usize) -> Cluster {
         let read = self.read(&self.bytes[cluster * self.len..][..self.len]);
@@ -110,7 +111,7 @@ impl Members {
     /// Reads the clusters of `n` records.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it is the encoding of other clusters, or names a row that is not there.
+    /// [`Error::Malformed`] if it encodes other clusters, or names a row that does not exist.
     pub fn from_bytes(grid: &Grid, n: u32, bytes: Vec<u8>) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed {
             what: "members",
@@ -137,7 +138,7 @@ impl Members {
         Ok(members)
     }
 
-    /// The cluster in these bytes; `None` if [`push`](Self::push) does not write such bytes.
+    /// The cluster in these bytes, or `None` if [`push`](Self::push) does not write such bytes.
     fn read(&self, cluster: &[u8]) -> Option<Cluster> {
         let (spread, rest) = cluster.split_first_chunk()?;
         let (rows, along) = rest.split_at_checked(self.rows.list_len())?;
@@ -148,7 +149,7 @@ impl Members {
             u16::from_le_bytes([low, high]) & ((1 << ALONG_BITS) - 1)
         };
         let used = rows.len() * ALONG_BITS;
-        // Behind the last record there is nothing.
+        // Behind the last record all bits are zero.
         let spare = (used..along.len() * 8)
             .step_by(64)
             .all(|at| bits(along, at) == 0);
@@ -204,7 +205,7 @@ mod tests {
             }
             assert!(read(&bytes[1..]).is_err());
             assert!(read(&[&bytes[..], &[0]].concat()).is_err());
-            // Any single bit changes the members or is refused.
+            // Every changed bit changes the members or is refused.
             for bit in 0..bytes.len() * 8 {
                 let mut changed = bytes.clone();
                 changed[bit / 8] ^= 1 << (bit % 8);
@@ -216,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Bytes that a program of its own made from the description of this format.
+    /// Bytes that a separate program made from the description of this format.
     #[test]
     fn a_cluster_has_the_bytes_that_the_format_says() {
         let bytes = [

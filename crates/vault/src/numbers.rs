@@ -1,12 +1,12 @@
-//! Sets of numbers, coded as runs: consecutive numbers cost a few bytes in all.
+//! Sets of numbers, coded as runs. Many consecutive numbers take only a few bytes.
 //!
 //! ```text
 //! runs: varint | for each run, in order: numbers left out since the run before: varint | numbers - 1: varint
 //! ```
 //!
 //! A varint is LEB128. The code is filled up with zeros to a class, 128 bytes times a power of two. The reason is that
-//! it is stored sealed where its length is seen. The length tells the number of runs, up to a factor of two and the
-//! lengths of varints, and nothing else.
+//! anyone who sees the sealed code sees its length. The length reveals only the number of runs and the lengths of
+//! varints, up to a factor of two.
 
 use std::cmp::Ordering;
 
@@ -19,7 +19,7 @@ pub(crate) const CLASS: usize = 128;
 /// Distinct numbers, in order: at most 2^32 - 1 of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
-    /// Runs are not empty and do not touch.
+    /// Runs are not empty and do not touch each other.
     runs: Vec<Run>,
     len: u32,
 }
@@ -28,18 +28,18 @@ pub struct Numbers {
 struct Run {
     first: u64,
     last: u64,
-    /// Numbers in the runs before.
+    /// How many numbers the runs before it have.
     before: u32,
 }
 
 impl Numbers {
-    /// The set of these numbers, which ascend strictly; otherwise the first that does not.
+    /// The set of these numbers, which must strictly ascend.
     ///
     /// # Errors
     /// The first number that is not above the one before it.
     ///
     /// # Panics
-    /// If there are 2^32 numbers.
+    /// Panics if there are 2^32 numbers.
     pub fn from_ascending(numbers: impl IntoIterator<Item = u64>) -> Result<Self, u64> {
         let mut set = Self::default();
         for number in numbers {
@@ -77,7 +77,7 @@ impl Numbers {
         self.len as usize
     }
 
-    /// True if there is no number.
+    /// True if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -94,10 +94,10 @@ impl Numbers {
         self.runs.last().map(|run| run.last)
     }
 
-    /// The number at place `rank` of the order.
+    /// The number at position `rank`.
     ///
     /// # Panics
-    /// If there is no such number.
+    /// Panics if there is no such position.
     #[must_use]
     pub fn number(&self, rank: u32) -> u64 {
         assert!(rank < self.len, "a set of {} has no {rank}", self.len);
@@ -106,7 +106,7 @@ impl Numbers {
         run.first + u64::from(rank - run.before)
     }
 
-    /// The place of `number` in the order.
+    /// The position of `number`.
     #[must_use]
     pub fn rank(&self, number: u64) -> Option<u32> {
         let at = self.runs.partition_point(|run| run.first <= number);
@@ -120,7 +120,7 @@ impl Numbers {
         self.rank(number.into()).is_some()
     }
 
-    /// The places of the numbers that `other` has too.
+    /// The positions of the numbers that `other` also has.
     #[must_use]
     pub fn common(&self, other: &Self) -> Vec<u32> {
         let mut common = Vec::new();
@@ -164,7 +164,7 @@ impl Numbers {
     /// Reads a code off the front of `bytes`.
     ///
     /// # Errors
-    /// If the bytes are not the code of a set.
+    /// [`Error`] if the bytes are not the code of a set.
     pub fn read(bytes: &mut &[u8]) -> Result<Self, Error> {
         let malformed = |why: &str| Error::Malformed {
             what: "numbers",
@@ -201,7 +201,7 @@ impl Numbers {
 }
 
 impl Run {
-    /// The place in the order of a number of this run.
+    /// The position in the whole set of a number of this run.
     fn rank(&self, at: u64) -> u32 {
         // A run is no longer than its set.
         self.before + u32_of(usize::try_from(at - self.first).unwrap_or(usize::MAX))
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn more_than_a_set_holds_is_refused() {
-        // A run of 2^32 numbers from 0 on; and one that goes on after the last number.
+        // A run of 2^32 numbers from 0 on, and a run that goes beyond the largest number.
         for code in [
             &[1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f][..],
             &[

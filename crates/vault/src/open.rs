@@ -1,4 +1,4 @@
-//! Opening what the owner sealed in segments.
+//! Opens what the owner sealed in segments.
 
 use sordino_ckks::column::{Combination, Params};
 use zeroize::Zeroizing;
@@ -23,7 +23,7 @@ impl ContentKeys {
     /// The frame of a version, from its sealed part.
     ///
     /// # Errors
-    /// [`Error::NoReader`] without its key; if the part is not what the owner sealed.
+    /// [`Error::NoReader`] without its key. Also an error if the part is not what the owner sealed.
     pub fn open_frame(&self, manifest: &Manifest, sealed: &[u8]) -> Result<Frame, Error> {
         let part = &manifest.frame;
         let key = self.get(part.key).ok_or(Error::NoReader)?;
@@ -37,7 +37,7 @@ impl ContentKey {
     /// The bases and scales of a segment's rows in the order of its ids, from their sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed.
+    /// [`Error`] if the part is not what the owner sealed.
     pub fn open_scales(
         &self,
         metric: Metric,
@@ -51,7 +51,8 @@ impl ContentKey {
     /// The record ids of a segment, from its sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or its number of ids is not the segment's.
+    /// [`Error`] if the part is not what the owner sealed, or its number of ids is not the
+    /// segment's.
     pub fn open_ids(&self, segment: &Segment, kind: IdKind, sealed: &[u8]) -> Result<Ids, Error> {
         let code = self.open_part(Purpose::Ids, &segment.id, segment.version, sealed)?;
         Ids::read(kind, segment.n, &code)
@@ -60,7 +61,7 @@ impl ContentKey {
     /// The attributes of a segment's records, from their sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed.
+    /// [`Error`] if the part is not what the owner sealed.
     pub fn open_attributes(&self, segment: &Segment, sealed: &[u8]) -> Result<Attributes, Error> {
         let code = self.open_part(Purpose::Attributes, &segment.id, segment.version, sealed)?;
         Attributes::read(segment.n as usize, &code)
@@ -69,7 +70,7 @@ impl ContentKey {
     /// The sums of a segment's open rows, from their sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or its shape is not the segment's.
+    /// [`Error`] if the part is not what the owner sealed, or its shape is not the segment's.
     pub fn open_sums(
         &self,
         segment: &Segment,
@@ -84,7 +85,8 @@ impl ContentKey {
     /// The combinations that check all rows, from their sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or of another parameter set or dimension.
+    /// [`Error`] if the part is not what the owner sealed, or belongs to another parameter set or
+    /// dimension.
     pub fn open_combined(
         &self,
         combined: &Combined,
@@ -100,7 +102,7 @@ impl ContentKey {
     /// The way to routed mode's clusters, from its sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or its shape is not the mode's.
+    /// [`Error`] if the part is not what the owner sealed, or its shape is not the mode's.
     pub fn open_route(&self, mode: &Routed, width: usize, sealed: &[u8]) -> Result<Route, Error> {
         let (id, version) = (&mode.base.id, mode.base.version);
         let code = self.open_part(Purpose::Centroids, id, version, sealed)?;
@@ -110,14 +112,14 @@ impl ContentKey {
     /// The records in each of routed mode's clusters, from the sealed part.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed, or its shape is not the mode's.
+    /// [`Error`] if the part is not what the owner sealed, or its shape is not the mode's.
     pub fn open_members(&self, mode: &Routed, sealed: &[u8]) -> Result<Members, Error> {
         let (id, version) = (&mode.base.id, mode.base.version);
         let code = self.open_part(Purpose::Members, id, version, sealed)?;
         Members::from_bytes(&mode.grid, mode.base.n, code)
     }
 
-    /// The code in a part that was sealed under this id, for this version.
+    /// The content of a part that was sealed under this id, for this version.
     pub(crate) fn open_part(
         &self,
         purpose: Purpose,
@@ -132,14 +134,14 @@ impl ContentKey {
         })
     }
 
-    /// The codes of a masked segment in the order of their ids: the pads come off.
+    /// The codes of a masked segment in the order of their ids, without their pads.
     #[must_use]
     pub fn unmask(&self, segment: &Segment, width: usize, rows: &[u8]) -> Vec<i32> {
         let order: RowOrder = self.row_order(&segment.id, segment.n);
         let pad: Pad = self.pad(&segment.id, segment.version);
         let mut codes = vec![0; segment.n as usize * width];
         let stored = rows.as_chunks().0.chunks_exact(width);
-        // Check rows come after the records' rows.
+        // Check rows come after the rows of records.
         for (position, stored) in (0..segment.n).zip(stored) {
             let row = order.row(position) as usize;
             let codes = &mut codes[row * width..][..width];

@@ -1,4 +1,4 @@
-//! Opening the pages of payloads, and the records in them.
+//! Opens the pages of payloads, and the records in them.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -18,7 +18,7 @@ use sordino_index::payload::{Carried, Extent, MOST_PAYLOAD, PageForm, PageGroup,
 use zeroize::Zeroizing;
 
 impl ContentKey {
-    /// The order of `records` records of payloads: `order.row(position)` is the rank of the place of the record there.
+    /// The order of `records` records of payloads: the record at `position` has the place with rank `order.row(position)`.
     #[must_use]
     pub fn payload_order(&self, payloads: &Payloads, records: u32) -> RowOrder {
         self.slot_order(&payloads.id, records)
@@ -35,20 +35,20 @@ impl ContentKey {
 pub struct Opener {
     groups: Vec<Group>,
     form: PageForm,
-    /// The bytes that pages are bound to.
+    /// The bytes to which the seals of pages are bound.
     shape: Vec<u8>,
 }
 
 /// Pages under one key.
 struct Group {
-    /// The first page, and how many there are.
+    /// The first page, and the number of pages.
     first: u32,
     pages: u32,
     places: Numbers,
     order: RowOrder,
-    /// The position of each record, once somebody has asked for some of them in the open.
+    /// The position of each record. It is computed when a caller first asks for records in the open.
     table: OnceLock<Option<Zeroizing<Vec<u32>>>>,
-    /// Where each record lies, in the secret order.
+    /// The extent of each record, in the secret order.
     extents: Vec<Extent>,
     seal: Seal,
     decompressor: Mutex<Decompressor>,
@@ -88,10 +88,10 @@ impl Group {
             .is_some_and(|at| at < self.pages)
     }
 
-    /// Where the records in these places lie; every place takes as much work as any. The places in memory that are read depend
-    /// on them, which is for others on this processor to see, and not for a server.
+    /// The extents of the records in these places. Every place takes the same work. The addresses that are read depend on the
+    /// places, which other programs on this processor can observe, but a server cannot.
     fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
-        // For one that is not there the first is looked up.
+        // If a place is absent, the first place is looked up instead.
         let first = self.places.number(0);
         let ranks = places.iter().map(|place| {
             let rank = self.places.rank(place.map_or(first, u64::from));
@@ -107,7 +107,7 @@ impl Group {
         extents.collect()
     }
 
-    /// Where the records in these places lie, by a table: in time and memory that depend on them.
+    /// The extents of the records in these places, by a table. Time and memory accesses depend on the places.
     fn extents_in_open(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
         let table = self.table.get_or_init(|| self.order.table());
         let extents = places.iter().map(|place| {
@@ -157,7 +157,7 @@ impl Group {
     }
 }
 
-/// Bytes that were cut off somewhere, without the beginning of a character at the end if they are text.
+/// Bytes that may end anywhere. If they are text, the beginning of an incomplete character at the end is removed.
 fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Err(error) = std::str::from_utf8(&bytes)
         && error.error_len().is_none()
@@ -168,10 +168,10 @@ fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 impl Opener {
-    /// An opener of a version's payloads with these keys, by the part that says which record is where.
+    /// An opener of a version's payloads with these keys. It needs the part that says where each record is.
     ///
     /// # Errors
-    /// If the part is not what the owner sealed.
+    /// [`Error`] if the part is not what the owner sealed.
     pub fn new(
         manifest: &Manifest,
         payloads: &Payloads,
@@ -179,7 +179,7 @@ impl Opener {
         places: &[u8],
     ) -> Result<Self, Error> {
         let all = payloads.groups();
-        // A part that a writer added says nothing of earlier records.
+        // A part that a writer added has no entries for earlier records.
         let own = manifest.places_of(payloads);
         let mut first = 0;
         let mut groups = Vec::new();
@@ -207,7 +207,7 @@ impl Opener {
         })
     }
 
-    /// Where the records in these places lie; `None` for one that is not there, which takes as much work as any.
+    /// The extents of the records in these places, or `None` for an absent place, which takes the same work.
     #[must_use]
     pub fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
         let mut extents = vec![None; places.len()];
@@ -219,7 +219,7 @@ impl Opener {
         extents
     }
 
-    /// [`extents`](Self::extents) where no server is asked for anything after: as fast as can be.
+    /// Like [`extents`](Self::extents), but faster, for callers that send no request to a server afterwards.
     #[must_use]
     pub fn extents_in_open(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
         let mut extents = vec![None; places.len()];
@@ -231,17 +231,17 @@ impl Opener {
         extents
     }
 
-    /// True if there is a key of a page.
+    /// True if the reader has the key of some page.
     #[must_use]
     pub fn has_key(&self) -> bool {
         !self.groups.is_empty()
     }
 
-    /// The pages to fetch: instead of each that is not wanted, one by chance of all that can be opened. With one page in
-    /// all of these places, a server that changes it would see whether there are any.
+    /// The pages to fetch. Each absent page is replaced by a random page that this reader can open. If one fixed page replaced
+    /// all of them, a server that changes it would see whether pages are absent.
     ///
     /// # Security
-    /// The same instructions run whatever is wanted, and a random number is taken for each page.
+    /// The same instructions run for all pages, and each page takes a random number.
     pub fn filled(&self, wanted: &[Option<u32>], mut random: impl FnMut() -> u64) -> Vec<u32> {
         let groups = self.groups.iter().map(|group| (group.first, group.pages));
         let pages = wanted.iter().map(|page| {
@@ -251,36 +251,37 @@ impl Opener {
         pages.collect()
     }
 
-    /// The content of a page, if it is what the owner put there and there is a key of it.
+    /// The content of a page, if it is what the owner put there and the reader has its key.
     ///
     /// # Security
-    /// Does as much for a page that was changed.
+    /// A changed page takes the same work.
     #[must_use]
     pub fn open(&self, page: u32, sealed: &[u8]) -> Option<Vec<u8>> {
         let group = self.groups.iter().find(|group| group.has(page))?;
         group.seal.open(page, &self.shape, sealed)
     }
 
-    /// Reads the record in this extent from the contents of its first pages, one after the other: shortened, if
-    /// these are fewer than it touches. `None` if there is no record, which the owner never wrote.
+    /// Reads the record in this extent from the contents of its first pages, one after the other. If they are fewer than it
+    /// touches, the record is shortened. `None` if the owner never wrote such a record.
     #[must_use]
     pub fn carried(&self, extent: &Extent, pages: &[u8]) -> Option<Carried> {
         let group = self.groups.iter().find(|group| group.has(extent.page))?;
         group.carried(&self.form, pages.get(extent.offset as usize..)?)
     }
 
-    /// The places of the records whose keys are known.
+    /// The places of the records whose keys the reader has.
     pub fn places(&self) -> impl Iterator<Item = u64> {
         self.groups.iter().flat_map(|group| group.places.iter())
     }
 
-    /// Reads the record in this extent from all sealed pages. `None` if one that it touches is not what the owner sealed.
+    /// Reads the record in this extent from all sealed pages. `None` if a page that it touches is not what the owner sealed.
     #[must_use]
     pub fn read(&self, content: &[u8], extent: &Extent) -> Option<Carried> {
         self.read_after(content, extent, &mut None)
     }
 
-    /// [`read`](Self::read) of one record after the other: `last` is the page that was opened last, with its number, and is not opened again.
+    /// Like [`read`](Self::read), for one record after another. `last` is the page that was opened last, with its number, and is
+    /// not opened again.
     pub fn read_after(
         &self,
         content: &[u8],
@@ -307,10 +308,10 @@ impl Opener {
         self.carried(extent, &pages)
     }
 
-    /// Reads all records whose keys are known, with their places, in order.
+    /// Reads all records whose keys the reader has, with their places, in order.
     ///
     /// # Errors
-    /// If a page is not what the owner sealed.
+    /// [`Error`] if a page is not what the owner sealed.
     pub fn open_all(&self, content: &[u8]) -> Result<Vec<(u64, Carried)>, Error> {
         let malformed = || Error::Malformed {
             what: "payloads",

@@ -1,5 +1,5 @@
 //! The order in which masked mode stores rows: a permutation that readers know and the server does not. So the order of
-//! insertion, which often says something, stays with the owner.
+//! insertion, which often reveals something, stays hidden from the server.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -8,14 +8,14 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::select::mask;
 use crate::walk::Walk;
 
-/// FF1 is for domains of a million and more (SP 800-38G, revision 1).
+/// FF1 is only for domains of at least a million (SP 800-38G, revision 1).
 const FF1_ROWS: u32 = 1_000_000;
 
 /// A keyed permutation of the rows of an index.
 pub enum RowOrder {
-    /// The row at each position: a shuffle by ChaCha20.
+    /// The row at each position, shuffled by ChaCha20.
     Shuffled(Zeroizing<Vec<u32>>),
-    /// The row at each position is what FF1 decrypts it to: no table of millions in every client.
+    /// FF1 decrypts a position to its row, so that clients need no table of millions of rows.
     Ff1(Box<Walk>),
 }
 
@@ -37,7 +37,7 @@ impl RowOrder {
     /// The owner's row that is stored at `position`.
     ///
     /// # Panics
-    /// If there is no such position.
+    /// Panics if there is no such position.
     #[must_use]
     pub fn row(&self, position: u32) -> u32 {
         match self {
@@ -48,8 +48,8 @@ impl RowOrder {
 }
 
 impl RowOrder {
-    /// The position of each row, for those who ask no server meanwhile: which rows are looked up shows in the accesses to it. None of millions,
-    /// whose positions are computed one by one.
+    /// The position of each row, for callers that ask no server meanwhile: memory accesses to this table show which rows are
+    /// looked up. `None` for millions of rows, whose positions are computed one by one.
     #[must_use]
     pub fn table(&self) -> Option<Zeroizing<Vec<u32>>> {
         let Self::Shuffled(order) = self else {
@@ -62,11 +62,11 @@ impl RowOrder {
         Some(table)
     }
 
-    /// The positions of these rows. No access to memory shows which rows they are. Time does not show it either, except
-    /// in one of `2^40` such calls of 64 rows.
+    /// The positions of these rows. No memory access depends on the rows. Time does not depend on them either, except in one of
+    /// `2^40` calls of 64 rows.
     ///
     /// # Panics
-    /// If one is not the row of a record.
+    /// Panics if a number is not the row of a record.
     #[must_use]
     pub fn positions(&self, rows: &[u32]) -> Vec<u32> {
         match self {
@@ -84,8 +84,8 @@ impl RowOrder {
     }
 }
 
-/// A number below `bound` from 128 random bits: no rejection, no division, and no further from
-/// uniform than `bound / 2^128`.
+/// A number below `bound` from 128 random bits, without rejection and without division. It is at most `bound / 2^128` from
+/// uniform.
 fn below(rng: &mut ChaCha20Rng, bound: usize) -> usize {
     let bound = bound as u128;
     let [mut high, mut low] = [(); 2].map(|()| rng.next_u64());
@@ -111,7 +111,7 @@ mod tests {
         for n in [1u32, 2, 3, 1000, FF1_ROWS] {
             let order = RowOrder::new(&[1; 32], n);
             assert_eq!(matches!(order, RowOrder::Ff1(_)), n == FF1_ROWS);
-            // All positions of a small order, some of a large one.
+            // Tests all positions of a small order, and some of a large one.
             let step = (n / 1000).max(1) as usize;
             let mut rows: Vec<u32> = (0..n).step_by(step).map(|at| order.row(at)).collect();
             let all: Vec<u32> = (0..n).step_by(step).collect();
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_shuffle_is_uniform() {
-        // All 24 orders of four rows, 12,000 keys: 500 each, within six standard deviations.
+        // 12,000 keys give each of the 24 orders of four rows 500 times, within six standard deviations.
         let mut counts = std::collections::HashMap::new();
         for seed in 0..12_000u32 {
             let mut key = [0; 32];

@@ -1,4 +1,4 @@
-//! The pads of masked mode: what hides a stored coordinate from the server.
+//! The pads of masked mode, which hide stored coordinates from the server.
 //!
 //! ```text
 //! F_k(row, version, coordinate) = word `coordinate` of the row's keystream, mod P = 2^26
@@ -6,22 +6,22 @@
 //! counter `block`               = version: 8 bytes | row * 2^s + block: 8 bytes, big-endian
 //! ```
 //!
-//! All other numbers are little-endian, a word has 32 bits, a block four of them. `2^s` is the least power of two that is
-//! not less than the blocks of a row, and all rows under one key have one width. So different (row, version, block) are
-//! different counters, and all pads under one key are outputs of a pseudorandom permutation at different places. What is
-//! stored, `code + pad mod P`, is uniform to anyone without the key.
+//! All other numbers are little-endian, a word has 32 bits, and a block has four words. `2^s` is the least power of two that
+//! is not less than the number of blocks of a row. All rows under one key have the same width. So each (row, version, block)
+//! has a different counter, and all pads under one key are outputs of a pseudorandom permutation at different inputs. The
+//! stored value, `code + pad mod P`, is uniform to anyone without the key.
 //!
-//! Rows have counters that follow each other, as in counter mode with a big-endian counter (SP 800-38A). A library that has
-//! only that mode, such as a browser's, makes the pads of all rows in one call.
+//! The counters of rows follow each other, as in counter mode with a big-endian counter (SP 800-38A). So a library that has
+//! only that mode, such as a browser's, can make the pads of all rows in one call.
 //!
 //! # A pad is used once
-//! Two contents under one pad differ by `code - code'`, in the clear. So a pad belongs to one row of one version of one
-//! segment. Row and version are in the counter, and the key is derived from the segment's id. Versions grow as long as
-//! a directory lives, but a crash, a restored backup or a second writer can repeat one. So it is the id that no two
-//! contents share. It is a keyed digest of fresh randomness and of the content.
+//! If two contents shared a pad, the server would see their difference, `code - code'`. So a pad belongs to one row of one
+//! version of one segment. Row and version are in the counter, and the key is derived from the segment's id. Versions grow
+//! during the life of a directory, but a crash, a restored backup or a second writer can repeat a version. Safety therefore
+//! rests on the id, which no two contents share: it is a keyed digest of fresh randomness and of the content.
 //!
-//! The client needs only each row's `<pad, query> mod P`, which is summed up as the keystream comes out of the cipher. Where
-//! the cipher is slow, as in WebAssembly, it keeps them (`KeptPads`) instead.
+//! The client needs only each row's `<pad, query> mod P`, and sums it up while the cipher makes the keystream. Where the
+//! cipher is slow, as in WebAssembly, the client keeps the pads instead (`KeptPads`).
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
@@ -44,17 +44,18 @@ mod vaes;
 
 pub use kept::KeptPads;
 
-/// Rows that one task sums up: many enough to forget the key schedule, few enough to spread.
+/// Rows that one task sums up. They are enough that the key schedule costs little, and few enough to share work between
+/// threads.
 const ROWS: usize = 2048;
 
-/// The pads of one version of all rows of one index.
+/// The pads of all rows of one index in one version.
 pub struct Pad {
     key: Zeroizing<[u8; 32]>,
     version: u64,
     kept: Option<KeptPads>,
 }
 
-/// Where the blocks of one row begin among the blocks of all: `2^s` of the format.
+/// The position of a row's first block among all blocks, as a shift: `2^s` of the format.
 fn shift(width: usize) -> u32 {
     width.div_ceil(4).next_power_of_two().trailing_zeros()
 }
@@ -64,30 +65,34 @@ fn first_block(row: u32, shift: u32) -> u64 {
     u64::from(row) << shift
 }
 
-/// A part of the pads' keystream: what is to be made, by AES-256 in counter mode with a big-endian counter.
+/// A part of the pads' keystream that is to be computed, by AES-256 in counter mode with a big-endian counter.
 pub struct Keystream {
     /// The key.
     pub key: Zeroizing<[u8; 32]>,
     /// The first counter.
     pub counter: [u8; 16],
-    /// Bytes, whole blocks.
+    /// The number of bytes, in whole blocks.
     pub len: usize,
 }
 
 impl Keystream {
-    /// Makes it, where no cipher is faster.
+    /// Makes it as little-endian words, where no cipher is faster.
     #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
+    pub fn words(&self) -> Vec<u32> {
         let cipher = Aes256::new(&Array(*self.key));
-        let mut bytes = vec![0; self.len];
-        let (blocks, _) = bytes.as_chunks_mut::<16>();
-        for (block, it) in (0..).zip(&mut *blocks) {
-            *it = u128::from_be_bytes(self.counter)
-                .wrapping_add(block)
-                .to_be_bytes();
+        let first = u128::from_be_bytes(self.counter);
+        let mut words = Vec::with_capacity(self.len / 4);
+        let mut blocks = Zeroizing::new([[0; 16]; 64]);
+        for begin in (0..self.len / 16).step_by(blocks.len()) {
+            let blocks = &mut blocks[..(self.len / 16 - begin).min(64)];
+            for (block, it) in (begin as u128..).zip(&mut *blocks) {
+                *it = first.wrapping_add(block).to_be_bytes();
+            }
+            cipher.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+            let (of_blocks, _) = blocks.as_flattened().as_chunks();
+            words.extend(of_blocks.iter().map(|word| u32::from_le_bytes(*word)));
         }
-        cipher.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
-        bytes
+        words
     }
 }
 
@@ -100,7 +105,7 @@ impl std::fmt::Debug for Keystream {
 }
 
 impl Pad {
-    /// The pads of a segment under a key of its own, written for this version.
+    /// The pads of a segment under a separate key, for this version.
     #[must_use]
     pub fn new(key: Zeroizing<[u8; 32]>, version: u64) -> Self {
         Self {
@@ -121,25 +126,25 @@ impl Pad {
         }
     }
 
-    /// Multiplies with these pads from now on, where they belong to the rows that are asked for.
+    /// Keeps these pads, and uses them from now on for the rows that they belong to.
     pub fn keep(&mut self, kept: KeptPads) {
         self.kept = Some(kept);
     }
 
-    /// The pads that are kept.
+    /// The kept pads.
     #[must_use]
     pub fn kept(&self) -> Option<&KeptPads> {
         self.kept.as_ref()
     }
 
-    /// The pads of another version of the same index, if they are these.
+    /// Takes over the kept pads of another version of the same index, if they are the same pads.
     pub fn keep_of(&mut self, other: &mut Self) {
         if *self.key == *other.key && self.version == other.version {
             self.kept = other.kept.take();
         }
     }
 
-    /// Adds row `row`'s pad to its codes, mod P and centred: for the owner, once for each content.
+    /// Adds row `row`'s pad to its codes, mod P and centred. The owner does this once for each content.
     pub fn mask(&self, row: u32, codes: &mut [i32]) {
         let cipher = Aes256::new(&Array(*self.key));
         let first = first_block(row, shift(codes.len()));
@@ -151,7 +156,7 @@ impl Pad {
         }
     }
 
-    /// Takes row `row`'s pad off what [`mask`](Self::mask) made of its codes.
+    /// Removes row `row`'s pad from the result of [`mask`](Self::mask).
     pub fn unmask(&self, row: u32, codes: &mut [i32]) {
         let cipher = Aes256::new(&Array(*self.key));
         let first = first_block(row, shift(codes.len()));
@@ -163,13 +168,13 @@ impl Pad {
         }
     }
 
-    /// The inner product of each row's pad with `query`, mod 2^32 (of which P is a divisor), rows from 0 on. It is for
-    /// the client, runs in constant time, and in parallel on rayon's current pool.
+    /// The inner product of each row's pad with `query`, mod 2^32 (which is a multiple of P), for rows from 0 on. Clients
+    /// call it. It runs in constant time, and in parallel on rayon's current pool.
     pub fn products(&self, query: &[i32], products: &mut [u32]) {
         self.products_from(0, query, products);
     }
 
-    /// [`products`](Self::products) of rows from `first` on.
+    /// Like [`products`](Self::products), for rows from `first` on.
     pub fn products_from(&self, first: u32, query: &[i32], products: &mut [u32]) {
         products
             .par_chunks_mut(ROWS)
@@ -179,7 +184,7 @@ impl Pad {
             });
     }
 
-    /// Rows from `first` on, on this thread.
+    /// Computes rows from `first` on, on this thread.
     fn rows(&self, first: u32, query: &[i32], products: &mut [u32]) {
         if let Some(kept) = &self.kept
             && kept.products(first, query, products)
@@ -214,7 +219,7 @@ mod tests {
     use crate::residue::LOG_P;
     use proptest::prelude::*;
 
-    /// Rows, and the most coordinates: few under Miri, where the specification takes most of the time.
+    /// The numbers of rows, and the most coordinates. Under Miri they are small, because the specification is slow there.
     const COUNTS: std::ops::Range<usize> = if cfg!(miri) { 1..3 } else { 0..9 };
     const MOST: usize = if cfg!(miri) { 40 } else { 300 };
 
@@ -222,7 +227,7 @@ mod tests {
         Pad::new(Zeroizing::new([key; 32]), version)
     }
 
-    /// The specification, word by word, from the cipher alone.
+    /// A word by the specification, from the cipher alone.
     fn word(key: [u8; 32], row: u32, version: u64, width: usize, coordinate: usize) -> u32 {
         let mut blocks = 1;
         while 4 * blocks < width {
@@ -336,7 +341,7 @@ mod tests {
     fn masked_zeros_look_uniform() {
         let mut codes = vec![0i32; 1 << 14];
         pad(5, 9).mask(0, &mut codes);
-        // Every one of the 26 bits is set in about half: 6 standard deviations of 64.
+        // Each of the 26 bits is set in about half of the words: within 6 standard deviations of 64.
         for bit in 0..LOG_P {
             let set = codes.iter().filter(|x| *x >> bit & 1 == 1).count();
             assert!(set.abs_diff(1 << 13) < 384, "bit {bit}: {set}");

@@ -1,12 +1,12 @@
-//! The sealed list of the records under one content key: which ones exist, and where each begins among their pages. It
-//! also has the dictionary that their payloads are compressed with.
+//! The sealed list of the records under one content key. It says which records exist, and where each begins in their
+//! pages. It also has the dictionary that compresses their payloads.
 //!
 //! ```text
 //! bytes of the next field, bytes of the dictionary: 32 bits each, little-endian
 //! | places of the records, filled up to a class | first bytes, in the records' secret order | dictionary
 //! ```
 //!
-//! The first bytes are a list by Elias and Fano, whose length follows from the numbers of records and pages.
+//! The first bytes are an Elias-Fano list, whose length follows from the numbers of records and pages.
 
 use sordino_index::Error;
 use sordino_index::payload::{Extent, MOST_DICTIONARY, PageForm, PageGroup};
@@ -20,9 +20,9 @@ pub const HEAD_LEN: usize = 8;
 /// Where the records under one content key lie.
 #[derive(Clone, Debug)]
 pub struct PageList {
-    /// The places of the records, as places among all.
+    /// The records, as places among all records of the index.
     pub places: Numbers,
-    /// The first byte of each among the pages of the key, in the secret order.
+    /// For each record, its first byte among the pages of the key, in the secret order.
     pub starts: Vec<u64>,
     /// A dictionary of zstd; empty if the payloads have no dictionary.
     pub dictionary: Vec<u8>,
@@ -32,7 +32,7 @@ impl PageList {
     /// The code of the list of these pages.
     ///
     /// # Panics
-    /// If a record begins beyond the pages, or between two steps.
+    /// Panics if a record begins beyond the pages, or between two steps.
     #[must_use]
     pub fn to_bytes(&self, form: &PageForm, pages: u32) -> Vec<u8> {
         let mut places = Vec::new();
@@ -58,7 +58,7 @@ impl PageList {
     /// The list in a code.
     ///
     /// # Errors
-    /// If these are not the bytes of a list of this group.
+    /// [`Error`] if these are not the bytes of a list of this group.
     pub fn read(form: &PageForm, group: &PageGroup, code: &[u8]) -> Result<Self, Error> {
         let malformed = |why: &str| Error::Malformed {
             what: "payload places",
@@ -100,10 +100,10 @@ impl PageList {
         })
     }
 
-    /// Where each record lies, in the secret order, of pages from `first` on.
+    /// The extent of each record, in the secret order, for pages from `first` on.
     ///
     /// # Panics
-    /// If there are more than 2^32 pages.
+    /// Panics if there are more than 2^32 pages.
     #[must_use]
     pub fn extents(&self, form: &PageForm, group: &PageGroup, first: u32) -> Vec<Extent> {
         let len = u64::from(form.page_len);
@@ -168,7 +168,8 @@ mod tests {
                 ..group
             };
             assert!(PageList::read(&form, &other, &code).is_err());
-            // A flipped bit is refused, or another list: nothing panics, and no record is outside its pages.
+            // A list with a flipped bit is refused, or it is another valid list: nothing panics, and no record is
+            // outside its pages.
             for at in 0..8 * code.len() {
                 let mut code = code.clone();
                 code[at / 8] ^= 1 << (at % 8);
@@ -191,7 +192,8 @@ mod tests {
             .iter()
             .map(|it| (it.page, it.offset, it.count))
             .collect();
-        // The third begins with the second page and goes on in the fourth; the last has what is left.
+        // The third record begins with the second page and ends in the fourth. The last record has the remaining
+        // bytes.
         assert_eq!(found, [(10, 0, 1), (10, 63, 1), (11, 0, 3), (13, 8, 3)]);
     }
 

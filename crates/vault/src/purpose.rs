@@ -1,6 +1,6 @@
 //! The uses of derived keys.
 
-/// The use of a key that is derived for a segment's content: no two share one.
+/// The use of a key that is derived for a segment's content. Each use has its own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Sealing buckets.
@@ -46,7 +46,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The label that enters the derivation and the associated data of seals.
+    /// The label of the use in the derivation and in the associated data of seals.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {

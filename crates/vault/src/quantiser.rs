@@ -5,22 +5,22 @@ use crate::vectors::{dot, to_f32};
 use sordino_index::Error;
 use sordino_index::code::{Codec, int8, unit_from_int8};
 
-/// A vector on its way into a bucket or chunk.
+/// A vector that is about to be written into a bucket or chunk.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
     /// Its row in its segment.
     pub row: u32,
-    /// The base of the index's frame that it is near.
+    /// The frame's base to which the vector is near.
     pub base: u8,
-    /// The scale that it is stored at, if it was stored before; otherwise 0.
+    /// The vector's scale if it was stored before, otherwise 0.
     pub scale: f32,
-    /// Its difference to the base.
+    /// The vector's difference to the base.
     pub residual: &'a [f32],
-    /// The unit vector that it is lifted to, where that is what is stored.
+    /// The unit vector to which it is lifted, if the bucket stores lifted vectors.
     pub unit: &'a [f32],
 }
 
-/// Without the vectors.
+/// Leaves out the vectors.
 impl core::fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Entry")
@@ -30,7 +30,7 @@ impl core::fmt::Debug for Entry<'_> {
     }
 }
 
-/// The way in which a bucket's vectors are coded.
+/// How a bucket's vectors are coded.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Quantiser {
     /// Residuals to a base, each at a scale of its own.
@@ -38,7 +38,7 @@ pub(crate) enum Quantiser {
     /// Differences of unit vectors to a centroid.
     Centred {
         codec: Codec,
-        /// Decoded.
+        /// The decoded centroid.
         centroid: Vec<f32>,
         /// Residual per step.
         step: f32,
@@ -46,7 +46,7 @@ pub(crate) enum Quantiser {
 }
 
 impl Quantiser {
-    /// The quantiser of a bucket with this centroid and these vectors, and its bytes.
+    /// The quantiser of a bucket with this centroid and these vectors. Its bytes are appended to `out`.
     pub(crate) fn new(
         codec: Codec,
         centroid: &[f32],
@@ -60,7 +60,7 @@ impl Quantiser {
         }
         let start = out.len();
         int8(centroid, out);
-        // Residuals are taken to the centroid as the reader will decode it.
+        // Residuals are relative to the centroid that the reader will decode.
         let centroid = unit_from_int8(&out[start..]);
         let squares = entries.iter().map(|entry| {
             let differences = entry.unit.iter().zip(&centroid);
@@ -77,10 +77,10 @@ impl Quantiser {
         }
     }
 
-    /// Reads a quantiser from exactly `head_len` bytes that were authenticated.
+    /// Reads a quantiser from exactly `head_len` authenticated bytes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for bytes that are no scales.
+    /// [`Error::Malformed`] for bytes that encode no scales.
     pub(crate) fn read(codec: Codec, bytes: &[u8]) -> Result<Self, Error> {
         if let (Codec::Int8 | Codec::Int12, Ok(scales)) = (codec, bytes.try_into()) {
             return Ok(Self::Scaled(codec, Scales::from_bytes(scales)?));
@@ -123,7 +123,7 @@ impl Quantiser {
             } => {
                 let levels = (1u32 << codec.bits()) as f32;
                 let codes = entry.unit.iter().zip(centroid).map(|(x, c)| {
-                    // Level l is for (l + 1/2 - levels/2) steps.
+                    // Level l stands for (l + 1/2 - levels/2) steps.
                     ((x - c) / step + levels / 2.0)
                         .floor()
                         .clamp(0.0, levels - 1.0) as u8
@@ -133,7 +133,7 @@ impl Quantiser {
         }
     }
 
-    /// The mark and the code of one vector decoded: its base and its residual, with the scale that it is stored at.
+    /// Decodes the mark and the code of one vector to its base, its residual and its stored scale.
     pub(crate) fn decode(&self, frame: &Frame, coded: &[u8], residual: &mut [f32]) -> (u8, f32) {
         match self {
             Self::Scaled(codec, scales) => {
@@ -178,14 +178,14 @@ impl Quantiser {
 }
 
 impl Entry<'_> {
-    /// The scale that it is stored at, or the least that it can be.
+    /// The vector's stored scale, or the least scale that it can have.
     fn least_scale(&self) -> f64 {
         let largest = self.residual.iter().fold(0.0f32, |m, x| m.max(x.abs()));
         f64::from(largest).max(f64::from(self.scale))
     }
 }
 
-/// The vector of levels of `BITS` bits.
+/// Decodes a vector of levels of `BITS` bits, and adds it to the centroid.
 fn add_residual<const BITS: usize>(centroid: &[f32], step: f32, code: &[u8], vector: &mut [f32]) {
     let middle = ((1u32 << BITS) - 1) as f32 / 2.0;
     let groups = vector
@@ -200,7 +200,8 @@ fn add_residual<const BITS: usize>(centroid: &[f32], step: f32, code: &[u8], vec
     }
 }
 
-/// To length 1, or to zeros if it has no length. Codes are of moderate size: no square overflows.
+/// Scales a vector to length 1, or sets it to zeros if it has no length. Codes are of moderate size, so no square
+/// overflows.
 fn shorten(vector: &mut [f32]) {
     let norm = dot(vector, vector).sqrt();
     if norm == 0.0 || !norm.is_finite() {
@@ -231,14 +232,14 @@ fn int12(numbers: impl Iterator<Item = f64>, out: &mut Vec<u8>) {
     }
 }
 
-/// The steps of 12-bit codes.
+/// Decodes 12-bit codes to steps.
 fn from_int12(code: &[u8], vector: &mut [f32]) {
     for (pair, bytes) in vector.chunks_mut(2).zip(code.chunks(3)) {
         let mut word = [0; 4];
         word[..bytes.len()].copy_from_slice(bytes);
         let word = u32::from_le_bytes(word);
         for (at, x) in (0..).zip(pair) {
-            // To the top of the word and back, so that the sign goes along.
+            // Shifts to the top of the word and back, which extends the sign.
             let step = (word >> (12 * at) << 20).cast_signed() >> 20;
             *x = step as f32;
         }
@@ -262,7 +263,7 @@ fn pack(codes: impl Iterator<Item = u8>, bits: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Eight codes of `BITS` bits, or fewer at the end: the first lies in the low bits of the first byte.
+/// Unpacks eight codes of `BITS` bits, or fewer at the end. The first lies in the low bits of the first byte.
 fn unpack<const BITS: usize>(bytes: &[u8]) -> [u8; 8] {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
@@ -295,7 +296,7 @@ mod tests {
         }
     }
 
-    /// Unit vectors of 99 coordinates in a frame about the origin.
+    /// Unit vectors of 99 coordinates, in a frame about the origin.
     #[test]
     fn codes_keep_vectors_as_well_as_their_bits_allow() {
         let (base, _) = synthetic::clustered(500, 1, 99, 8);
@@ -328,7 +329,7 @@ mod tests {
                 assert_eq!(code.len(), codec.mark_len() + codec.vector_len(99));
                 let mut decoded = vec![0.0; 99];
                 let (base, scale) = quantiser.decode(&frame, &code, &mut decoded);
-                // Stored again as it was read it is the same again.
+                // A decoded vector that is stored again has the same code.
                 if codec.mark_len() > 0 {
                     let (residual, mut again) = (&decoded[..], Vec::new());
                     let read = Entry {

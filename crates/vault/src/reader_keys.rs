@@ -1,4 +1,4 @@
-//! A reader's keys: enough to search and to check, not to sign.
+//! A reader's keys. They suffice to search and to check, but not to sign.
 
 use std::fmt;
 
@@ -11,27 +11,27 @@ use sordino_index::Error;
 use sordino_index::OwnerPublicKey;
 use sordino_index::manifest::Manifest;
 
-/// The keys of a client: the keys that open contents, and the owner's public key.
+/// The keys of a client: those that open contents, and the owner's public key.
 #[derive(Clone)]
 pub struct ReaderKeys {
     access: Access,
     owner: OwnerPublicKey,
 }
 
-/// A way to content keys.
+/// How a client gets its content keys.
 #[derive(Clone)]
 enum Access {
-    /// The key that all readers share, of indexes without readers of their own.
+    /// The key that all readers share, for indexes without readers of their own.
     Shared(ContentKey),
-    /// A reader's own secret: an index's ring has its keys.
+    /// A reader's own secret. An index's ring has content keys for it.
     Own(ReaderSecret),
-    /// All keys.
+    /// The owner's root, from which all content keys are derived.
     Owner(ContentKey, ContentRoot),
 }
 
 impl OwnerKeys {
-    /// The keys to search and to check with, not to sign. They are for all the owner's indexes, also for indexes that
-    /// have readers of their own. The key that all readers of other indexes share is [`shared`](Self::shared).
+    /// The keys to search and to check with, but not to sign. They open all of the owner's indexes, including those
+    /// with readers of their own. [`shared`](Self::shared) is the key that all readers of other indexes share.
     #[must_use]
     pub fn reader(&self) -> ReaderKeys {
         ReaderKeys {
@@ -42,7 +42,7 @@ impl OwnerKeys {
 }
 
 impl ReaderKeys {
-    /// The keys of a stored content key, with the public key of the owner it came from.
+    /// The keys for a stored content key, with the public key of its owner.
     #[must_use]
     pub fn from_content(content: [u8; 32], owner: OwnerPublicKey) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl ReaderKeys {
         }
     }
 
-    /// The keys of a reader of its own, for indexes of this owner.
+    /// The keys of a reader with its own secret, for indexes of this owner.
     #[must_use]
     pub fn from_secret(secret: ReaderSecret, owner: OwnerPublicKey) -> Self {
         Self {
@@ -60,8 +60,8 @@ impl ReaderKeys {
         }
     }
 
-    /// The content key that readers share, to be stored; `None` if these are the keys of a reader of its own. A holder
-    /// of it can read all indexes of the owner that have no readers of their own.
+    /// The content key that readers share, so that the caller can store it. `None` if these keys belong to a reader
+    /// with its own secret. A holder of the key can read all indexes of the owner that have no readers of their own.
     #[must_use]
     pub fn content(&self) -> Option<&[u8; 32]> {
         match &self.access {
@@ -70,7 +70,7 @@ impl ReaderKeys {
         }
     }
 
-    /// The reader's own secret, to be stored, if these are the keys of one.
+    /// The reader's own secret, if it has one, so that the caller can store it.
     #[must_use]
     pub fn secret(&self) -> Option<&ReaderSecret> {
         match &self.access {
@@ -94,11 +94,11 @@ impl ReaderKeys {
         &self.owner
     }
 
-    /// The content keys of a version that these keys lead to. `ring` are the bytes of its
-    /// [ring], if it has readers of its own.
+    /// The content keys of a version that these keys open. `ring` is the content of its [ring], if the index has
+    /// readers of its own.
     ///
     /// # Errors
-    /// [`Error::NoReader`] if they lead to no key, [`Error::Malformed`] if the ring is damaged.
+    /// [`Error::NoReader`] if these keys open no content key. [`Error::Malformed`] if the ring is damaged.
     pub fn contents(&self, manifest: &Manifest, ring: Option<&[u8]>) -> Result<ContentKeys, Error> {
         match (&self.access, &manifest.readers, ring) {
             (Access::Shared(content) | Access::Owner(content, _), None, _) => {

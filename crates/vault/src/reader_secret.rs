@@ -1,5 +1,5 @@
-//! A reader's own pair of keys: X-Wing, which is ML-KEM-768 and X25519 together (draft-connolly-cfrg-xwing-kem).
-//! An attacker who breaks one of the two alone has nothing.
+//! A reader's own pair of keys. It is X-Wing, a combination of ML-KEM-768 and X25519 (draft-connolly-cfrg-xwing-kem).
+//! An attacker must break both of them.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use sordino_index::Error;
 use sordino_index::manifest::CIPHERTEXT_LEN;
 
-/// Bytes of a reader's public key: of ML-KEM-768, then of X25519.
+/// Bytes of a reader's public key: the key of ML-KEM-768, then the key of X25519.
 pub const PUBLIC_KEY_LEN: usize = x_wing::ENCAPSULATION_KEY_SIZE;
 
 /// Bytes of its second half.
@@ -24,12 +24,13 @@ const X25519_LEN: usize = 32;
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct ReaderSecret([u8; 32]);
 
-/// The public half of a reader's pair: owners wrap content keys for it.
+/// The public half of a reader's pair. Owners wrap content keys for it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReaderPublicKey(Box<[u8; PUBLIC_KEY_LEN]>);
 
 impl ReaderSecret {
-    /// A new pair, from a hash of 32 bytes of `rng`. So a program that sees the same bytes elsewhere does not have it.
+    /// A new pair, from a hash of 32 bytes of `rng`. A program that sees the same bytes elsewhere does not learn the
+    /// pair.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut drawn = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *drawn);
@@ -42,7 +43,7 @@ impl ReaderSecret {
         Self(seed)
     }
 
-    /// The seed, to be stored.
+    /// The seed, so that the caller can store it.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -57,7 +58,7 @@ impl ReaderSecret {
         ReaderPublicKey(bytes)
     }
 
-    /// A function from what was encapsulated for a reader to the shared secret. If it was not for this reader, the
+    /// Maps a ciphertext to the secret that it shares with this reader. If the ciphertext is for another reader, the
     /// secret differs, or there is none.
     pub(crate) fn decapsulator(
         &self,
@@ -80,9 +81,9 @@ impl ReaderPublicKey {
     /// The key of these bytes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if they are no public key, or one that protects nothing. The half of X25519 may be of low
-    /// order: the secret agreed on with it is then zero whatever the other side does. Or it may not be written as a
-    /// pair of keys writes it, so that the pair could not open what is wrapped for it.
+    /// [`Error::Malformed`] if the bytes are not a public key, or the key would protect nothing. The half of X25519 may
+    /// be of low order: the agreed secret is then zero for every other side. Or it may have an encoding that no pair of
+    /// keys has, so that the pair could not open what is wrapped for it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let malformed = |why: &str| Error::Malformed {
             what: "reader's public key",
@@ -97,7 +98,7 @@ impl ReaderPublicKey {
         if !is_reduced(&half) {
             return Err(malformed("its X25519 half is not below 2^255 - 19"));
         }
-        // Scalars are multiples of the cofactor, so one of them tells for all.
+        // Scalars are multiples of the cofactor, so the result for one scalar holds for all.
         let agreed = StaticSecret::from([1; X25519_LEN]).diffie_hellman(&PublicKey::from(half));
         if !agreed.was_contributory() {
             return Err(malformed(
@@ -113,10 +114,10 @@ impl ReaderPublicKey {
         &self.0
     }
 
-    /// A shared secret, and the ciphertext that gives it to the reader.
+    /// A shared secret, and the ciphertext from which the reader gets it.
     ///
-    /// The reader learns 32 of the 64 bytes that are drawn, since ML-KEM's decapsulation gives them. So `rng` must not
-    /// be a generator that draws anything else.
+    /// The reader learns 32 of the 64 drawn bytes, since ML-KEM's decapsulation gives them. So `rng` must be a
+    /// generator that nothing else uses.
     pub(crate) fn encapsulate<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -129,7 +130,7 @@ impl ReaderPublicKey {
     }
 }
 
-/// True of a number below 2^255 - 19, little endian.
+/// True for a number below 2^255 - 19, little-endian.
 fn is_reduced(number: &[u8; X25519_LEN]) -> bool {
     let [first, between @ .., last] = number;
     let large = *last == 0x7f && between.iter().all(|byte| *byte == 0xff) && *first >= 0xed;
@@ -158,7 +159,7 @@ mod tests {
     use rand_core::{TryCryptoRng, TryRng};
     use std::convert::Infallible;
 
-    /// A generator that gives these bytes.
+    /// A generator that yields these bytes.
     struct Bytes(Vec<u8>);
 
     impl TryRng for Bytes {
@@ -204,7 +205,8 @@ mod tests {
             assert_eq!((&sent[..], &kept[..]), (&ciphertext[..], &shared[..]));
             let opened = secret.decapsulator()(&sent).unwrap();
             assert_eq!(opened[..], shared[..]);
-            // Another reader gets another secret, not an error. What is sealed shows which one it is for.
+            // Another reader gets another secret, not an error. The sealed content then shows that the entry is for a
+            // different reader.
             let other = ReaderSecret::from_bytes([1; 32]).decapsulator()(&sent).unwrap();
             assert_ne!(other[..], shared[..]);
             count += 1;
@@ -228,7 +230,7 @@ mod tests {
         assert_eq!(format!("{secret:?}"), "ReaderSecret { .. }");
     }
 
-    /// Whatever has order 8 or less on the curve or its twist: 0, 1, two points of order 8, and -1.
+    /// All points of order 8 or less on the curve or its twist: 0, 1, two points of order 8, and -1.
     const LOW: [&str; 5] = [
         "0000000000000000000000000000000000000000000000000000000000000000",
         "0100000000000000000000000000000000000000000000000000000000000000",
@@ -236,7 +238,7 @@ mod tests {
         "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
         "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     ];
-    /// The other encodings of the list that Bernstein published (cr.yp.to/ecdh.html), for implementations that read 256
+    /// The other encodings in the list that Bernstein published (cr.yp.to/ecdh.html), for implementations that read 256
     /// bits.
     const ABOVE: [&str; 7] = [
         "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
@@ -248,7 +250,7 @@ mod tests {
         "dbffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
     ];
 
-    /// A public key whose second half is this one.
+    /// A public key with this second half.
     fn with_half(half: &[u8]) -> Vec<u8> {
         let mut bytes = ReaderSecret::from_bytes([5; 32])
             .public()
@@ -269,11 +271,11 @@ mod tests {
         let (sent, _) = pair.public().encapsulate(&mut Bytes(vec![3; 64]));
         for low in LOW.map(bytes) {
             assert!(refusal(&low).unwrap().contains("low order"), "{low:x?}");
-            // The reader itself sees that nothing was agreed on, by its own scalar.
+            // The reader itself detects, by its own scalar, that no secret was agreed on.
             let mut forced = sent;
             forced[CIPHERTEXT_LEN - X25519_LEN..].copy_from_slice(&low);
             assert!(pair.decapsulator()(&forced).is_none());
-            // X25519 does not look at the highest bit, so this is the same point.
+            // X25519 ignores the highest bit, so this is the same point.
             let mut high = low.clone();
             high[31] |= 0x80;
             assert!(refusal(&high).unwrap().contains("2^255 - 19"), "{high:x?}");
@@ -294,12 +296,12 @@ mod tests {
                 ReaderPublicKey::from_bytes(public.as_bytes()).unwrap(),
                 public
             );
-            // The same point by another name would be another reader on a list.
+            // The same point with another encoding would be a different reader on a list.
             let mut high = public.as_bytes().to_vec();
             high[PUBLIC_KEY_LEN - 1] |= 0x80;
             assert!(ReaderPublicKey::from_bytes(&high).is_err());
         }
-        // 2, 9, and -2.
+        // The points 2, 9, and -2.
         for first in [2, 9] {
             let mut half = [0; 32];
             half[0] = first;

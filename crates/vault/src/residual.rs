@@ -1,14 +1,14 @@
-//! Vectors as integers, relative to the base of their cluster: the arithmetic of routed mode.
+//! Vectors as integers, relative to the base of their cluster. This is the arithmetic of routed mode.
 //!
-//! A table's entry has 18 bits, which is few for a vector: its own rounding would move a cosine by 1e-3. But a client
-//! knows the base of each cluster, a direction near its vectors. So both sides are split into what they have along the
-//! base, which a client has in the clear, and a rest across it: `v = along base + length rest`. The scores of two
-//! vectors are then `along along' + length length' <rest, rest'>`, and codes are `round(R rest)`. Near a base the rests
-//! are shorter, and the rounding counts for less in proportion.
+//! A table's entry has 18 bits, which is few for a vector: rounding alone would move a cosine by 1e-3. But a client
+//! knows the base of each cluster, a direction near its vectors. So both sides are split into a part along the base,
+//! which a client has in the clear, and a rest across it: `v = along base + length rest`. The scores of two vectors are
+//! then `along along' + length length' <rest, rest'>`, and codes are `round(R rest)`. Near a base the rests are
+//! shorter, so rounding matters less in proportion.
 //!
-//! `R` is the largest for which no product wraps. Codes have norm `R + sqrt(d) / 2` at most, so with it the product and
-//! the noise of its encryption stay within half of `P = 2^18`. A larger `P` would round less and have more noise. With
-//! 2,048 columns both together would not be less.
+//! `R` is the largest value for which no product wraps. Codes have norm `R + sqrt(d) / 2` at most. So the product and
+//! the noise of its encryption stay within half of `P = 2^18`. A larger `P` would reduce rounding and add noise. With
+//! 2,048 columns the sum of both would not be smaller.
 
 use crate::residue;
 use crate::vectors::{dot, to_f32};
@@ -18,14 +18,14 @@ use zeroize::{Zeroize, Zeroizing};
 /// Half of `P`.
 const HALF: f64 = 131_072.0;
 
-/// Room for the noise of an encrypted score, in steps. For the worst vectors and most columns it is above 1,933 steps
-/// only once in 2^40 replies. The packing of secrets, which errs on its own, adds less than 5 to that.
+/// A margin for the noise of an encrypted score, in steps. For the worst vectors and the most columns, the noise
+/// exceeds 1,933 steps only once in 2^40 replies. The error from packing secrets adds less than 5.
 const NOISE: f64 = 2048.0;
 
-/// Units of 1 mod `P` that encrypted scores come in: `P = 2^18` stands in the upper bits of 2^26.
+/// Encrypted scores are in units of 1 mod `P`, where `P = 2^18` is the upper bits of 2^26.
 const STEP: i32 = 1 << 8;
 
-/// The norm that codes of unit vectors have.
+/// The norm of the codes of unit vectors.
 fn norm(dim: usize) -> f64 {
     (HALF - NOISE).sqrt() - (dim as f64).sqrt() / 2.0
 }
@@ -33,7 +33,7 @@ fn norm(dim: usize) -> f64 {
 /// The integer form of a vector of at most unit length.
 ///
 /// # Security
-/// Without a branch on a coordinate.
+/// No branch depends on a coordinate.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "at most 360 in absolute value"
@@ -45,14 +45,14 @@ pub fn codes(vector: &[f32]) -> impl Iterator<Item = i16> {
         .map(move |&x| residue::nearest(f64::from(x) * norm) as i16)
 }
 
-/// The product of a row, from what was decrypted and the product of its pad. All are mod `P`, and all but the pad's
+/// The product of a row, from the decrypted value and the product of its pad. All are mod `P`. All but the pad's
 /// product are in 256ths of a step.
 #[must_use]
 pub fn bare(decrypted: i32, pad: u32) -> i32 {
     decrypted.wrapping_sub(pad.cast_signed().wrapping_mul(STEP))
 }
 
-/// The meaning of products of codes in `dim` dimensions.
+/// Converts products of codes in `dim` dimensions to scores.
 #[derive(Clone, Copy, Debug)]
 pub struct Scores {
     /// The score of one step.
@@ -60,7 +60,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Products of codes of `dim` coordinates.
+    /// The conversion for codes of `dim` coordinates.
     #[must_use]
     pub fn new(dim: usize) -> Self {
         let norm = norm(dim);
@@ -89,11 +89,11 @@ pub struct Parts {
     length: f32,
 }
 
-/// The range of the parts of a cluster's vectors along their base, which is cut into 1023 steps.
+/// The range of the parts of a cluster's vectors along their base. It is cut into 1023 steps.
 ///
-/// A part is off by half a step, less than 1e-3 in the widest range there is, and mostly 2e-4. The length of a unit
-/// vector's rest follows from its part, so it is not stored. If the part is off by half a step, the length is a little
-/// longer, and the rounding of codes grows in proportion.
+/// A part is off by half a step: less than 1e-3 in the widest possible range, and usually 2e-4. The length of a unit
+/// vector's rest follows from its part, so it is not stored. An error of half a step makes the length a little longer,
+/// and the rounding of codes grows in proportion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Zeroize)]
 pub struct Spread {
     least: f32,
@@ -107,7 +107,7 @@ impl Spread {
     /// The largest code.
     const LAST: f32 = ((1 << ALONG_BITS) - 1) as f32;
 
-    /// The range of these parts.
+    /// The range that these parts need.
     #[must_use]
     pub fn of(along: impl IntoIterator<Item = f32>) -> Self {
         let along = along.into_iter().map(|part| part.clamp(-1.0, 1.0));
@@ -136,7 +136,7 @@ impl Spread {
     #[must_use]
     pub fn parts(self, code: u16) -> Parts {
         let along = self.least + f32::from(code) * self.step;
-        // The part was half a step nearer to zero at most, apart from the rounding of all that led here.
+        // The true part was at most half a step nearer to zero, apart from earlier rounding errors.
         let nearer = (along.abs() - self.step / 2.0 - 1e-6).clamp(0.0, 1.0);
         let length = (1.0 - nearer * nearer).sqrt();
         Parts { along, length }
@@ -149,7 +149,7 @@ impl Spread {
         (u64::from(words[0]) | u64::from(words[1]) << 32).to_le_bytes()
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote; `None` if the range is beyond the parts of unit vectors.
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote. `None` if the range exceeds the parts of unit vectors.
     #[must_use]
     pub fn from_bytes([a, b, c, d, e, f, g, h]: [u8; Self::LEN]) -> Option<Self> {
         let [least, step] = [[a, b, c, d], [e, f, g, h]].map(f32::from_le_bytes);
@@ -165,8 +165,8 @@ impl Parts {
         dot(base, vector)
     }
 
-    /// Takes the part along a base off a unit vector, and scales what is left by the bound of these parts. It becomes
-    /// the rest, of at most unit length.
+    /// Subtracts the part along the base from a unit vector, and scales the remainder by the bound of these parts. The
+    /// result is the rest, of at most unit length.
     pub fn rest(self, base: &[f32], vector: &mut [f32]) {
         let (_, length) = apart(base, vector);
         let scale = 1.0 / self.length.max(length).max(f32::MIN_POSITIVE);
@@ -186,7 +186,7 @@ impl Parts {
     }
 }
 
-/// A query in the form that one cluster needs: its part along the base, and its rest.
+/// A query in the form for one cluster: its part along the base, and its rest.
 pub struct SplitQuery {
     along: f32,
     length: f32,
@@ -195,14 +195,14 @@ pub struct SplitQuery {
 }
 
 impl SplitQuery {
-    /// A unit vector asked of the cluster with this base.
+    /// A unit vector as a query to the cluster with this base.
     #[must_use]
     pub fn new(base: &[f32], query: &[f32]) -> Self {
         let mut rest = Zeroizing::new(query.to_vec());
         let (along, length) = apart(base, &mut rest);
         let length = length.min(1.0);
         let scale = 1.0 / length.max(f32::MIN_POSITIVE);
-        // Rounding alone leaves no direction.
+        // A length that comes only from rounding gives no direction.
         let scale = scale * f32::from(u8::from(length > 1e-6));
         rest.iter_mut().for_each(|x| *x *= scale);
         Self {
@@ -217,13 +217,13 @@ impl SplitQuery {
         codes(&self.rest)
     }
 
-    /// The score of a stored vector of these parts, whose rest has this score with the query's.
+    /// The score of a stored vector with these parts. `rests` is the score of its rest with the query's.
     #[must_use]
     pub fn score(&self, parts: Parts, rests: f32) -> f32 {
         self.along * parts.along() + self.lengths(parts) * rests
     }
 
-    /// The lengths of both rests, multiplied.
+    /// The product of the lengths of both rests.
     fn lengths(&self, parts: Parts) -> f32 {
         self.length * parts.length()
     }
@@ -235,7 +235,7 @@ impl std::fmt::Debug for SplitQuery {
     }
 }
 
-/// Takes a vector's part along a base off it: that part, and the length of the rest.
+/// Subtracts a vector's part along a base from it. Returns that part, and the length of the rest.
 fn apart(base: &[f32], vector: &mut [f32]) -> (f32, f32) {
     let along = dot(base, vector);
     for (x, base) in vector.iter_mut().zip(base) {
@@ -252,7 +252,7 @@ mod tests {
     fn no_product_of_codes_wraps_with_its_noise() {
         for dim in [1u16, 2, 3, 128, 384, 1536, 4096, 8194] {
             let x = 1.0 / f32::from(dim).sqrt();
-            // The worst rounding: every coordinate just above a half, and no longer than one.
+            // The worst rounding: every coordinate is just above a half, and the vector no longer than one.
             let up = (norm(dim.into()) * f64::from(x) - 0.501).floor() + 0.501;
             let worst = vec![to_f32(up / norm(dim.into())); dim.into()];
             for vector in [vec![x; dim.into()], worst] {
@@ -263,7 +263,7 @@ mod tests {
                 assert!(length < 1.0001, "dim {dim}: {length}");
                 assert!(product + NOISE < HALF, "dim {dim}: {product}");
                 let score = Scores::new(dim.into()).step * to_f32(product);
-                // The most that rounding and noise move a score of rests of length 1.
+                // The most that rounding and noise move a score of two rests of length 1.
                 let (dim, norm) = (f64::from(dim), norm(dim.into()));
                 let error = to_f32(dim.sqrt() / norm + (dim / 4.0 + NOISE) / (norm * norm));
                 assert!(
@@ -285,7 +285,7 @@ mod tests {
             [-0.6, -0.8, 1e-9],
             [0.0, 0.0, 0.0],
         ];
-        // All of them together, and each in a range of its own.
+        // All of them in one range, and each in its own range.
         let whole = vectors
             .iter()
             .map(|vector| (Spread::of(vectors.map(|v| dot(&base, &v))), vector));
@@ -305,7 +305,7 @@ mod tests {
                 assert!((x - back).abs() <= off, "{vector:?}: {back} for {x}");
             }
         }
-        // A vector that is no unit vector keeps its rest within bounds.
+        // A vector that is not a unit vector keeps its rest within bounds.
         let mut long = [3.0, 0.0, 4.0];
         Spread::of([0.0]).parts(0).rest(&[0.0, 1.0, 0.0], &mut long);
         assert_eq!(long, [0.6, 0.0, 0.8]);
@@ -327,7 +327,7 @@ mod tests {
                 let length = (1.0 - f64::from(along).powi(2)).max(0.0).sqrt();
                 assert!(f64::from(parts.length()) >= length - 1e-7, "{along}");
                 assert!((parts.along() - along).abs() <= spread.step / 2.0 + 1e-6);
-                // No longer than half a step and what rounds make it.
+                // The bound exceeds the length by half a step and rounding at most.
                 let looser = f64::from(parts.length()).powi(2) - length.powi(2);
                 assert!(
                     looser <= 2.0 * f64::from(spread.step) + 1e-5,

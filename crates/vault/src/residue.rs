@@ -1,20 +1,20 @@
-//! Vectors and scores as integers mod P: the arithmetic of masked mode.
+//! Vectors and scores as integers mod P. This is the arithmetic of masked mode.
 //!
 //! Coordinates of stored vectors and of queries are `round(S x)` with `S = sqrt(P / 2.05)`. So an inner product of unit
-//! vectors is `S^2` times their cosine, and lies in the middle `1 / 1.025` of the numbers mod P. It can be read off
-//! although everything is known mod P only.
+//! vectors is `S^2` times their cosine, and lies in the middle `1 / 1.025` of the numbers mod P. So a client can read
+//! it although it knows everything only mod P.
 
 use crate::vectors;
 
 /// `log2 P`.
 pub(crate) const LOG_P: u32 = 26;
 
-/// The width of the scores' window, which is P in codes.
+/// The width of the scores' window, which corresponds to P in codes.
 const WINDOW: f64 = 2.05;
 
-/// No score of two unit vectors is larger. Rounding both to integers moves a score by `sqrt(d) / S` at most: 0.01582 at
-/// the largest dimension of a stored vector, 8194. The encryption has a standard deviation of less than 0.0003 there.
-/// Half a window is 1.025.
+/// No score of two unit vectors is larger. Rounding both to integers moves a score by `sqrt(d) / S` at most: by 0.01582
+/// at the largest dimension of a stored vector, 8194. The encryption has a standard deviation of less than 0.0003
+/// there. Half a window is 1.025.
 pub const LARGEST: f32 = 1.0175;
 
 /// The scale `S`.
@@ -22,13 +22,13 @@ fn scale() -> f64 {
     (f64::from(1u32 << LOG_P) / WINDOW).sqrt()
 }
 
-/// `1.5 2^52`: its sum with a number below `2^51` has that number, rounded to an integer, in its low bits.
+/// `1.5 2^52`. Its sum with a number below `2^51` has that number, rounded to an integer, in its low bits.
 const INTEGER: f64 = 6_755_399_441_055_744.0;
 
 /// The integer form of a unit vector, rounded to the nearest, ties to even.
 ///
 /// # Security
-/// Without a branch on a coordinate, which `f64::round` has on processors before SSE4.1.
+/// No branch depends on a coordinate. `f64::round` has one on processors before SSE4.1.
 pub fn codes(unit: &[f32]) -> impl Iterator<Item = i32> {
     let scale = scale();
     unit.iter().map(move |&x| nearest(f64::from(x) * scale))
@@ -44,7 +44,7 @@ pub(crate) fn nearest(x: f64) -> i32 {
     bits as i32
 }
 
-/// The coordinate of a code: its own code is the same again.
+/// The coordinate of a code. Encoding it again gives the same code.
 #[must_use]
 pub fn coordinate(code: i32) -> f32 {
     vectors::to_f32(f64::from(code) / scale())

@@ -9,11 +9,10 @@
 //!
 //! The keys of records without a label come first among an entry's.
 //!
-//! All entries have one length, with room for the keys of the reader who has most. Their number is a power of two:
-//! entries beyond the readers' are for no one. They are in an order of no meaning, and nothing in one says whose it is:
-//! a reader tries all of them. So the ring shows the number of readers up to a factor of two, and about how many keys
-//! the reader with most has. A ring is a part that the signed manifest names, and entries are bound to its id and their
-//! place.
+//! All entries have the same length, with space for the keys of the reader who has the most. Their number is a power of two,
+//! and surplus entries are for no reader. Their order is random, and nothing in an entry shows whose it is: a reader tries
+//! all of them. So the ring shows the number of readers up to a factor of two, and roughly the largest number of keys of a
+//! reader. A ring is a part that the signed manifest names, and entries are bound to its id and their place.
 
 use std::collections::BTreeMap;
 
@@ -37,19 +36,19 @@ use sordino_vectors::u32_of;
 /// Bytes of a content key with its number.
 const KEY_LEN: usize = NUMBER_LEN + 32;
 
-/// A reader and the content keys it gets, by number.
+/// A reader, and the content keys for it by number.
 #[derive(Debug)]
 pub struct Entry<'a> {
-    /// The public key that they are wrapped for.
+    /// The public key for which they are wrapped.
     pub reader: &'a ReaderPublicKey,
-    /// The keys; keys of records without a label come first.
+    /// The keys. Keys of records without a label come first.
     pub keys: Vec<(u32, ContentKey)>,
 }
 
 /// The ring of this id, written for `version`, with the owner's sealed list.
 ///
 /// # Panics
-/// If a reader gets more keys than there may be, or there are more readers.
+/// Panics if a reader gets too many keys, or there are too many readers.
 #[must_use]
 pub fn write<R: CryptoRng + ?Sized>(
     rng: &mut R,
@@ -75,7 +74,7 @@ pub fn write<R: CryptoRng + ?Sized>(
         let unused;
         let reader = match entry {
             Some(entry) => entry.reader,
-            // A pair that is not kept.
+            // A pair that nobody keeps, for a surplus entry.
             None => {
                 unused = ReaderSecret::generate(rng).public();
                 &unused
@@ -94,9 +93,9 @@ pub fn write<R: CryptoRng + ?Sized>(
     ring
 }
 
-/// A generator of an entry alone. A reader who opens the entry learns bytes that it was wrapped with. These are hashes
-/// of what `rng` gives, over all that the entry is for. So they say nothing of what a copy of `rng` gives, and no two
-/// entries share them.
+/// A generator for one entry only. A reader who opens the entry learns bytes that were used for wrapping. These bytes are
+/// hashes of the output of `rng` and of everything that the entry depends on. So they reveal nothing about the output of a
+/// copy of `rng`, and no two entries share them.
 fn drawn<R: CryptoRng + ?Sized>(
     rng: &mut R,
     id: &[u8; 16],
@@ -120,7 +119,8 @@ fn shuffled<R: CryptoRng + ?Sized>(rng: &mut R, count: usize) -> Vec<usize> {
     order.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The cipher of an entry: bound to the ring's id, so that no generator that repeats itself makes one key seal two contents.
+/// The cipher of an entry. It is bound to the ring's id, so that one key cannot seal two contents even if a generator
+/// repeats itself.
 fn seal(shared: &[u8; 32], id: &[u8; 16], version: u64) -> Seal {
     let mut hasher = blake3::Hasher::new_keyed(shared);
     hasher.update(id);
@@ -170,17 +170,18 @@ fn parts(ring: &[u8]) -> Result<Parts<'_>, Error> {
 /// The owner's sealed list in a ring.
 ///
 /// # Errors
-/// [`Error::Malformed`] if it is no ring.
+/// [`Error::Malformed`] if the bytes are not a ring.
 pub fn list(ring: &[u8]) -> Result<&[u8], Error> {
     Ok(parts(ring)?.list)
 }
 
 /// The content keys that a ring has for this reader.
 ///
-/// All entries are tried, also after the one that opens, so the time says nothing of its place.
+/// It tries all entries, even after one has opened, so the time does not depend on the entry's place.
 ///
 /// # Errors
-/// [`Error::NoReader`] if none opens, [`Error::Malformed`] if it is no ring, or has keys that the manifest does not list.
+/// [`Error::NoReader`] if no entry opens. [`Error::Malformed`] if the bytes are not a ring, or it has keys that the manifest
+/// does not list.
 pub(crate) fn open(
     ring: &[u8],
     readers: &Readers,
@@ -203,7 +204,7 @@ pub(crate) fn open(
     for bytes in plain.chunks_exact(KEY_LEN) {
         let (number, key) = bytes.split_at(NUMBER_LEN);
         let number = number.try_into().map_or(SHARED, u32::from_le_bytes);
-        // Number 0 fills the rest.
+        // Entries with number 0 are padding.
         if number == SHARED {
             continue;
         }

@@ -1,7 +1,8 @@
-//! The way to clusters: what a client of routed mode finds them by, and the bases that their vectors are relative to.
+//! How a client of routed mode finds clusters, and the bases of their vectors.
 //!
-//! Real data lie on one side of the sphere, so vectors are clustered, and queries routed, by their differences to the
-//! mean. A cluster's base is the direction of the point on the line from the mean in its direction that is nearest to its vectors.
+//! Real data lie on one side of the sphere. So vectors are clustered, and queries routed, by their differences to the mean. A
+//! line leads from the mean in a cluster's direction. The cluster's base is the direction of the point on this line that is
+//! nearest to its vectors.
 
 use crate::mean::Mean;
 use crate::select::mask;
@@ -11,7 +12,7 @@ use sordino_index::manifest::Grid;
 use sordino_index::{Error, TAG_LEN};
 use zeroize::Zeroizing;
 
-/// Bytes of a cluster's way from the mean to its base.
+/// Bytes of the distance from the mean to a cluster's base.
 const SHARE_LEN: usize = size_of::<f32>();
 
 /// The mean and the direction of every cluster.
@@ -39,7 +40,7 @@ impl Route {
     /// Reads what [`encode`](Self::encode) wrote.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if its length does not fit the grid, or it holds what is not finite.
+    /// [`Error::Malformed`] if the length does not fit the grid, or a number is not finite.
     pub fn from_bytes(grid: &Grid, width: usize, bytes: &[u8]) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed {
             what: "centroids",
@@ -71,7 +72,7 @@ impl Route {
             if !base.iter().all(|x| x.is_finite()) {
                 return Err(not_finite());
             }
-            // If a base is no direction, there is no part along it: all of a vector is rest.
+            // If a base has no direction, vectors have no part along it, and the whole vector is rest.
             if !normalise(&mut base) {
                 base.fill(0.0);
             }
@@ -87,10 +88,10 @@ impl Route {
         &self.mean
     }
 
-    /// The number, in its group, of the best cluster of each group.
+    /// For each group, the number within the group of its best cluster.
     ///
     /// # Security
-    /// All clusters are compared, and the number of the best is kept by masks.
+    /// It compares all clusters, and keeps the number of the best by masks.
     #[must_use]
     pub fn nearest(&self, grid: &Grid, query: &[f32]) -> Vec<usize> {
         let centred = self.mean.centred(query);
@@ -119,7 +120,7 @@ impl Route {
         &self.bases[cluster * width..][..width]
     }
 
-    /// The base of the cluster with number `chosen` in this group.
+    /// The base of cluster number `chosen` of this group.
     ///
     /// # Security
     /// Reads the bases of all clusters of the group.

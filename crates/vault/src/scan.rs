@@ -1,22 +1,22 @@
-//! Scores of unit vectors in 16-bit fixed point: exact integer sums, the same on every machine.
+//! Scores of unit vectors in 16-bit fixed point. Sums are exact integers, the same on every machine.
 //!
 //! A coordinate x of a unit vector is stored as round(32767 x). By Cauchy-Schwarz the inner product of two such rows
 //! stays below 2^30, so 32 bits hold it. Rounding two unit vectors moves a score by about 1.2e-5 (standard deviation),
-//! a tenth of what 8-bit codes do.
+//! a tenth of the error from 8-bit codes.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod portable;
 
-/// Fixed-point steps in 1.
+/// The number of fixed-point steps in 1.
 const ONE: f32 = 32767.0;
 
-/// `1.5 2^23`: its sum with a number below `2^22` has that number, rounded, in its low bits. Without
-/// SSE4.1 `f32::round` would be a call for each coordinate.
+/// `1.5 2^23`. Its sum with a number below `2^22` has that number, rounded, in its low bits. Without SSE4.1,
+/// `f32::round` would be a call for each coordinate.
 const INTEGER: f32 = 12_582_912.0;
 
-/// The fixed-point form of a vector whose length is at most 1 (or a hair above, from rounding), rounded to
-/// the nearest, ties to even.
+/// The fixed-point form of a vector whose length is at most 1, apart from rounding. It rounds to nearest, ties to
+/// even.
 #[expect(clippy::cast_possible_truncation, reason = "clamped to 16 bits")]
 pub fn fixed(unit: &[f32]) -> impl Iterator<Item = i16> {
     unit.iter().map(|x| {
@@ -25,7 +25,7 @@ pub fn fixed(unit: &[f32]) -> impl Iterator<Item = i16> {
     })
 }
 
-/// The coordinate of a fixed-point one.
+/// The coordinate that a fixed-point number stands for.
 #[must_use]
 pub fn coordinate(fixed: i16) -> f32 {
     f32::from(fixed) / ONE
@@ -40,7 +40,7 @@ pub fn score(product: i32) -> f32 {
 /// The inner product of `query` with each row of `rows`.
 ///
 /// # Panics
-/// If `rows` is not `products.len()` rows of the query's length.
+/// Panics if `rows` is not `products.len()` rows of the query's length.
 pub fn products(rows: &[i16], query: &[i16], products: &mut [i32]) {
     assert_eq!(
         rows.len(),

@@ -1,4 +1,4 @@
-//! AES-256-GCM for the parts of an index, each bound to its place.
+//! AES-256-GCM for the parts of an index. Each seal is bound to the part's place.
 
 use aes::Aes256;
 use aes_gcm::aead::{Aead, AeadInOut, KeyInit, Payload};
@@ -9,10 +9,11 @@ use ctr::cipher::{KeyIvInit, StreamCipher};
 use crate::purpose::Purpose;
 use sordino_index::TAG_LEN;
 
-/// The cipher of one kind of content of one version of one index.
+/// The cipher for one kind of content in one version of one index.
 ///
-/// The nonce is (version, part). A part is sealed once in a version, versions only grow, and the key belongs to this
-/// index and kind alone. So a nonce never repeats under a key, and a part can be opened only as what it was sealed as.
+/// The nonce is (version, part). A part is sealed once in a version, versions only grow, and the key belongs only to
+/// this index and kind. So a nonce never repeats under a key, and a part opens only in the place for which it was
+/// sealed.
 pub struct Seal {
     cipher: Aes256Gcm,
     purpose: Purpose,
@@ -21,7 +22,7 @@ pub struct Seal {
 }
 
 impl Seal {
-    /// The cipher of contents for this use, index or segment, and version, under their key.
+    /// The cipher under `key`, for this use, index or segment, and version.
     #[must_use]
     pub fn new(key: &[u8; 32], purpose: Purpose, index: [u8; 16], version: u64) -> Self {
         Self {
@@ -32,7 +33,7 @@ impl Seal {
         }
     }
 
-    /// Seals part number `part`; `shape` is what a reader must agree on: slot count, codec.
+    /// Seals part number `part`. `shape` holds what reader and owner must agree on: slot count and codec.
     #[expect(
         clippy::missing_panics_doc,
         reason = "contents are shorter than 2^36 bytes"
@@ -50,10 +51,10 @@ impl Seal {
         sealed.expect("less than 2^36 bytes")
     }
 
-    /// Opens part number `part`; `None` if one bit of it, its place or its shape differs.
+    /// Opens part number `part`. `None` if a bit of it, its place or its shape differs.
     ///
     /// # Security
-    /// Does as much for what it refuses: a message that follows does not tell by its time if a part was changed.
+    /// A refused part takes the same time. So the time of a following message does not show if a part was changed.
     #[must_use]
     pub fn open(&self, part: u32, shape: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
         let (content, tag) = sealed.split_last_chunk::<TAG_LEN>()?;
@@ -68,7 +69,8 @@ impl Seal {
         if opened.is_ok() {
             return Some(plain);
         }
-        // The cipher stops at a wrong tag. The keystream of another key takes the time of the one that it left out.
+        // The cipher stops at a wrong tag. Computing the keystream of another key takes the time of the one that it
+        // skipped.
         Ctr32BE::<Aes256>::new(&[0; 32].into(), &[0; 16].into()).apply_keystream(&mut plain);
         std::hint::black_box(&plain);
         None

@@ -1,10 +1,11 @@
-//! Choices that no branch and no address shows.
+//! Choices without branches and without addresses that depend on them.
 
 use std::hint::black_box;
 
 /// All ones if `chosen`, else zero.
 ///
-/// The black box hides from the compiler that there are only two cases: it has made branches of them.
+/// The black box hides from the compiler that there are only two cases, because compilers turn these
+/// into branches.
 #[inline(always)]
 #[must_use]
 pub fn mask(chosen: bool) -> u32 {

@@ -1,8 +1,7 @@
-//! A permutation of a million rows and more, by FF1 on numbers of the necessary bits and cycle walking.
+//! A permutation of a million rows or more, by cycle walking with FF1 on numbers of the necessary bits.
 //!
-//! A row is encrypted again and again until the result is the number of a row. The number of steps that this takes
-//! depends on the row. So [`Walk::positions`] takes the same number for every row, and keeps the first result that is a
-//! row.
+//! A number is encrypted repeatedly until the result is the number of a row. The number of steps depends on the row. So
+//! [`Walk::positions`] takes the same number of steps for every row, and keeps the first result that is a row.
 
 use std::ops::RangeInclusive;
 
@@ -12,14 +11,14 @@ use zeroize::Zeroizing;
 
 use crate::select::mask;
 
-/// At most one in `2^SURE` walks is longer than the steps that are taken at once.
+/// At most one in `2^SURE` walks is longer than the steps that are taken together.
 const SURE: f64 = 46.0;
 
 /// FF1 over the rows `0..n`.
 pub struct Walk {
     /// The whole walk.
     rows: Ff1Range,
-    /// One step of it: all numbers with the bit length of the last row.
+    /// One step of the walk, over all numbers with the bit length of the last row.
     step: Ff1Range,
     n: u32,
 }
@@ -28,7 +27,7 @@ impl Walk {
     /// The permutation that this key gives `n` rows.
     ///
     /// # Panics
-    /// If there are fewer than a million.
+    /// Panics if there are fewer than a million.
     #[must_use]
     pub fn new(key: &[u8; 32], n: u32) -> Self {
         let of = |range: RangeInclusive<u128>| {
@@ -46,7 +45,7 @@ impl Walk {
     /// The row at a position.
     ///
     /// # Panics
-    /// If there is no such position.
+    /// Panics if there is no such position.
     #[must_use]
     pub fn back(&self, position: u32) -> u32 {
         let row = self.rows.decrypt_u64(&[], position.into()).ok();
@@ -54,11 +53,11 @@ impl Walk {
         u32_of(row.expect("a position"))
     }
 
-    /// The positions of rows, in the same number of steps whatever they are. A row whose walk is longer takes further
-    /// steps alone.
+    /// The positions of rows, in the same number of steps for all rows. A row whose walk is longer takes further steps
+    /// by itself.
     ///
     /// # Panics
-    /// If one is not the row of a record.
+    /// Panics if a number is not the row of a record.
     #[must_use]
     pub fn positions(&self, rows: &[u32]) -> Vec<u32> {
         assert!(rows.iter().all(|&row| row < self.n), "rows of records");
@@ -90,7 +89,7 @@ fn all(n: u32) -> u64 {
     u64::from(n).next_power_of_two()
 }
 
-/// The steps after which a walk has ended, except for one in `2^SURE`.
+/// The number of steps after which a walk has ended, except for one walk in `2^SURE`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -127,8 +126,8 @@ mod tests {
 
     #[test]
     fn a_walk_that_is_longer_goes_on_alone() {
-        // Half of all numbers are rows: of 4,096 walks some thousand have not ended after two steps, and the count falls
-        // by half with each. A walk of 46 steps and more is one in 2^46.
+        // Half of all numbers are rows. So of 4,096 walks about a thousand have not ended after two steps, and each step
+        // halves their number. One walk in 2^46 takes 46 steps or more.
         let n = (1 << 20) + 1;
         assert_eq!((steps(n), steps(1 << 20), steps(u32::MAX)), (46, 1, 2));
         let walk = Walk::new(&[5; 32], n);

@@ -1,4 +1,4 @@
-//! A writer's keys: a reader's own pair, and a signing key of ML-DSA-87. Both follow from one secret.
+//! A writer's keys: a reader's own pair, and a signing key of ML-DSA-87. Both are derived from one secret.
 
 use std::fmt;
 
@@ -14,32 +14,32 @@ use sordino_index::{
     ADDITION_CONTEXT, CHANGE_CONTEXT, Error, OwnerPublicKey, PUBLIC_KEY_LEN as SIGNING_LEN,
 };
 
-/// Bytes of a writer's public key: of its reader's half, then of its signing key.
+/// Bytes of a writer's public key: its reader key, then its signing key.
 pub const WRITER_PUBLIC_LEN: usize = READER_LEN + SIGNING_LEN;
 
 /// A writer's secret. Its holder can read what the writer may read, and add what it may add.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct WriterSecret([u8; 32]);
 
-/// A writer's secret with the public key of the owner whose indexes it is for.
+/// A writer's secret with the public key of the owner of its indexes.
 #[derive(Clone)]
 pub struct WriterKeys {
     secret: WriterSecret,
     owner: OwnerPublicKey,
 }
 
-/// The public halves of a writer's keys: an owner grants to them.
+/// The public halves of a writer's keys. An owner grants rights to them.
 #[derive(Clone, PartialEq)]
 pub struct WriterPublicKey {
-    /// Content keys are wrapped for it.
+    /// The key for which content keys are wrapped.
     pub reader: ReaderPublicKey,
-    /// Additions are checked with it.
+    /// The key that verifies additions.
     pub signing: OwnerPublicKey,
 }
 
 impl WriterSecret {
-    /// A new secret, from a hash of 32 bytes of `rng`. So a program that sees the same bytes elsewhere does not have
-    /// it.
+    /// A new secret, from a hash of 32 bytes of `rng`. A program that sees the same bytes elsewhere does not learn
+    /// the secret.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut drawn = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *drawn);
@@ -52,13 +52,13 @@ impl WriterSecret {
         Self(secret)
     }
 
-    /// The bytes, to be stored.
+    /// The bytes, so that the caller can store them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The reader's half.
+    /// The reader's secret of the pair.
     #[must_use]
     pub fn reader(&self) -> ReaderSecret {
         ReaderSecret::from_bytes(self.derive("sordino 2026 reader's pair of a writer"))
@@ -81,13 +81,14 @@ impl WriterSecret {
         self.sign_in(ADDITION_CONTEXT, message)
     }
 
-    /// Signs a step of a change over a network, which is no addition and cannot be taken for one.
+    /// Signs a step of a change over a network. The signature's context differs from an addition's, so it is not
+    /// valid for one.
     #[must_use]
     pub fn sign_change(&self, message: &[u8]) -> Vec<u8> {
         self.sign_in(CHANGE_CONTEXT, message)
     }
 
-    /// The key of the ids of what it adds.
+    /// The key of the ids of the writer's contents.
     #[must_use]
     pub fn ids(&self) -> ContentIds {
         ContentIds::new(self.derive("sordino 2026 content ids of a writer"))
@@ -133,7 +134,7 @@ impl WriterKeys {
         &self.owner
     }
 
-    /// The keys that it reads with.
+    /// The keys with which the writer reads.
     #[must_use]
     pub fn reader(&self) -> ReaderKeys {
         ReaderKeys::from_secret(self.secret.reader(), self.owner.clone())
@@ -200,7 +201,7 @@ mod tests {
         for len in [0, READER_LEN, WRITER_PUBLIC_LEN - 1] {
             assert!(WriterPublicKey::from_bytes(&bytes[..len]).is_err(), "{len}");
         }
-        // The same bytes as an owner's master or a reader's seed give other keys.
+        // The same bytes, used as an owner's master or a reader's seed, give other keys.
         let owner = crate::OwnerKeys::from_master([3; 32]).public();
         assert_ne!(owner, public.signing);
         assert!(ReaderSecret::from_bytes([3; 32]).public() != public.reader);

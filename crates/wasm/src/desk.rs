@@ -1,4 +1,4 @@
-//! Where a call lays down its step, and finds the answer to it.
+//! The place where a call posts its next step and finds the answer to it.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -12,32 +12,34 @@ use sordino_index::wire::Message;
 use sordino_net::{Error, Post, WebConnection, WebReply, WebRequest};
 use sordino_reader::{AsyncTransport, Keystream};
 
-/// A step that JavaScript does.
+/// A step that JavaScript performs.
 pub(crate) enum Step {
-    /// Posts a request; its stage of a search is for who watches.
+    /// Post a request. Its stage of a search is shown to an observer.
     Post {
         stage: &'static str,
         request: WebRequest,
     },
-    /// Looks for a part of this length that was kept.
+    /// Look for a kept part of this length.
     Kept(Digest, u64),
-    /// Keeps a part.
+    /// Keep a part.
     Keep(Digest, Vec<u8>),
-    /// Makes a keystream of AES-256 in counter mode.
+    /// Make a keystream of AES-256 in counter mode.
     Encrypt(Keystream),
 }
 
 /// The answer to a step.
 pub(crate) enum Answer {
-    /// An answer of HTTP.
+    /// An HTTP answer.
     Reply(WebReply),
-    /// None came: the name of the failure, and words for it.
+    /// No answer came: the name of the failure, and a text.
     Failed { name: String, why: String },
-    /// A part, if it was kept; a keystream, if it can be made.
+    /// A part, if it was kept.
     Part(Option<Vec<u8>>),
+    /// A keystream in little-endian words, if it can be made.
+    Words(Option<Vec<u32>>),
 }
 
-/// The desk that a call and JavaScript share.
+/// The desk that a call shares with JavaScript.
 #[derive(Clone, Default)]
 pub(crate) struct Desk(Rc<RefCell<Papers>>);
 
@@ -49,7 +51,7 @@ struct Papers {
 }
 
 impl Desk {
-    /// Lays a step down, and waits for its answer.
+    /// Posts a step, and waits for its answer.
     async fn done(&self, step: Step) -> Answer {
         {
             let mut papers = self.0.borrow_mut();
@@ -63,19 +65,19 @@ impl Desk {
         .await
     }
 
-    /// A keystream: of the platform's cipher, or of the one here.
-    pub(crate) async fn keystream(&self, asked: Keystream) -> Vec<u8> {
+    /// A keystream in little-endian words: of the platform's cipher, or of the one here.
+    pub(crate) async fn keystream(&self, asked: Keystream) -> Vec<u32> {
         let own = Keystream {
             key: asked.key.clone(),
             ..asked
         };
         match self.done(Step::Encrypt(asked)).await {
-            Answer::Part(Some(made)) if made.len() == own.len => made,
-            _ => own.bytes(),
+            Answer::Words(Some(made)) if made.len() == own.len / 4 => made,
+            _ => own.words(),
         }
     }
 
-    /// The step that was laid down.
+    /// Takes the posted step.
     pub(crate) fn take(&self) -> Option<Step> {
         self.0.borrow_mut().step.take()
     }
@@ -85,7 +87,7 @@ impl Desk {
         self.0.borrow_mut().answer = Some(answer);
     }
 
-    /// Leaves nothing of a call that was given up.
+    /// Removes the remains of an abandoned call.
     pub(crate) fn clear(&self) {
         *self.0.borrow_mut() = Papers::default();
     }
@@ -103,12 +105,14 @@ impl Post for Desk {
             Answer::Reply(reply) if reply.body.len() <= limit => Ok(reply),
             Answer::Reply(_) => Err(Error::Reply(format!("more than {limit} bytes"))),
             Answer::Failed { name, why } => Err(failure(&name, why)),
-            Answer::Part(_) => Err(Error::Broken("a part is no answer to a request".to_owned())),
+            Answer::Part(_) | Answer::Words(_) => {
+                Err(Error::Broken("a part is no answer to a request".to_owned()))
+            }
         }
     }
 }
 
-/// The error that a failure of this name is.
+/// The error for a failure of this name.
 fn failure(name: &str, why: String) -> Error {
     match name {
         "unreachable" => Error::Unreachable(format!("to the server: {why}")),
@@ -120,7 +124,7 @@ fn failure(name: &str, why: String) -> Error {
     }
 }
 
-/// The transport of searches, which JavaScript carries.
+/// The transport of searches, which JavaScript performs.
 pub(crate) struct Carrier {
     pub(crate) web: WebConnection<Desk>,
     pub(crate) desk: Desk,
@@ -155,7 +159,7 @@ impl AsyncTransport for Carrier {
     }
 }
 
-/// The word for a message.
+/// The name of a message's stage.
 fn stage(request: &[u8]) -> &'static str {
     match Message::read(request) {
         Ok((Message::GetManifest, _)) => "manifest",
@@ -168,7 +172,7 @@ fn stage(request: &[u8]) -> &'static str {
     }
 }
 
-/// The body of an answer.
+/// The body of an HTTP answer.
 pub(crate) fn reply(status: u16, headers: Vec<(String, String)>, body: Vec<u8>) -> Answer {
     Answer::Reply(WebReply {
         status,

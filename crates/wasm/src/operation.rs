@@ -1,4 +1,4 @@
-//! One call on its way.
+//! One call in progress.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -12,7 +12,8 @@ use crate::values::{fault, object};
 
 type Work = Pin<Box<dyn Future<Output = Result<JsValue, JsValue>>>>;
 
-/// One call on its way: JavaScript does its steps one after the other, and then takes its outcome. To free it is to give it up.
+/// One call in progress: JavaScript performs its steps one after the other, and then takes its outcome. Freeing it abandons the
+/// call.
 #[wasm_bindgen]
 pub struct Operation {
     desk: Desk,
@@ -36,10 +37,10 @@ impl Operation {
 
 #[wasm_bindgen]
 impl Operation {
-    /// Goes on to the next step; `undefined` where there is none left.
+    /// Continues to the next step. Returns `undefined` if no step is left.
     ///
     /// # Errors
-    /// If nothing was answered, or nothing is left to do.
+    /// An error if nothing was answered, or nothing is left to do.
     #[wasm_bindgen(js_name = next)]
     pub fn resume(&mut self) -> Result<JsValue, JsValue> {
         let Some(work) = &mut self.work else {
@@ -58,7 +59,7 @@ impl Operation {
         }
     }
 
-    /// Answers a step with an answer of HTTP: headers are pairs of a name and a value.
+    /// Answers a step with an HTTP answer. Headers are pairs of a name and a value.
     pub fn reply(&self, status: u16, headers: &Array, body: Vec<u8>) {
         let headers = headers.iter().filter_map(|pair| {
             let pair: Array = pair.dyn_into().ok()?;
@@ -72,15 +73,20 @@ impl Operation {
         self.desk.answer(Answer::Failed { name, why });
     }
 
-    /// Answers a step about a part or a keystream.
+    /// Answers a step about a part.
     pub fn part(&self, part: Option<Vec<u8>>) {
         self.desk.answer(Answer::Part(part));
+    }
+
+    /// Answers a step about a keystream, in little-endian words.
+    pub fn words(&self, words: Option<Vec<u32>>) {
+        self.desk.answer(Answer::Words(words));
     }
 
     /// The outcome, after the last step.
     ///
     /// # Errors
-    /// That of the call, with a `code`.
+    /// The error of the call, with a `code`.
     pub fn outcome(&mut self) -> Result<JsValue, JsValue> {
         let none = || Err(fault("local", "", "this call has no outcome yet"));
         self.outcome.take().unwrap_or_else(none)
@@ -93,7 +99,7 @@ impl std::fmt::Debug for Operation {
     }
 }
 
-/// A step as JavaScript sees it.
+/// A step in the form that JavaScript sees.
 fn described(step: Step) -> JsValue {
     let step: Object = match step {
         Step::Post { stage, request } => object([

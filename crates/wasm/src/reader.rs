@@ -1,4 +1,4 @@
-//! What JavaScript calls.
+//! The functions that JavaScript calls.
 
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use crate::desk::{Carrier, Desk};
 use crate::operation::Operation;
 use crate::values::{Shown, fault, hits, id_of, object, payloads, pin_line, pin_of, told};
 
-/// A reader of one index. It does one call at a time: another is refused while one is on its way.
+/// A reader of one index. It performs one call at a time, and refuses a second one meanwhile.
 #[wasm_bindgen]
 pub struct Reader {
     desk: Desk,
@@ -51,7 +51,7 @@ impl Reader {
     /// A reader with these keys, which are files of `sordino keys`, and this token.
     ///
     /// # Errors
-    /// If a key is none, or of another kind; if the platform has no randomness.
+    /// An error if a key is not valid, or of another kind, or if the platform has no randomness.
     #[wasm_bindgen(constructor)]
     pub fn new(
         reader_key: Vec<u8>,
@@ -105,10 +105,10 @@ impl Reader {
         })
     }
 
-    /// Connects: downloads what searching needs. `pin` is what [`pin`](Self::pin) gave the last time.
+    /// Connects: downloads what searching needs. `pin` is the last result of [`pin`](Self::pin).
     ///
     /// # Errors
-    /// If the pin is none, or another call is on its way.
+    /// An error if the pin is not valid, or another call is in progress.
     pub fn connect(&self, pin: Option<String>, over_gap: bool) -> Result<Operation, JsValue> {
         let known = pin.map(|line| parsed_pin(&line)).transpose()?;
         self.operation(async move |inner: &mut Inner| {
@@ -122,16 +122,17 @@ impl Reader {
         })
     }
 
-    /// Follows the index to its newest version; true if there was one.
+    /// Updates the index to its newest version. Returns true if there was one.
     ///
     /// # Errors
-    /// If another call is on its way.
+    /// An error if another call is in progress.
     pub fn refresh(&self) -> Result<Operation, JsValue> {
         self.operation(async |inner: &mut Inner| {
             let (client, carrier, _) = inner.parts()?;
             let newer = client.refresh_async(carrier).await;
             let newer = newer.map_err(|error| match error {
-                // It is no search that failed: others would fetch it again, and fail.
+                // No search failed here, so this is another error: callers would otherwise repeat a search and fail
+                // again.
                 Error::BadReply => Error::Malformed {
                     what: "new version",
                     why: "what is sealed in it does not open with this key".to_owned(),
@@ -142,7 +143,8 @@ impl Reader {
         })
     }
 
-    /// Refuses a pin that another client of this index has stored, unless this client's version is of the same history.
+    /// Refuses a pin that another client of this index has stored, unless this client's version belongs to the same
+    /// history.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect).
@@ -157,10 +159,11 @@ impl Reader {
         })
     }
 
-    /// Expands the pads of this version and keeps them, in at most this number of bytes; bytes that are kept.
+    /// Expands the pads of this version and keeps them, in at most this number of bytes. Returns the bytes that are
+    /// kept.
     ///
     /// # Errors
-    /// If another call is on its way.
+    /// An error if another call is in progress.
     #[wasm_bindgen(js_name = keepPads)]
     pub fn keep_pads(&self, limit: u32) -> Result<Operation, JsValue> {
         self.operation(async move |inner: &mut Inner| {
@@ -174,7 +177,7 @@ impl Reader {
     /// Finds the records nearest to a vector.
     ///
     /// # Errors
-    /// If the condition cannot be read, or another call is on its way.
+    /// An error if the condition cannot be read, or another call is in progress.
     pub fn search(
         &self,
         vector: Vec<f32>,
@@ -206,7 +209,7 @@ impl Reader {
     /// The payloads of these records.
     ///
     /// # Errors
-    /// If an id is none of this index, or another call is on its way.
+    /// An error if an id cannot belong to this index, or another call is in progress.
     pub fn payloads(&self, ids: &Array) -> Result<Operation, JsValue> {
         let kind = self.free()?.parts()?.0.manifest().ids;
         let ids: Result<Vec<_>, JsValue> = ids.iter().map(|id| id_of(&id, kind)).collect();
@@ -218,10 +221,10 @@ impl Reader {
         })
     }
 
-    /// The index as it is now.
+    /// The present state of the index.
     ///
     /// # Errors
-    /// If the client is not connected, or a call is on its way.
+    /// An error if the client is not connected, or a call is in progress.
     pub fn about(&self) -> Result<JsValue, JsValue> {
         let mut inner = self.free()?;
         let (client, ..) = inner.parts()?;
@@ -247,7 +250,7 @@ impl Reader {
         Ok(about.into())
     }
 
-    /// The line by which the next connection goes on from this version.
+    /// The line with which the next connection continues from this version.
     ///
     /// # Errors
     /// The errors of [`about`](Self::about).
@@ -257,13 +260,13 @@ impl Reader {
 }
 
 impl Reader {
-    /// What no call has.
+    /// The reader's state, if no call has it.
     fn free(&self) -> Result<RefMut<'_, Inner>, JsValue> {
         let taken = |_| fault("argument", "taken", "another call is on its way");
         self.inner.try_borrow_mut().map_err(taken)
     }
 
-    /// A call that has all of the reader until it ends or is given up.
+    /// A call that has the whole reader until it ends or is abandoned.
     fn operation(
         &self,
         work: impl AsyncFnOnce(&mut Inner) -> Result<JsValue, JsValue> + 'static,
@@ -282,7 +285,7 @@ impl Reader {
     }
 }
 
-/// Bytes of the stack that calls may have left secrets in: half of it.
+/// Bytes of the stack that calls may have left secrets in: half of the stack.
 const LEFT: usize = 512 << 10;
 
 impl Drop for Inner {
@@ -291,7 +294,7 @@ impl Drop for Inner {
     }
 }
 
-/// Overwrites what earlier calls left on the stack. The memory of a module is not given back before its page ends.
+/// Overwrites what earlier calls left on the stack. A module keeps its memory until its page ends.
 #[inline(never)]
 fn erase_stack() {
     let mut left = [0_u8; LEFT];

@@ -1,4 +1,4 @@
-//! Ids, hits, attributes and errors as values of JavaScript.
+//! Ids, hits, attributes and errors as JavaScript values.
 
 use js_sys::{Array, BigInt, Error as JsError, Object, Reflect, Uint8Array};
 use sordino_index::{Kind, Pin};
@@ -17,12 +17,12 @@ pub(crate) fn object<const N: usize>(members: [(&str, JsValue); N]) -> Object {
     object
 }
 
-/// Sets a member of an object that was made here: it is not frozen.
+/// Sets a member of an object that this crate made. It is not frozen.
 pub(crate) fn set(object: &Object, name: &str, value: &JsValue) {
     let _ = Reflect::set(object, &name.into(), value);
 }
 
-/// An error of JavaScript with a code, and a reason by which it is known more closely.
+/// A JavaScript error with a code, and with a reason if there is a more specific one.
 pub(crate) fn fault(code: &str, reason: &str, message: &str) -> JsValue {
     let error = JsError::new(message);
     set(&error, "code", &code.into());
@@ -59,7 +59,7 @@ pub(crate) fn told(error: &Error) -> JsValue {
     fault(code, reason, &error.to_string())
 }
 
-/// An id: a BigInt where it is a number, which no number of JavaScript rounds.
+/// An id. A number becomes a BigInt, which JavaScript does not round.
 pub(crate) fn id(id: &Id) -> JsValue {
     match id {
         Id::Number(number) => BigInt::from(*number).into(),
@@ -75,7 +75,7 @@ fn text(id: &Id) -> String {
     }
 }
 
-/// The id that a value stands for, at an index with ids of this kind.
+/// The id that a value stands for, in an index with ids of this kind.
 pub(crate) fn id_of(value: &JsValue, kind: IdKind) -> Result<Id, JsValue> {
     let wrong = || {
         let expected = match kind {
@@ -103,7 +103,7 @@ pub(crate) fn id_of(value: &JsValue, kind: IdKind) -> Result<Id, JsValue> {
     }
 }
 
-/// What of hits is given out.
+/// The options of the hits to return.
 #[derive(Clone, Copy)]
 pub(crate) struct Shown {
     pub(crate) payloads: bool,
@@ -158,7 +158,7 @@ fn attributes(client: &Client, id: &Id) -> JsValue {
     object.into()
 }
 
-/// A whole number: a BigInt where a number of JavaScript would round it.
+/// A whole number, as a BigInt if a JavaScript number would round it.
 fn integer(value: i64) -> JsValue {
     const EXACT: i64 = (1 << 53) - 1;
     match (-EXACT..=EXACT).contains(&value) {
@@ -167,7 +167,7 @@ fn integer(value: i64) -> JsValue {
     }
 }
 
-/// The payloads of named records: `undefined` for one that is not there.
+/// The payloads of named records, `undefined` for one that does not exist.
 pub(crate) fn payloads(found: &[Option<Vec<u8>>]) -> JsValue {
     let values = found.iter().map(|payload| match payload {
         Some(payload) => Uint8Array::from(&payload[..]).into(),
@@ -182,7 +182,7 @@ pub(crate) fn pin_line(pin: &Pin) -> String {
     format!("{} {} {}", hex(&pin.index), pin.version, hex(&pin.manifest))
 }
 
-/// The pin of such a line.
+/// The pin in such a line.
 pub(crate) fn pin_of(line: &str) -> Option<Pin> {
     let mut words = line.split(' ');
     let (index, version, manifest) = (words.next()?, words.next()?, words.next()?);

@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
         self.take().map(|[byte]| *byte)
     }
 
-    /// A number of things that have at least `least` bytes each.
+    /// Reads a count of items that have at least `least` bytes each.
     pub(super) fn count(&mut self, least: usize) -> Result<usize, Error> {
         let count = self.take().map(|bytes| u32::from_le_bytes(*bytes))?;
         let count = usize::try_from(count).map_err(|_| corrupt("count"))?;

@@ -12,19 +12,19 @@ use crate::value::EntityUid;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Milliseconds since 1970, as the writer gave them.
+    /// The time in milliseconds since 1970, as the writer gave it.
     pub time: u64,
     /// The principal that asked.
     pub principal: EntityUid,
-    /// For what.
+    /// The requested action.
     pub action: EntityUid,
-    /// On what.
+    /// The resource that the request was about.
     pub resource: EntityUid,
     /// The verdict.
     pub allowed: bool,
-    /// The reason why no policy was asked, if none was.
+    /// The reason why no policy was evaluated, if there was one.
     pub refusal: Option<Refusal>,
-    /// The policies and entities that it was made by.
+    /// The versions of the policies and entities that decided.
     pub epochs: Epochs,
     /// The policies that decided.
     pub policies: Vec<Arc<str>>,
@@ -81,7 +81,7 @@ impl Entry {
         }
     }
 
-    /// The entry behind its length, with its number and the digest before.
+    /// Writes the entry behind its length, with its number and the previous entry's digest.
     pub(super) fn write(&self, number: u64, before: &[u8; 32]) -> Vec<u8> {
         let mut bytes = vec![0; 4];
         bytes.extend_from_slice(&number.to_le_bytes());
@@ -110,7 +110,7 @@ impl Entry {
         bytes
     }
 
-    /// The entry, its number and the digest before it.
+    /// Reads an entry, its number and the previous entry's digest.
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<(Self, u64, [u8; 32]), Error> {
         let (number, before, time) = (reader.number()?, *reader.take()?, reader.number()?);
         let (policies, entities) = (reader.number()?, reader.number()?);

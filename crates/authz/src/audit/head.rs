@@ -7,9 +7,9 @@ use sordino_mldsa::{ExpandedKey, Message, MlDsa65, Params};
 use super::{Entry, digest, read, root, split};
 use crate::Error;
 
-/// First bytes of a head, its version among them.
+/// The first bytes of a head, including its format version.
 const MAGIC: &[u8; 8] = b"SRDAUH\0\x01";
-/// Bytes that are signed: magic, number, last digest, root, time.
+/// The number of signed bytes: magic, number, last digest, root, time.
 const SIGNED: usize = 8 + 8 + 32 + 32 + 8;
 /// The context of the signature (FIPS 204, 5.2).
 const CONTEXT: &[u8] = b"sordino audit 1";
@@ -18,7 +18,7 @@ const CONTEXT: &[u8] = b"sordino audit 1";
 pub struct AuditKey(SigningKey<ml_dsa::MlDsa65>);
 
 impl AuditKey {
-    /// The key of a secret seed, from a generator fit for keys. The caller erases its copy.
+    /// Makes the key from a secret seed, which a cryptographic generator must have made. The caller erases its copy of the seed.
     #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         let mut array = (*seed).into();
@@ -40,7 +40,7 @@ impl core::fmt::Debug for AuditKey {
     }
 }
 
-/// A statement about all entries of a log up to a time, signed.
+/// A signed statement about all entries of a log up to a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     count: u64,
@@ -71,13 +71,13 @@ impl Head {
         head
     }
 
-    /// Number of entries that it vouches for.
+    /// The number of entries that the head covers.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The time in it, in milliseconds since 1970.
+    /// The time in the head, in milliseconds since 1970.
     #[must_use]
     pub fn time(&self) -> u64 {
         self.time
@@ -91,7 +91,7 @@ impl Head {
         bytes
     }
 
-    /// Reads a head. Its signature is checked where it is used.
+    /// Reads a head. [`Self::verify`] and [`Self::verify_one`] check its signature.
     ///
     /// # Errors
     /// [`Error::AuditForm`] if its length is not a head's, or it does not begin as one.
@@ -118,7 +118,7 @@ impl Head {
         })
     }
 
-    /// The entries stored in `stored`, if they are the ones that this head was signed for.
+    /// Returns the entries in `stored`, if this head was signed for exactly these entries.
     ///
     /// # Errors
     /// [`Error::AuditSignature`] for a head that `public_key` did not sign. For entries that were changed:
@@ -143,7 +143,8 @@ impl Head {
         Ok(entries.into_iter().map(|(entry, _)| entry).collect())
     }
 
-    /// One entry, as [`AuditLog::append`](super::AuditLog::append) gave it, if the proof shows that this head was signed with it in that place.
+    /// Returns one entry, as [`AuditLog::append`](super::AuditLog::append) gave it, if the proof shows that this head covers the
+    /// entry at that number.
     ///
     /// # Errors
     /// [`Error::AuditSignature`], [`Error::AuditForm`], [`Error::AuditAltered`], or [`Error::AuditProof`] if the proof is not of this

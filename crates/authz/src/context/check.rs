@@ -1,11 +1,12 @@
-//! Values that Cedar's language does not have, and where they stand in a context.
+//! Checks for values that Cedar's language does not have, with their place in a context.
 
 use crate::Error;
 use crate::error::chain;
 use crate::names::{is_identifier, is_type};
 use crate::value::{Record, Value};
 
-/// Refuses a value that Cedar's language does not have, wherever it stands: Cedar has no context with one in it.
+/// Refuses a record with a value that Cedar's language does not have, at any depth: Cedar would refuse the whole
+/// context.
 pub(super) fn check(record: &Record) -> Result<(), Error> {
     let mut fields = record.fields().iter();
     fields.try_for_each(|(name, value)| {
@@ -46,7 +47,7 @@ fn check_value(value: &Value) -> Result<(), Error> {
     })
 }
 
-/// The error, its value's path behind this.
+/// The error, with `place` put before the value's path.
 pub(super) fn within(place: &str, mut error: Error) -> Error {
     if let Error::Value { path, .. } = &mut error {
         path.insert_str(0, place);

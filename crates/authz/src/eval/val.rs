@@ -1,4 +1,4 @@
-//! Values during the evaluation of a condition.
+//! Values that a condition's evaluation computes.
 
 use core::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use crate::decision::Failure;
 use crate::names::Node;
 use crate::value::{EntityUid, Record, Set, Uid, Value};
 
-/// A value during evaluation, borrowed wherever it stands already.
+/// A value during evaluation, borrowed if it exists already.
 #[derive(Debug, Clone)]
 pub(super) enum Val<'a> {
     Bool(bool),
@@ -19,7 +19,7 @@ pub(super) enum Val<'a> {
     Record(&'a Record),
 }
 
-/// An entity's number, if it has been looked up.
+/// An entity's number, if it was looked up.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Known {
     Is(Option<Node>),
@@ -27,7 +27,7 @@ pub(super) enum Known {
 }
 
 impl<'e> Val<'e> {
-    /// A value, unless one of an extension type is in it.
+    /// Borrows a value; an error if it contains a value of an extension type.
     pub(super) fn of(value: &'e Value) -> Result<Self, Stop> {
         if value.has_extension() {
             return Err(Stop::Cedar);
@@ -97,7 +97,7 @@ impl<'e> Val<'e> {
         }
     }
 
-    /// The place of `member` relative to this value, in the order of [`Value`].
+    /// Compares `member` with this value, in the order of [`Value`].
     pub(super) fn order(&self, member: &Value) -> Ordering {
         let entity = |uid: &EntityUid, other: &Uid<'_>| {
             (uid.type_name(), uid.id()).cmp(&(other.type_name, other.id))
@@ -126,7 +126,7 @@ impl<'e> Val<'e> {
     }
 }
 
-/// The place of a kind in the derived order of [`Value`].
+/// The rank of a kind in the derived order of [`Value`].
 fn rank(value: &Value) -> u8 {
     match value {
         Value::Bool(_) => 0,

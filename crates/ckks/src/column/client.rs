@@ -1,5 +1,5 @@
-//! The client's side: the public polynomials and the hint. Queries are encrypted in `encrypt`, scores
-//! decrypted in `decrypt`.
+//! The client's side: the public polynomials and the hint. The module `encrypt` encrypts queries, and
+//! `decrypt` decrypts scores.
 
 mod decrypt;
 mod encrypt;
@@ -20,7 +20,7 @@ use crate::{Error, Seed, wire};
 pub struct Client {
     params: Params,
     shape: Shape,
-    /// The state of the database that the hint is about.
+    /// The state of the database that the hint belongs to.
     state: State,
     /// The seed that `a` expands from. The epoch of `state` is only its beginning.
     seed: [u8; 32],
@@ -42,8 +42,8 @@ impl Client {
     /// A client of the database of `count` vectors in `dim` dimensions, encoded for `seed`.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the hint is for another parameter set, dimension or count,
-    /// [`Error::Epoch`] if for another seed.
+    /// [`Error::Mismatch`] if the hint is for another parameter set, dimension or count. [`Error::Epoch`]
+    /// if it is for another seed.
     pub fn new(
         params: &Params,
         seed: impl Into<Seed>,
@@ -97,7 +97,7 @@ impl Client {
         self.shape.count
     }
 
-    /// The version of the database that the client can read replies of.
+    /// The version of the database whose replies the client can decrypt.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.state.version()
@@ -109,8 +109,8 @@ impl Client {
         self.shape.count == 0
     }
 
-    /// Follows one change of the database. Deltas are applied in the order in which the database gave
-    /// them out.
+    /// Brings the client up to date with one change of the database. Apply deltas in the order in which the
+    /// database returned them.
     ///
     /// # Errors
     /// The errors of [`Hint::apply`].
@@ -122,18 +122,20 @@ impl Client {
         Ok(())
     }
 
-    /// Follows the appending of a segment. `hint` belongs to its vectors alone, and they begin a new block.
+    /// Adds a segment that the database appended. `hint` covers the segment's vectors only, which begin a
+    /// new block.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the hint is for another parameter set or dimension, [`Error::Epoch`] if for
-    /// another seed, [`Error::Version`] if its vectors were changed, [`Error::Count`].
+    /// [`Error::Mismatch`] if the hint is for another parameter set or dimension. [`Error::Epoch`] if it is
+    /// for another seed. [`Error::Version`] if its vectors were changed after encoding. [`Error::Count`] if
+    /// there are too many vectors.
     pub fn extend(&mut self, hint: &Hint) -> Result<(), Error> {
         unchanged(hint)?;
         self.add(hint)
     }
 
-    /// Follows a change of the segments at the end: keeps the first `kept` vectors, and
-    /// [`extend`](Self::extend)s them by these hints. After an error the client is as it was.
+    /// Replaces the last segments: keeps the first `kept` vectors, then [`extend`](Self::extend)s them by
+    /// these hints. After an error the client is unchanged.
     ///
     /// # Errors
     /// The errors of [`truncate`](Self::truncate) and [`extend`](Self::extend).
@@ -153,7 +155,7 @@ impl Client {
         Ok(())
     }
 
-    /// A shape of this client's with this hint's vectors in new blocks.
+    /// The shape of this client's database after the hint's vectors are added in new blocks.
     fn extended(&self, shape: Shape, hint: &Hint) -> Result<Shape, Error> {
         hint.params().check_same(&self.params)?;
         wire::check_same("dimensions", hint.shape().dim, shape.dim)?;
@@ -162,10 +164,10 @@ impl Client {
         self.params.shape(shape.dim, count)
     }
 
-    /// Forgets all vectors from number `count` on.
+    /// Removes all vectors from number `count` on.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if there are fewer.
+    /// [`Error::Mismatch`] if the client has fewer vectors.
     pub fn truncate(&mut self, count: usize) -> Result<(), Error> {
         self.shape = self.truncated(count)?;
         self.hint.truncate(self.shape.blocks);
@@ -184,7 +186,7 @@ impl Client {
     }
 }
 
-/// A segment is appended as it was encoded, before any change.
+/// Checks that the hint's segment was not changed after it was encoded.
 fn unchanged(hint: &Hint) -> Result<(), Error> {
     match hint.version() {
         0 => Ok(()),

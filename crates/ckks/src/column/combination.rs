@@ -1,4 +1,4 @@
-//! Linear combinations of answers: with the weights, a client checks a whole reply.
+//! Linear combinations of answers. A client that knows the weights can check a whole reply.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -12,8 +12,9 @@
 //! sum_v c_v y_v = sum_l <z_l, b_l>   mod q
 //! ```
 //!
-//! Answers that differ from the honest ones in any `v` satisfy the second line for one value of `c_v` at most, whatever
-//! the others are. Both sides are made of what was sent and received: neither a secret key nor a score is needed.
+//! Suppose that answers differ from the honest ones in any `v`. Then they satisfy the second line for at most one value
+//! of `c_v`, for any values of the other weights. Both sides are computed from sent and received messages: the check
+//! needs neither a secret key nor a score.
 
 use sordino_lattice::aligned::Aligned;
 use zeroize::{Zeroize, Zeroizing};
@@ -25,11 +26,11 @@ use crate::dot::N;
 use crate::wire::{HEAD_LEN, Head, Kind};
 use crate::{Error, wire};
 
-/// The functionals of some vectors, each times its weight, summed up.
+/// The weighted sum of the functionals of some vectors.
 ///
 /// # Security
-/// With the vectors it reveals the weights. Where the vectors are few, it reveals them to anyone who has the weights.
-/// So it is as secret as both. It is erased when dropped.
+/// A party that has the combination and the vectors can compute the weights. If the vectors are few, a party that has
+/// the weights can compute the vectors. So the combination is as secret as both. It is erased when dropped.
 pub struct Combination {
     params: Params,
     shape: Shape,
@@ -53,10 +54,10 @@ impl Drop for Combination {
 }
 
 impl Combination {
-    /// The combination of no vectors of `dim` coordinates.
+    /// The combination of an empty list of vectors of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::Whole`] for a set whose answers are rounded.
+    /// [`Error::Dimension`], or [`Error::Whole`] for a set that rounds its answers.
     pub fn empty(params: &Params, dim: usize) -> Result<Self, Error> {
         let shape = params.shape(dim, 0)?;
         if !params.is_whole() {
@@ -77,7 +78,7 @@ impl Combination {
     /// Adds the combination of other vectors of the same dimension.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it is of another set or dimension.
+    /// [`Error::Mismatch`] if `other` belongs to another set or dimension.
     pub fn add(&mut self, other: &Self) -> Result<(), Error> {
         other.params.check_same(&self.params)?;
         wire::check_same("dimensions", other.shape.dim, self.shape.dim)?;
@@ -88,7 +89,7 @@ impl Combination {
         Ok(())
     }
 
-    /// `sum_l <z_l, b_l>` mod `q`: the honest answers to this query, each times its weight, summed up.
+    /// `sum_l <z_l, b_l>` mod `q`: the weighted sum of the honest answers to this query.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the query is for another set or dimension.
@@ -97,7 +98,7 @@ impl Combination {
         Ok(one.into_iter().sum())
     }
 
-    /// [`of`](Self::of) several combinations, for which the query is unpacked once.
+    /// Like [`of`](Self::of), for several combinations. The query is unpacked only once.
     ///
     /// # Errors
     /// The errors of [`of`](Self::of).
@@ -119,7 +120,7 @@ impl Combination {
         Ok(sums)
     }
 
-    /// The bytes of a message about vectors of `dim` coordinates.
+    /// The length in bytes of a message about vectors of `dim` coordinates.
     ///
     /// # Errors
     /// The errors of [`empty`](Self::empty).
@@ -131,7 +132,7 @@ impl Combination {
         Ok(HEAD_LEN + params.residue_width().len(shape.polys * N))
     }
 
-    /// The message, as secret as the combination.
+    /// The message. It is as secret as the combination.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let width = self.params.residue_width();
@@ -146,8 +147,8 @@ impl Combination {
     /// Reads a message.
     ///
     /// # Errors
-    /// If its kind or version is wrong, or its set is unknown or rounds answers. Also if its length does not fit its
-    /// dimension, or a number is not below `q`.
+    /// [`Error`] if the kind or version is wrong, or the set is unknown or rounds answers. Also if the length does not
+    /// fit the dimension, or a number is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::Combination, message)?;
         let params = Params::from_id(head.set)?;

@@ -29,11 +29,11 @@ pub struct Database {
     params: Params,
     shape: Shape,
     seed: [u8; 32],
-    /// Changes since the database was encoded.
+    /// The number of changes since the database was encoded.
     version: u64,
     /// The public polynomials `a_l` in NTT form, one after the other.
     a: Arc<Aligned<u64>>,
-    /// Block after block in tiles (`mac`), and [`SLACK`] bytes more; blocks beyond `shape.blocks` are spare.
+    /// Block after block in tiles (`mac`), followed by [`SLACK`] bytes. Blocks beyond `shape.blocks` are spare.
     blocks: Store,
 }
 
@@ -59,14 +59,14 @@ impl Database {
         &self.seed
     }
 
-    /// The changes that the database has seen since it was encoded. Every delta is one change.
+    /// The number of changes since the database was encoded. Every delta is one change.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Continues the count of changes of a database that was encoded again from the same vectors and seed. Clients of
-    /// that state then keep their hints.
+    /// Continues the count of changes, for a database that was encoded again from the same vectors and seed. Clients
+    /// of the earlier database then keep their hints.
     pub fn set_version(&mut self, version: u64) {
         self.version = version;
     }
@@ -93,7 +93,7 @@ impl Database {
         self.shape.count == 0
     }
 
-    /// The bytes that one pass reads.
+    /// The number of bytes that one pass reads.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         self.shape.blocks * self.block_len()
@@ -115,12 +115,13 @@ impl Database {
         hint
     }
 
-    /// `sum_l P_jl a_l`, all coefficients of it, with room for two polynomials.
+    /// `sum_l P_jl a_l` with all its coefficients. `room` is working memory for two polynomials.
     fn hint_block(&self, j: usize, room: &mut [u64], hint: &mut [u8]) {
         self.sum_block((j, |_: &[u64]| None), room, hint);
     }
 
-    /// The hint of values that were read: each is looked at before it is used, so that they are read once.
+    /// The hint of values that were just read from bytes. Each value is checked before it is used, so one pass over
+    /// the values does both.
     ///
     /// # Errors
     /// [`Error::Coefficient`] if a value is not below `q`.
@@ -128,7 +129,7 @@ impl Database {
         let mut hint = Hint::zero(self.params, self.shape, self.state());
         let q = self.params.modulus();
         let beyond = |poly: &[u64]| {
-            // The largest is found in lanes, and its place is looked for when it is too large.
+            // Finds the largest value in vector lanes, and looks for its position only if it is too large.
             let most = poly.iter().fold(0, |most, &x| u64::max(most, x));
             (most >= q)
                 .then(|| poly.iter().position(|&x| x >= q))
@@ -148,7 +149,8 @@ impl Database {
         }
     }
 
-    /// The hint of block `j`, unless `beyond` finds fault with a value, whose place in the block is returned.
+    /// Computes the hint of block `j`. If `beyond` finds an invalid value, the function returns the value's position
+    /// in the block instead.
     fn sum_block(
         &self,
         (j, beyond): (usize, impl Fn(&[u64]) -> Option<usize>),

@@ -1,4 +1,4 @@
-//! The hint and its deltas: public, the same for every client.
+//! The hint and its deltas. They are public, and all clients get the same.
 
 use super::params::Params;
 use super::shape::Shape;
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Hint {
     }
 }
 
-/// The new hint of one block, after a vector of it was replaced, appended or deleted.
+/// The new hint of one block, after one of its vectors was replaced, appended or deleted.
 #[derive(Clone, PartialEq)]
 pub struct HintDelta {
     params: Params,
@@ -48,7 +48,7 @@ impl std::fmt::Debug for HintDelta {
     }
 }
 
-/// Bytes of a block number on the wire.
+/// Bytes of a block's number on the wire.
 const BLOCK_LEN: usize = 4;
 
 impl Hint {
@@ -85,7 +85,7 @@ impl Hint {
         self.shape.count == 0
     }
 
-    /// The bytes of a message about `count` vectors of `dim` coordinates.
+    /// The length in bytes of a message about `count` vectors of `dim` coordinates.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`].
@@ -112,12 +112,12 @@ impl Hint {
     /// Reads a message.
     ///
     /// # Errors
-    /// If its kind or version is wrong, its set is unknown, or its length does not fit its dimension and count.
+    /// [`Error`] if the kind or version is wrong, the set is unknown, or the length does not fit dimension and count.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         Self::from_vec(message.to_vec())
     }
 
-    /// Reads a message in the memory that it is in.
+    /// Reads a message, and keeps its memory for the hint.
     ///
     /// # Errors
     /// The errors of [`from_bytes`](Self::from_bytes).
@@ -137,12 +137,12 @@ impl Hint {
         })
     }
 
-    /// The hint of a collection, from the hints of its parts, which follow one another in it.
+    /// Joins the hints of the parts of a collection, in order, into the hint of the whole.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if there are none, if sets or dimensions differ, or if a part before the last does not end
-    /// with a whole block. [`Error::Epoch`] or [`Error::Version`] if states differ. [`Error::Count`] if there are too
-    /// many vectors.
+    /// [`Error::Mismatch`] if the list is empty, if sets or dimensions differ, or if a part before the last does not
+    /// end with a whole block. [`Error::Epoch`] or [`Error::Version`] if states differ. [`Error::Count`] if there are
+    /// too many vectors.
     pub fn join(parts: &[Self]) -> Result<Self, Error> {
         let Some((first, others)) = parts.split_first() else {
             return Err(Error::Mismatch {
@@ -165,7 +165,7 @@ impl Hint {
         Ok(whole)
     }
 
-    /// The version of the database that the hint is about.
+    /// The version of the database that the hint belongs to.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.state.version()
@@ -188,13 +188,13 @@ impl Hint {
         self.body.chunks_exact_mut(len).collect()
     }
 
-    /// Brings the hint up to date with one change of the database. Deltas are applied in the order in
-    /// which the database gave them out.
+    /// Brings the hint up to date with one change of the database. Apply deltas in the order in which the database
+    /// returned them.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the delta is for another parameter set or dimension, and [`Error::Epoch`] if for another
-    /// seed. [`Error::Version`] if it is not the change that follows the hint's version. [`Error::Index`] if its block
-    /// is neither one of the hint's nor the next.
+    /// [`Error::Mismatch`] if the delta is for another parameter set or dimension, and [`Error::Epoch`] if it is for
+    /// another seed. [`Error::Version`] if it is not the change that follows the hint's version. [`Error::Index`] if
+    /// its block is neither one of the hint's blocks nor the next one.
     pub fn apply(&mut self, delta: &HintDelta) -> Result<(), Error> {
         delta.check(&self.params, self.shape, self.state)?;
         let len = block_len(self.params);
@@ -249,8 +249,8 @@ impl HintDelta {
     /// Reads a message.
     ///
     /// # Errors
-    /// If its kind or version is wrong, its set is unknown, its count lacks the block, or its length does not fit its
-    /// set.
+    /// [`Error`] if the kind or version is wrong, or the set is unknown. Also if the count is too small for the
+    /// block, or the length does not fit the set.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::HintDelta, message)?;
         let params = Params::from_id(head.set)?;
@@ -274,7 +274,7 @@ impl HintDelta {
         })
     }
 
-    /// Refuses a delta that is not the next change of a hint of this set, shape and state.
+    /// Checks that a delta is the next change of a hint of this set, shape and state.
     pub(super) fn check(&self, params: &Params, shape: Shape, state: State) -> Result<(), Error> {
         self.params.check_same(params)?;
         wire::check_same("dimensions", self.shape.dim, shape.dim)?;
@@ -296,7 +296,7 @@ impl HintDelta {
         Ok(())
     }
 
-    /// The shape of a hint after this delta: several deltas of one append each add their block.
+    /// The shape of a hint after this delta. If one append gave several deltas, each adds its own block.
     pub(super) fn shape_after(&self, shape: Shape) -> Shape {
         let blocks = shape.blocks.max(self.block + 1);
         Shape {

@@ -1,15 +1,15 @@
-//! The multiply-accumulate of a pass: `sum_lu P_jl(z_cu) x_kl(z_cu)` for blocks `j`, queries `k` and points
-//! `c < N / t`.
+//! The multiply-accumulate kernels of a pass: `sum_lu P_jl(z_cu) x_kl(z_cu)` for blocks `j`, queries `k` and points `c
+//! < N / t`.
 //!
 //! Value `c t + u` of a polynomial in NTT form is the one at `z_cu`. The `t` points `z_c0, z_c1, ...` are the roots of
 //! one `X^t = y_c`. A reply has only every `t`-th coefficient of a product, and needs only the sum over these points.
-//! So row `r = l t + u` of `D = L t` has value `c t + u` of polynomial `l`. A sum of all rows ends in one number for
+//! So row `r = l t + u` of `D = L t` rows has value `c t + u` of polynomial `l`. A sum of all rows gives one number for
 //! each vector of a block.
 //!
-//! Both sides are laid out in tiles of 8 points: tile 0 of all rows, tile 1 of all, and so on. So a tile's accumulators
-//! stay in registers while both sides stream. Up to four queries form a group and take turns within a tile. Point `c`
-//! of tile `i` of query `k` of `Q` is at `((i D + r) Q + k) 8 + c`. A stored value takes `B = 5` or 7 bytes, since a
-//! pass for one query is bound by the bytes it reads.
+//! Both sides are laid out in tiles of 8 points: tile 0 of all rows, then tile 1 of all rows, and so on. So a tile's
+//! accumulators stay in registers while both sides stream by. Up to four queries form a group and take turns within a
+//! tile. Point `c` of tile `i` of query `k` of `Q` is at `((i D + r) Q + k) 8 + c`. A stored value takes only `B = 5`
+//! or 7 bytes, since the bytes that it reads bound the speed of a pass for one query.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -29,29 +29,29 @@ pub(super) use self::layout::{GROUP, Group, store, take};
 /// Points of a tile.
 pub(super) const TILE: usize = 8;
 
-/// Products that a kernel's accumulators take.
+/// The most products that a kernel's accumulators can hold.
 const MOST: usize = 4096;
 
 /// Bytes that a kernel may read beyond the end of a block.
 pub(super) const SLACK: usize = 64;
 
-/// Blocks that are multiplied with the polynomials of queries.
+/// Blocks, and the polynomials of the queries to multiply them with.
 pub(super) struct Pass<'a> {
     modulus: Modulus,
-    /// `B`, bytes of a stored value.
+    /// `B`, the bytes of a stored value.
     len: usize,
-    /// `D`.
+    /// `D`, the number of rows.
     rows: usize,
-    /// `N / t`.
+    /// `N / t`, the number of points.
     points: usize,
-    /// Block after block, and [`SLACK`] bytes more.
+    /// Block after block, followed by [`SLACK`] bytes.
     bytes: &'a [u8],
     groups: &'a [Group],
 }
 
 impl<'a> Pass<'a> {
     /// # Panics
-    /// If the lengths do not fit, or `len` is not 5 or 7.
+    /// Panics if the lengths do not fit, or `len` is not 5 or 7.
     pub(super) fn new(
         modulus: Modulus,
         len: usize,
@@ -100,10 +100,10 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Writes the sums of all points, canonical, for each block `j` and each of the queries `k` in turn.
+    /// Writes the sums of all points, canonical, for each block `j` and within it for each query `k`.
     ///
     /// # Panics
-    /// If there is not room for exactly these.
+    /// Panics if `sums` does not have exactly the length of these sums.
     pub(super) fn run(&self, sums: &mut [u64]) {
         self.run_by(Kernels::detect(), sums);
     }
@@ -117,10 +117,10 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Calls `mac` for each tile of each block and query, at most [`MOST`] rows at a time. Its arguments are the rows
-    /// of the block with [`SLACK`] bytes more, and the group's rows from this query's first on. The step between the
-    /// query's rows follows, and where the sums go. Blocks change faster than tiles, so that the queries' part stays in
-    /// cache.
+    /// Calls `mac` for each tile of each block and query, with at most [`MOST`] rows at a time. Its arguments are the
+    /// rows of the block with [`SLACK`] bytes more, and the group's rows from this query's first row on. Then follow
+    /// the step between the query's rows, and the place for the sums. Blocks change faster than tiles, so that the
+    /// queries' part stays in the cache.
     fn each_tile(&self, sums: &mut [u64], mac: impl Fn(&[u8], &[u64], usize, &mut [u64; TILE])) {
         let row = TILE * self.len;
         for i in 0..self.points / TILE {
@@ -150,7 +150,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The sum of `parts[i] 2^(25 i)`, reduced: what kernels with products of 25-bit halves end with.
+/// The sum of `parts[i] 2^(25 i)`, reduced. Kernels with products of 25-bit halves end with it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
     let [low, middle, high] = parts.map(u128::from);
@@ -176,7 +176,7 @@ mod tests {
             let shapes = shapes.into_iter().take(if cfg!(miri) { 2 } else { 6 });
             for (points, rows) in shapes {
                 for extreme in [false, true].into_iter().skip(usize::from(cfg!(miri))) {
-                    // Counts of blocks and queries for every shape of the kernels.
+                    // Numbers of blocks and queries that reach every shape of the kernels.
                     let blocks = 9;
                     let values = points * rows;
                     let mut p = vec![q - 1; blocks * values];
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// The sums of single products, for the blocks' values `p`.
+    /// The sums of single products by the definition, for the blocks' values `p`.
     fn defined(pass: &Pass, p: &[u64]) -> Vec<u64> {
         let (rows, modulus) = (pass.rows, pass.modulus);
         let mut sums = Vec::new();

@@ -19,15 +19,16 @@ use crate::{Error, wire};
 /// The largest 40-bit prime that is 1 mod 4096.
 const Q40: u64 = 1_099_511_590_913;
 
-/// The largest norm of a real-valued vector or query: 1, and room for single-precision normalisation.
+/// The largest norm of a real-valued vector or query. It is 1 plus a margin for vectors that were normalised in single
+/// precision.
 const NORM: f64 = 1.001;
 
-/// Bits of the numbers of a hint. Eight share 159, so every eighth has 19 and the others 20. With 20 each the hint of
-/// 100,000 vectors at `t = 4` would be 3,520 bytes above a megabyte, as its last block is always whole. This width
-/// costs 3.6 % of the error; one bit less for all would cost 26 %.
+/// The width of the numbers of a hint. Eight numbers share 159 bits, so every eighth has 19 bits and the others 20.
+/// With 20 bits each, the hint of 100,000 vectors at `t = 4` would be 3,520 bytes above a megabyte, as its last block
+/// is always whole. This width adds 3.6 % to the error; one bit less for all numbers would add 26 %.
 const HINT_WIDTH: Width = Width::eighths(159);
 
-/// The largest dimension: 4096 polynomials of four coordinates, the most that the sums of the vector kernel take.
+/// The largest dimension: 4096 polynomials of four coordinates, the most that the sums of the vector kernels can hold.
 const MAX_DIM: usize = 1 << 14;
 
 /// The encoding of stored codes.
@@ -95,7 +96,7 @@ impl Params {
         self.t
     }
 
-    /// `log2 P` of a modular set, `None` of a real-valued one.
+    /// `log2 P` of a modular set, or `None` for a real-valued one.
     #[must_use]
     pub const fn log_p(&self) -> Option<u32> {
         match self.encoding {
@@ -148,13 +149,13 @@ impl Params {
         })
     }
 
-    /// Refuses `vectors` that cannot be stored under, or queries that cannot be made for, a modular set.
+    /// Checks that a modular set can store these vectors, or encrypt these queries.
     pub(super) fn check_modular(&self, vectors: &[i32], dim: usize) -> Result<(), Error> {
         self.check_modular_rows(vectors, dim)?;
         self.check_codes(vectors, 0)
     }
 
-    /// Checks all but the values.
+    /// Checks the set and the number of coordinates, but no values.
     pub(super) fn check_modular_rows(&self, vectors: &[i32], dim: usize) -> Result<(), Error> {
         let Encoding::Modular { .. } = self.encoding else {
             return Err(Error::Encoding { modular: false });
@@ -163,16 +164,16 @@ impl Params {
         wire::check_rows(vectors.len(), dim)
     }
 
-    /// Refuses codes outside of a modular set's range. Codes of a real-valued set were rounded from checked numbers.
-    /// Reads every code, in order. `before` is the index of the first one. Not inlined, so that the constant-time check
-    /// can name it.
+    /// Checks that codes are in a modular set's range. Codes of a real-valued set were rounded from checked numbers, so
+    /// they pass. The function reads every code, in order. `before` is the index of the first one. Not inlined, so that
+    /// the constant-time check can name it.
     #[inline(never)]
     pub(super) fn check_codes(&self, codes: &[i32], before: usize) -> Result<(), Error> {
         let log_p = match self.encoding {
             Encoding::Modular { log_p } => log_p,
             Encoding::Real { .. } => i32::BITS,
         };
-        // This has no bit from b on for numbers in [-2^b, 2^b), and for no others.
+        // This value has no bit from b on exactly for numbers in [-2^b, 2^b).
         let bits = |x: i32| x ^ (x >> 31);
         let outside = |x: &i32| bits(*x) >> (log_p - 1) != 0;
         let all = codes.iter().fold(0, |all, &x| all | bits(x));
@@ -192,7 +193,7 @@ impl Params {
         N / self.t
     }
 
-    /// The shape of `count` vectors of `dim` coordinates, both checked.
+    /// The shape of `count` vectors of `dim` coordinates. Both were checked before.
     pub(super) fn shape(&self, dim: usize, count: usize) -> Result<Shape, Error> {
         self.check_dim(dim)?;
         wire::check_count(count)?;
@@ -207,7 +208,7 @@ impl Params {
         })
     }
 
-    /// Refuses an object of another set.
+    /// Checks that an object belongs to the same set.
     pub(super) fn check_same(&self, expected: &Self) -> Result<(), Error> {
         wire::check_same("parameter sets", self.id.into(), expected.id.into())
     }

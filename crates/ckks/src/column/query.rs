@@ -1,4 +1,4 @@
-//! Queries and the secrets that read their replies.
+//! Queries, and the secrets that decrypt their replies.
 
 use sordino_lattice::aligned::Aligned;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -10,7 +10,7 @@ use crate::dot::N;
 use crate::wire::{Head, Kind};
 use crate::{Error, planes, wire};
 
-/// The secret of one query. It decrypts one reply and is gone; it is erased when dropped.
+/// The secret of one query. Decrypting one reply consumes it. It is erased when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct SecretKey {
     #[zeroize(skip)]
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Query {
 const EPOCH_LEN: usize = 8;
 
 impl Query {
-    /// A query of `dim` coordinates, checked, still zero.
+    /// A query of `dim` coordinates whose coefficients are still zero. `dim` was checked before.
     pub(super) fn zero(params: Params, shape: Shape, epoch: u64) -> Self {
         Self {
             params,
@@ -72,7 +72,7 @@ impl Query {
         self.shape.dim
     }
 
-    /// The bytes of a message about a query of `dim` coordinates.
+    /// The length in bytes of a message about a query of `dim` coordinates.
     ///
     /// # Errors
     /// [`Error::Dimension`].
@@ -93,8 +93,8 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// If its kind or version is wrong, its set is unknown, its length does not fit its dimension, or a coefficient is
-    /// not below `q`.
+    /// [`Error`] if the kind or version is wrong, or the set is unknown. Also if the length does not fit the
+    /// dimension, or a coefficient is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::ColumnQuery, message)?;
         let params = Params::from_id(head.set)?;
@@ -123,7 +123,7 @@ impl Query {
         self.shape.polys
     }
 
-    /// `b_l`, with zeros for the bits that stayed behind.
+    /// `b_l`, with zeros for the bits that the client dropped.
     pub(super) fn coefficients(&self, l: usize, out: &mut [u64]) {
         let len = poly_len(self.params);
         planes::read(&self.body[l * len..][..len], self.params.upload_bits(), out);
@@ -142,7 +142,7 @@ impl Query {
         );
     }
 
-    /// Refuses a query that is not meant for a database of this set, dimension and epoch.
+    /// Checks that a query is meant for a database of this set, dimension and epoch.
     pub(super) fn check(&self, params: &Params, dim: usize, epoch: u64) -> Result<(), Error> {
         self.params.check_same(params)?;
         wire::check_same("dimensions", self.shape.dim, dim)?;

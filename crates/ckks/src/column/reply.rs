@@ -53,7 +53,7 @@ impl Reply {
         self.shape.count == 0
     }
 
-    /// The bytes of a message about `count` vectors of `dim` coordinates.
+    /// The length in bytes of a message about `count` vectors of `dim` coordinates.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`].
@@ -80,8 +80,8 @@ impl Reply {
     /// Reads a message.
     ///
     /// # Errors
-    /// If its kind or version is wrong, its set is unknown, or its length does not fit its count. Where answers are
-    /// whole, also if one of them is not below `q`.
+    /// [`Error`] if the kind or version is wrong, the set is unknown, or the length does not fit the count. If answers
+    /// are whole, also if one of them is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (params, shape, state, body) = split(message)?;
         let reply = Self {
@@ -110,15 +110,15 @@ impl Reply {
         Ok(())
     }
 
-    /// The weighted sum of the answers from number `first` on, mod `q`, for each list of weights. A
-    /// [`Combination`](super::Combination) with these weights is to equal it.
+    /// The weighted sums of the answers from number `first` on, mod `q`, one for each list of weights. The client
+    /// compares each with a [`Combination`](super::Combination) with the same weights.
     ///
     /// # Errors
-    /// [`Error::Whole`] if answers are rounded; [`Error::Mismatch`] if `first` begins no block, the lists differ in their
-    /// lengths, or there are fewer answers.
+    /// [`Error::Whole`] if answers are rounded. [`Error::Mismatch`] if `first` does not begin a block, the lists have
+    /// different lengths, or there are fewer answers than weights.
     ///
     /// # Security
-    /// Takes the same steps for all answers and weights.
+    /// Does the same steps for all answers and weights.
     pub fn weighted(&self, first: usize, weights: &[&[u64]]) -> Result<Vec<u64>, Error> {
         if !self.params.is_whole() {
             return Err(Error::Whole);
@@ -149,7 +149,7 @@ impl Reply {
         Ok(sums)
     }
 
-    /// Refuses a message that is not about `count` vectors of `dim` coordinates, without copying it.
+    /// Checks, without a copy, that a message is about `count` vectors of `dim` coordinates.
     ///
     /// # Errors
     /// The errors of [`from_bytes`](Self::from_bytes), and [`Error::Mismatch`].
@@ -165,13 +165,13 @@ impl Reply {
         wire::check_same("counts", shape.count, count)
     }
 
-    /// Appends the message about a collection to `whole`, from the messages about its parts. `runs` names, in the
-    /// order of the collection, a part by its number and how many of its next blocks follow.
+    /// Appends the message about a whole collection to `whole`, made from the messages about its parts. `runs` lists, in
+    /// the order of the collection, a part's number and how many of its next blocks follow.
     ///
     /// # Errors
-    /// The errors of [`from_bytes`](Self::from_bytes). [`Error::Mismatch`] if sets or dimensions differ, or if a part
-    /// has other blocks than the runs name. It also refuses a part before the last that does not end with a whole
-    /// block. [`Error::Epoch`] or [`Error::Version`] if states differ. [`Error::Count`] if there are too many vectors.
+    /// The errors of [`from_bytes`](Self::from_bytes). [`Error::Mismatch`] if sets or dimensions differ, or if a part has
+    /// other blocks than the runs name. Also if a part before the last does not end with a whole block. [`Error::Epoch`]
+    /// or [`Error::Version`] if states differ. [`Error::Count`] if there are too many vectors.
     pub fn join(
         parts: &[&[u8]],
         runs: impl IntoIterator<Item = (usize, usize)>,
@@ -203,7 +203,7 @@ impl Reply {
         whole.reserve(len);
         for (at, blocks) in runs {
             let part = rest.get_mut(at).ok_or_else(|| missing(at))?;
-            // A block that is not whole is the last of all.
+            // Only the last block of all may be incomplete.
             wire::check_same("bytes after whole blocks", (whole.len() - begin) % block, 0)?;
             let (run, after) = part.split_at(part.len().min(blocks.saturating_mul(block)));
             wire::check_same("blocks of a part", run.len().div_ceil(block), blocks)?;
@@ -213,13 +213,13 @@ impl Reply {
         wire::check_same("bytes of answers", whole.len() - begin, len)
     }
 
-    /// The version of the database that was scored.
+    /// The version of the database that the server scored.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.state.version()
     }
 
-    /// Refuses a reply that is not about a database of this set, shape and state.
+    /// Checks that a reply is about a database of this set, shape and state.
     pub(super) fn check(&self, params: &Params, shape: Shape, state: State) -> Result<(), Error> {
         self.params.check_same(params)?;
         wire::check_same("dimensions", self.shape.dim, shape.dim)?;
@@ -227,7 +227,7 @@ impl Reply {
         self.state.check(state)
     }
 
-    /// The answers of each block: whole bytes, since a block's `N / t` answers fill them.
+    /// The answers of each block. They are whole bytes, since a block's `N / t` answers fill bytes.
     pub(super) fn blocks_mut(&mut self) -> std::slice::ChunksMut<'_, u8> {
         let len = self.params.answer_width().len(self.shape.per);
         self.body.chunks_mut(len)
@@ -240,7 +240,7 @@ impl Reply {
     }
 }
 
-/// The head of a message, checked, and its answers.
+/// Splits a message into its checked head and its answers.
 fn split(message: &[u8]) -> Result<(Params, Shape, State, &[u8]), Error> {
     let (head, body) = Head::split(Kind::ColumnReply, message)?;
     let params = Params::from_id(head.set)?;

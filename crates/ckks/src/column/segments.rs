@@ -1,4 +1,4 @@
-//! Segments that are scored together, and that several databases may share.
+//! Segments that are scored together, and that several collections may share.
 
 use std::sync::Arc;
 
@@ -15,9 +15,8 @@ use crate::{Error, Seed};
 
 /// Segments under one seed, each a [`Database`] of its own that begins a new block.
 ///
-/// It scores like a database to which the segments were [appended](Database::append_segment), and gives the
-/// same replies. A segment that does not change is shared by the old and the new state of a changing
-/// collection, in memory once.
+/// It scores like a database to which the segments were [appended](Database::append_segment), and gives the same
+/// replies. When a collection changes, its old and new states share the unchanged segments in memory.
 #[derive(Clone)]
 pub struct Segments {
     params: Params,
@@ -39,7 +38,7 @@ impl std::fmt::Debug for Segments {
 }
 
 impl Segments {
-    /// No segments yet, of vectors of `dim` coordinates, for the public polynomials that `seed` expands to.
+    /// An empty list of segments of vectors of `dim` coordinates, for the public polynomials that `seed` expands to.
     ///
     /// # Errors
     /// [`Error::Dimension`].
@@ -55,8 +54,8 @@ impl Segments {
         })
     }
 
-    /// Encodes a segment of real-valued `vectors`, row after row, with its hint. It is not among the segments
-    /// before it is [pushed](Self::push).
+    /// Encodes a segment of real-valued `vectors`, row after row, and computes its hint. The segment is scored only
+    /// after it is [pushed](Self::push).
     ///
     /// # Errors
     /// The errors of [`Database::encode`].
@@ -65,7 +64,7 @@ impl Segments {
         self.encoded(&codes)
     }
 
-    /// Encodes a segment of `vectors` of integers, as [`encode`](Self::encode) does for real numbers.
+    /// Like [`encode`](Self::encode), for a segment of `vectors` of integers.
     ///
     /// # Errors
     /// The errors of [`Database::encode_modular`].
@@ -74,7 +73,7 @@ impl Segments {
         self.encoded(vectors)
     }
 
-    /// The hint of a segment alone, which needs no room for what is encoded.
+    /// Computes only the hint of a segment, without memory for the encoded vectors.
     ///
     /// # Errors
     /// The errors of [`encode`](Self::encode).
@@ -89,7 +88,7 @@ impl Segments {
         )
     }
 
-    /// The hint of a segment of integers alone.
+    /// Computes only the hint of a segment of integers.
     ///
     /// # Errors
     /// The errors of [`encode_modular`](Self::encode_modular).
@@ -112,8 +111,8 @@ impl Segments {
     /// Appends a segment, from a new block on.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it was encoded with another parameter set or dimension, [`Error::Epoch`] for
-    /// another seed, [`Error::Count`].
+    /// [`Error::Mismatch`] if the segment was encoded with another parameter set or dimension. [`Error::Epoch`] for
+    /// another seed. [`Error::Count`] if there are too many vectors.
     pub fn push(&mut self, segment: Arc<Database>) -> Result<(), Error> {
         segment.params().check_same(&self.params)?;
         crate::wire::check_same("dimensions", segment.dim(), self.shape.dim)?;
@@ -124,7 +123,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Counts the positions that are left in the last block, so that all blocks are whole. Blocks of another part of
+    /// Counts the unused positions of the last block as used, so that all blocks are whole. Blocks of another part of
     /// the collection may then follow.
     ///
     /// # Errors
@@ -170,17 +169,17 @@ impl Segments {
         self.shape.count == 0
     }
 
-    /// Refuses a query that was not made for these segments. A server that answers several parties' queries in one pass
-    /// asks this first. So one bad query does not spoil the pass for the others.
+    /// Checks that a query was made for these segments. A server that answers several clients in one pass calls this
+    /// first. So one bad query does not spoil the pass for the others.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if it was made for another parameter set or dimension, [`Error::Epoch`] if for another
-    /// seed.
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension. [`Error::Epoch`] if it was
+    /// made for another seed.
     pub fn check(&self, query: &Query) -> Result<(), Error> {
         query.check(&self.params, self.shape.dim, self.state().epoch())
     }
 
-    /// The encrypted dot products of several queries with every vector, in one pass.
+    /// Computes the encrypted dot products of several queries with every vector, in one pass.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if a query was made for another parameter set or dimension, [`Error::Epoch`] if for
@@ -189,8 +188,8 @@ impl Segments {
         self.replies(queries, &[])
     }
 
-    /// [`score_batch`](Self::score_batch) with a public number added to every score, as [`Database::score_onto`] does.
-    /// Unused positions have numbers, too.
+    /// Like [`score_batch`](Self::score_batch), with a public number added to every score, as in
+    /// [`Database::score_onto`]. `onto` has numbers for unused positions, too.
     ///
     /// # Errors
     /// The errors of [`Database::score_onto`].

@@ -1,6 +1,6 @@
-//! The way vectors lie in a database.
+//! How vectors lie in a database.
 
-/// The way vectors lie in blocks of polynomials.
+/// How vectors lie in blocks of polynomials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) dim: usize,

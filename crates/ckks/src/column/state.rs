@@ -1,12 +1,12 @@
-//! The state of a database that an object is about.
+//! The state of the database that an object belongs to.
 
 use crate::Error;
 
 /// Bytes of a state on the wire.
 pub(super) const STATE_LEN: usize = 16;
 
-/// The epoch, which names the public polynomials, and the version, which counts the changes that the
-/// database has seen since. Both are public.
+/// The epoch, which names the public polynomials, and the version, which counts the changes of the
+/// database in this epoch. Both are public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State {
     epoch: u64,
@@ -19,7 +19,7 @@ pub(super) fn epoch_of(seed: &[u8; 32]) -> u64 {
     u64::from_le_bytes(*first)
 }
 
-/// Refuses an object whose epoch differs from its receiver's.
+/// Checks that an object's epoch equals its receiver's.
 pub(super) fn check_epoch(found: u64, expected: u64) -> Result<(), Error> {
     if found == expected {
         return Ok(());
@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    /// Refuses an object whose state is not `expected`.
+    /// Checks that an object's state is `expected`.
     pub(super) fn check(self, expected: Self) -> Result<(), Error> {
         check_epoch(self.epoch, expected.epoch)?;
         if self.version == expected.version {

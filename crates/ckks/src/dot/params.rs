@@ -24,7 +24,8 @@ pub(super) const DROPPED: u32 = 2;
 /// The score window `R`: vectors and queries of norm up to [`NORM`] cannot leave it.
 const WINDOW: f64 = 2.01;
 
-/// The largest norm of a vector or a query: 1, and room for single-precision normalisation.
+/// The largest norm of a vector or a query. It is 1 plus a margin for vectors that were normalised in single
+/// precision.
 const NORM: f64 = 1.001;
 
 /// The scale `D_c` of the vectors' coordinates.
@@ -102,14 +103,14 @@ impl Params {
         let shape = Shape::new(dim, 1);
         let (root, unit) = ((dim as f64).sqrt(), 1.0 / self.query_scale());
         let step = WINDOW / (1u64 << self.reply_bits) as f64;
-        // A vector after rounding, in units of the score.
+        // The norm of a vector after rounding, in units of the score.
         let norm = NORM + root / (2.0 * VECTOR_SCALE);
-        // Coordinates of vectors and of the query are half a step off each. The reply adds half a step, and switching
-        // adds to that. Single precision adds half a unit in the last place of a score below 2.
+        // Each coordinate of vectors and query is half a step off at most. The reply adds half a step, and switching
+        // adds a little. Single precision adds half a unit in the last place of a score below 2.
         let coded = NORM * root / (2.0 * VECTOR_SCALE) + norm * root * unit / 2.0;
         let rounding = coded + 0.501 * step + 2f64.powi(-24);
-        // The error of b meets all vectors of a pack; c1's rounding errors, half a step each, the secret. A
-        // vector in parts has its norm in all of them together.
+        // The error of b meets all vectors of a pack. The rounding errors of c1, half a step each, meet the secret.
+        // The parts of a cut vector together have its norm.
         let upload = cbd::VARIANCE + cut_off();
         let encryption = upload * shape.per as f64 * (norm * unit).powi(2);
         let reply = (0.501 * step).powi(2) * 2.0 * N as f64 / 3.0;
@@ -119,9 +120,9 @@ impl Params {
         }
     }
 
-    /// The standard deviation of a score's error, for a query and vectors of norm one in `dim` dimensions without
-    /// structure, so with independent rounding errors. It counts rounding of the vectors and of the query, encryption,
-    /// and rounding of the reply. For all other vectors there is [`Self::worst_error`].
+    /// The standard deviation of a score's error in `dim` dimensions, for a query and vectors of norm one without
+    /// structure, so with independent rounding errors. It includes rounding of the vectors and of the query,
+    /// encryption, and rounding of the reply. For all other vectors use [`Self::worst_error`].
     #[must_use]
     pub fn statistical_error(self, dim: usize) -> f64 {
         let shape = Shape::new(dim, 1);
@@ -154,19 +155,19 @@ impl Params {
         Q as f64 / (WINDOW * VECTOR_SCALE)
     }
 
-    /// A coordinate of the query as an integer.
+    /// Rounds a coordinate of the query to an integer.
     #[inline]
     pub(super) fn query_code(self, x: f32) -> i64 {
         nearest(f64::from(x) * self.query_scale())
     }
 
-    /// A coordinate of a vector as an integer.
+    /// Rounds a coordinate of a vector to an integer.
     #[inline]
     pub(super) fn vector_code(self, x: f32) -> i64 {
         nearest(f64::from(x) * VECTOR_SCALE)
     }
 
-    /// A decrypted reply coefficient mod `2^r` as a score.
+    /// Converts a decrypted reply coefficient mod `2^r` to a score.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "scores are single precision"
@@ -187,12 +188,12 @@ impl Params {
     }
 }
 
-/// The variance of what dropping the lowest bits of an upload adds, ties to even.
+/// The variance of the error from dropping the lowest bits of an upload, with ties to even.
 fn cut_off() -> f64 {
     f64::from(1u32 << (2 * DROPPED)) / 12.0 + 1.0 / 6.0
 }
 
-/// The transform of the one ring that all sets share.
+/// The transform of the ring, which all sets share.
 pub(crate) fn plan() -> &'static Plan {
     static PLAN: OnceLock<Plan> = OnceLock::new();
     PLAN.get_or_init(|| {
@@ -201,7 +202,7 @@ pub(crate) fn plan() -> &'static Plan {
     })
 }
 
-/// The way `count` vectors of `dim` coordinates lie in polynomials.
+/// How `count` vectors of `dim` coordinates lie in polynomials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) dim: usize,

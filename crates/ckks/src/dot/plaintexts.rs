@@ -1,4 +1,4 @@
-//! The server's side: encoded vectors, and scoring.
+//! The server's side: encodes vectors, and scores queries.
 
 mod file;
 
@@ -16,7 +16,7 @@ use crate::{Error, planes, wire};
 pub struct Plaintexts {
     params: Params,
     shape: Shape,
-    /// Part `l` of pack `k` at polynomial `k parts + l`, as words.
+    /// The polynomials as words. Part `l` of pack `k` is polynomial `k parts + l`.
     polys: Store,
 }
 
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Plaintexts {
 }
 
 impl Clone for Plaintexts {
-    /// A copy in memory, also of vectors that lie in a file.
+    /// A copy in memory, even if the vectors lie in a mapped file.
     fn clone(&self) -> Self {
         let bytes = self.polys.bytes();
         Self {
@@ -45,9 +45,8 @@ impl Plaintexts {
     /// Encodes `vectors`, row after row of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::Count`], [`Error::Length`] if the coordinates do not fill whole
-    /// vectors, [`Error::NotFinite`], [`Error::Norm`] if a vector is longer than
-    /// [`Params::norm_bound`].
+    /// [`Error::Dimension`]; [`Error::Count`]; [`Error::Length`] if the coordinates do not fill whole vectors;
+    /// [`Error::NotFinite`]; [`Error::Norm`] if a vector is longer than [`Params::norm_bound`].
     pub fn encode(params: &Params, vectors: &[f32], dim: usize) -> Result<Self, Error> {
         wire::check_dim(dim)?;
         wire::check_rows(vectors.len(), dim)?;
@@ -101,7 +100,7 @@ impl Plaintexts {
         self.shape.count == 0
     }
 
-    /// Puts `vector` instead of vector `index`; only its pack is encoded again.
+    /// Replaces vector `index` by `vector`. Only its pack is encoded again.
     ///
     /// # Errors
     /// [`Error::Index`], [`Error::Length`], [`Error::NotFinite`], [`Error::Norm`].
@@ -132,11 +131,11 @@ impl Plaintexts {
         Ok(())
     }
 
-    /// The encrypted dot products of one query with every vector.
+    /// Computes the encrypted dot products of one query with every vector.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension;
-    /// [`Error::Changed`] and [`Error::Io`] if a mapped file has changed.
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension. [`Error::Changed`] and
+    /// [`Error::Io`] if a mapped file has changed.
     pub fn score(&self, query: &Query) -> Result<Reply, Error> {
         let mut reply = Reply::zero(self.params, self.shape);
         self.fill(
@@ -146,8 +145,8 @@ impl Plaintexts {
         Ok(reply)
     }
 
-    /// The encrypted dot products of several queries with every vector, in one pass over the encoded
-    /// vectors. With the feature `rayon` the threads of its current pool share the packs.
+    /// Computes the encrypted dot products of several queries with every vector, in one pass over the encoded
+    /// vectors. With the feature `rayon`, the threads of its current pool share the packs.
     ///
     /// # Errors
     /// The errors of [`score`](Self::score).
@@ -157,7 +156,7 @@ impl Plaintexts {
         Ok(replies)
     }
 
-    /// Fills in the reply to each query.
+    /// Writes the reply to each query.
     fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
         check_unchanged(&self.polys)?;
         for query in queries {
@@ -199,13 +198,13 @@ fn words_mut(polys: &mut Store) -> &mut [u64] {
     bytemuck::cast_slice_mut(polys.bytes_mut())
 }
 
-/// One pack of every reply, and the pack of vectors that fills it.
+/// One pack of every reply, and the pack of vectors from which it is computed.
 type Pack<'a> = (Vec<&'a mut [u8]>, &'a [u64]);
 
-/// Packs from which threads are worth waking: about 100 us of work.
+/// The number of packs from which waking threads is worth its cost: about 100 us of work.
 const PARALLEL_FROM: usize = 32;
 
-/// Working space of one thread.
+/// Working memory of one thread.
 struct Scratch {
     sum: Aligned<u64>,
     term: Aligned<u64>,
@@ -233,8 +232,8 @@ impl Scratch {
         let switch = params.switch();
         let (c0, c1) = body.split_at_mut(body.len() - planes::len(N, params.reply_bits()));
 
-        // The scores lie at coefficients -1 mod the largest power of two in the width. Only these coefficients are
-        // computed, and every odd-th of them is a score.
+        // The scores lie at coefficients -1 mod the largest power of two that divides the width. Only these
+        // coefficients are computed, and every k-th of them is a score, for an odd k.
         let stride = shape.width.trailing_zeros();
         self.inverse_of_products(&query.b, pack, stride);
         self.picked.clear();

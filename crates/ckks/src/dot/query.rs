@@ -1,4 +1,4 @@
-//! The client's side: encryption of the query, decryption of the scores.
+//! The client's side: encrypts the query, and decrypts the scores.
 
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
@@ -14,11 +14,11 @@ use super::reply::Reply;
 use crate::wire::{Head, Kind};
 use crate::{Error, wire};
 
-/// Bytes of an uploaded coefficient: `q` has 50 bits, two of which stay behind.
+/// Bytes of an uploaded coefficient: `q` has 50 bits, of which the upload drops two.
 const COEFFICIENT_LEN: usize = 6;
 const _: () = assert!(Q >> DROPPED < 1 << (8 * COEFFICIENT_LEN));
 
-/// Numbers of the streams that one secret seed expands to.
+/// The numbers of the streams that one secret seed expands to.
 const SECRET: u64 = 0;
 const ERRORS: u64 = 1;
 
@@ -28,7 +28,7 @@ pub(super) struct Values {
     pub(super) b: Aligned<u64>,
 }
 
-/// The secret of one query. It decrypts one reply and is gone; it is erased when dropped.
+/// The secret of one query. Decrypting one reply consumes it. It is erased when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct SecretKey {
     #[zeroize(skip)]
@@ -70,16 +70,16 @@ impl std::fmt::Debug for Query {
 /// Encrypts `query` under a fresh secret.
 ///
 /// # Errors
-/// [`Error::Dimension`], [`Error::NotFinite`], [`Error::Norm`] if the query is longer than
-/// [`Params::norm_bound`].
+/// [`Error::Dimension`]; [`Error::NotFinite`]; [`Error::Norm`] if the query is longer than [`Params::norm_bound`].
 ///
 /// # Security
-/// The query reveals its dimension and nothing else.
+/// The query message reveals its dimension and nothing else.
 ///
 /// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together with the
-/// query. Different queries share no secret even if `rng` repeats itself. Generators do so in a machine restored from a
-/// snapshot, or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same query from the same state is the
-/// same message, and shows only that. Sampling and encryption run in constant time.
+/// query. Different queries share no secret even if `rng` repeats itself. A generator repeats itself in a machine
+/// restored from a snapshot, or after a `fork` (`rand`'s `ThreadRng` does not reseed itself then). The same query from
+/// the same state gives the same message, which shows only the repetition. Sampling and encryption run in constant
+/// time.
 pub fn encrypt<R: CryptoRng + ?Sized>(
     rng: &mut R,
     params: &Params,
@@ -89,7 +89,8 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     wire::check_dim(dim)?;
     params.check_norms(query, dim)?;
     let shape = Shape::new(dim, 0);
-    // The public one is no bytes of the generator either: a copy of that may make a secret of them.
+    // The public seed is not taken directly from the generator either. If the generator is weak, an attacker could
+    // otherwise compute the secret seed from it.
     let seeds = Hedge::new(rng, "sordino-ckks dot query")
         .field(&[params.id()])
         .words(query, |x| u64::from(x.to_bits()).to_le_bytes())
@@ -114,7 +115,7 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
         }
         cbd::fill(&mut errors, &mut e);
         add_signed(modulus, &mut sample, &e);
-        // Ties to even: half a unit too much on average would add up under equal coordinates.
+        // Ties go to even: ties upwards would add half a unit on average, which sums up under equal coordinates.
         b.extend(sample.iter().map(|&x| shift(x, DROPPED)));
     }
     let query = Query {
@@ -132,7 +133,7 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
 }
 
 impl SecretKey {
-    /// Decrypts the scores of `count` vectors, and ends the secret.
+    /// Decrypts the scores of `count` vectors, and consumes the secret.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the reply is for another parameter set, dimension or number of vectors.
@@ -143,8 +144,8 @@ impl SecretKey {
     pub fn decrypt(self, count: usize, reply: &Reply) -> Result<Vec<f32>, Error> {
         reply.check(&self.params, self.dim, count)?;
         let shape = Shape::new(self.dim, count);
-        // Coefficient m of c1 s is the dot product of c1 with this, from N - 1 - m on:
-        // s[N-1], ..., s[0], -s[N-1], ..., -s[1].
+        // This list is s[N-1], ..., s[0], -s[N-1], ..., -s[1]. Its part from N - 1 - m on, multiplied with c1, gives
+        // coefficient m of c1 s.
         let mut reversed = Zeroizing::new(Aligned::new(2 * N));
         for (j, &s) in self.coefficients.iter().enumerate() {
             reversed[N - 1 - j] = s;
@@ -178,13 +179,13 @@ impl Query {
         self.dim
     }
 
-    /// The bytes of a message about a query of `dim` coordinates.
+    /// The length in bytes of a message about a query of `dim` coordinates.
     #[must_use]
     pub fn encoded_len(dim: usize) -> usize {
         wire::HEAD_LEN + 32 + dim.div_ceil(N) * N * COEFFICIENT_LEN
     }
 
-    /// The message: head, seed, coefficients of 6 bytes.
+    /// The message: a head, the seed, and coefficients of 6 bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let head = Head::new(Kind::DotQuery, self.params.id(), self.dim, 0);
@@ -199,8 +200,8 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// If its kind or version is wrong, its set is unknown, its length does not fit its dimension, or a coefficient is
-    /// not below `q`.
+    /// [`Error`] if the kind or version is wrong, or the set is unknown. Also if the length does not fit the dimension,
+    /// or a coefficient is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::DotQuery, message)?;
         let params = Params::from_id(head.set)?;
@@ -236,7 +237,7 @@ impl Query {
         })
     }
 
-    /// Refuses a query that is not meant for vectors of this set and dimension.
+    /// Checks that a query is meant for vectors of this set and dimension.
     pub(super) fn check(&self, params: &Params, dim: usize) -> Result<(), Error> {
         wire::check_same(
             "parameter sets",
@@ -246,7 +247,7 @@ impl Query {
         wire::check_same("dimensions", self.dim, dim)
     }
 
-    /// `a` expanded and `b` transformed.
+    /// Expands `a` and transforms `b`.
     pub(super) fn to_values(&self) -> Values {
         let mut a = Aligned::new(self.b.len());
         let mut b = Aligned::new(self.b.len());

@@ -4,8 +4,8 @@ use super::params::{N, Params, Shape};
 use crate::wire::{Head, Kind};
 use crate::{Error, planes, wire};
 
-/// Encrypted scores: for each pack, `c0` at the coefficients that hold scores, then all of `c1`. Both are rounded to
-/// `r` bits and laid out in planes.
+/// Encrypted scores. For each pack they are `c0` at the coefficients that hold scores, then all of `c1`. Both are
+/// rounded to `r` bits and laid out in planes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Reply {
     params: Params,
@@ -57,7 +57,7 @@ impl Reply {
         self.shape.count == 0
     }
 
-    /// The bytes of a message about `count` vectors of `dim` coordinates.
+    /// The length in bytes of a message about `count` vectors of `dim` coordinates.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`].
@@ -84,7 +84,8 @@ impl Reply {
     /// Reads a message.
     ///
     /// # Errors
-    /// If its kind or version is wrong, its set is unknown, or its length does not fit its dimension and count.
+    /// [`Error`] if the kind or version is wrong, the set is unknown, or the length does not fit dimension and
+    /// count.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::DotReply, message)?;
         let params = Params::from_id(head.set)?;
@@ -97,7 +98,7 @@ impl Reply {
         })
     }
 
-    /// Refuses a reply that is not about `count` vectors of this set and dimension.
+    /// Checks that a reply is about `count` vectors of this set and dimension.
     pub(super) fn check(&self, params: &Params, dim: usize, count: usize) -> Result<(), Error> {
         wire::check_same(
             "parameter sets",

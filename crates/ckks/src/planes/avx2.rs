@@ -31,8 +31,8 @@ pub(super) fn read(_: Avx2, planes: &[u8], r: u32, out: &mut [u64]) {
     unsafe { filled(planes, r, out) }
 }
 
-/// `BYTES` byte planes and `BITS` bit planes against two windows at a time, so that a register of the
-/// planes serves two products.
+/// Multiplies `BYTES` byte planes and `BITS` bit planes with two windows at a time, so that a
+/// register of the planes serves two products.
 pub(super) fn dots<const BYTES: usize, const BITS: usize>(
     _: Avx2,
     planes: &[u8],
@@ -50,7 +50,7 @@ pub(super) fn dots<const BYTES: usize, const BITS: usize>(
     }
 }
 
-/// Products of a byte and a weight up to 64 fit 16 bits in pairs.
+/// Two products of a byte and a weight up to 64 fit 16 bits together.
 #[target_feature(enable = "avx2")]
 fn dot_windows<const BYTES: usize, const BITS: usize>(
     planes: &[u8],
@@ -60,7 +60,7 @@ fn dot_windows<const BYTES: usize, const BITS: usize>(
     assert!(count.is_multiple_of(BLOCK) && planes.len() == BYTES * count + BITS * count / 8);
     assert!(windows.iter().all(|window| window.len() == count));
     let (bytes_of_one, words_of_one) = (_mm256_set1_epi8(1), _mm256_set1_epi16(1));
-    // Byte i of a register is to hold byte i / 8 of 32 bits, of which it keeps bit i mod 8.
+    // Byte i of a register receives byte i / 8 of 32 bits, of which it keeps bit i mod 8.
     let source = _mm256_setr_epi64x(
         0,
         0x0101_0101_0101_0101,

@@ -1,4 +1,4 @@
-//! AVX-512: bytes gathered by VBMI, dot products by VNNI.
+//! AVX-512: VBMI gathers bytes, and VNNI computes dot products.
 #![expect(
     unsafe_code,
     reason = "vector loads and stores, entry into target features"
@@ -43,11 +43,12 @@ fn write_blocks(numbers: &[u64], r: u32, planes: &mut [u8]) {
     }
 }
 
-/// Bytes `first`, ..., `first + 3` of 64 numbers, for `first` 0 or 4.
+/// Bytes `first`, ..., `first + 3` of 64 numbers, where `first` is 0 or 4.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn four_planes(numbers: &[u64; BLOCK], first: usize) -> [__m512i; 4] {
-    // Byte 16 p + v of the index is byte first + p of number v, of the 16 in two registers.
+    // Byte 16 p + v of the index is byte first + p of number v, one of the 16 numbers in two
+    // registers.
     let mut index = [0u8; 64];
     for (i, byte) in index.iter_mut().enumerate() {
         *byte = (i % 16 * 8 + i / 16 + first).to_le_bytes()[0];
@@ -65,7 +66,7 @@ fn four_planes(numbers: &[u64; BLOCK], first: usize) -> [__m512i; 4] {
         };
         _mm512_permutex2var_epi8(low, index, high)
     };
-    // A transpose of 16-byte lanes.
+    // Transposes lanes of 16 bytes.
     let (a, b, c, d) = (sixteen(0), sixteen(1), sixteen(2), sixteen(3));
     let (ab01, ab23) = (
         _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b),
@@ -113,8 +114,8 @@ fn read_vectors(planes: &[u8], r: u32, out: &mut [u64]) {
     }
 }
 
-/// `BYTES` byte planes and `BITS` bit planes against `W` windows at a time, so that a register of the
-/// planes serves `W` products.
+/// Multiplies `BYTES` byte planes and `BITS` bit planes with `W` windows at a time, so that a
+/// register of the planes serves `W` products.
 pub(super) fn dots<const BYTES: usize, const BITS: usize, const W: usize>(
     _: Avx512Vnni,
     planes: &[u8],

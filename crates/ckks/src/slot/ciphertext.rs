@@ -5,7 +5,7 @@ use sordino_lattice::aligned::Aligned;
 use super::params::Params;
 use crate::Error;
 
-/// Encoded slots.
+/// Encoded values, one for each slot.
 #[derive(Clone, Debug)]
 pub struct Plaintext {
     pub(super) params: Params,
@@ -15,7 +15,7 @@ pub struct Plaintext {
     pub(super) limbs: Aligned<u64>,
 }
 
-/// An encryption `(c0, c1)` of slots under `s`: `c0 + c1 s` is the plaintext and a small error.
+/// An encryption `(c0, c1)` of slots under `s`: `c0 + c1 s` is the plaintext plus a small error.
 #[derive(Clone)]
 pub struct Ciphertext {
     pub(super) params: Params,
@@ -23,7 +23,7 @@ pub struct Ciphertext {
     pub(super) scale: f64,
     pub(super) c0: Aligned<u64>,
     pub(super) c1: Aligned<u64>,
-    /// The seed that `c1` expands from, until something is computed.
+    /// The seed that `c1` expands from. `None` after the first computation.
     pub(super) seed: Option<[u8; 32]>,
 }
 
@@ -38,13 +38,13 @@ impl std::fmt::Debug for Ciphertext {
 }
 
 impl Plaintext {
-    /// The level.
+    /// The plaintext's level.
     #[must_use]
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// The scale.
+    /// The plaintext's scale.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scale
@@ -52,19 +52,19 @@ impl Plaintext {
 }
 
 impl Ciphertext {
-    /// The level: how many rescalings are left.
+    /// The level: the number of rescalings that are left.
     #[must_use]
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// The scale.
+    /// The ciphertext's scale.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// Refuses an operand of another set or level.
+    /// Checks that an operand belongs to this set and level.
     pub(super) fn check(&self, params: &Params, level: usize) -> Result<(), Error> {
         self.params.check_same(params)?;
         if self.level == level {

@@ -1,4 +1,4 @@
-//! The canonical embedding: real slots to a polynomial and back.
+//! The canonical embedding: converts real slots to a polynomial and back.
 
 use std::f64::consts::PI;
 
@@ -59,7 +59,7 @@ impl std::ops::Mul for Complex {
     }
 }
 
-/// Tables for one parameter set.
+/// Tables of the transform for one parameter set.
 ///
 /// With `M = N / 2` and `p_k = m_k + i m_(k + M)`, a real polynomial `m` takes the value
 /// `sum_k (p_k zeta^k) omega^(i k)` at `zeta^(4 i + 1)`, where `omega = zeta^4`: a transform of length
@@ -70,7 +70,7 @@ pub struct Encoder {
     twist: Vec<Complex>,
     /// `omega^k` for `k < M / 2`.
     roots: Vec<Complex>,
-    /// The value that slot `j` is: `(5^j mod 2N - 1) / 4`.
+    /// For each slot `j`, the number of its value: `(5^j mod 2N - 1) / 4`.
     position: Vec<usize>,
 }
 
@@ -112,10 +112,10 @@ impl Encoder {
         self.encode_at(values, self.params.max_level(), self.params.scale())
     }
 
-    /// Encodes `values` at a level and a scale of one's choice.
+    /// Encodes `values` at a given level and scale.
     ///
     /// # Errors
-    /// [`Error::Length`] if there are more values than slots, [`Error::NotFinite`], [`Error::Level`]. [`Error::Scale`]
+    /// [`Error::Length`] if there are more values than slots. [`Error::NotFinite`]. [`Error::Level`]. [`Error::Scale`]
     /// if the scale is not from 1 to a quarter of `q_0`. [`Error::ValueRoom`] if a scaled value is not below that
     /// quarter.
     pub fn encode_at(&self, values: &[f64], level: usize, scale: f64) -> Result<Plaintext, Error> {
@@ -135,7 +135,7 @@ impl Encoder {
                 most: self.params.max_level(),
             });
         }
-        // Coefficients are means of values, so no larger.
+        // Coefficients are means of values, so they are no larger.
         let largest = values
             .iter()
             .fold(0.0, |largest: f64, x| largest.max(x.abs()));
@@ -172,7 +172,7 @@ impl Encoder {
         })
     }
 
-    /// The values of all slots, of a plaintext whose scaled values stay below half of `q_0`.
+    /// Decodes the values of all slots. The scaled values of the plaintext must stay below half of `q_0`.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the plaintext belongs to another parameter set.
@@ -201,7 +201,7 @@ impl Encoder {
         Ok(slots.map(|&i| values[i].re / plaintext.scale).collect())
     }
 
-    /// `x_i = sum_k x_k omega^(i k)`: Cooley and Tukey's, on bit-reversed input.
+    /// `x_i = sum_k x_k omega^(i k)`, by the algorithm of Cooley and Tukey on bit-reversed input.
     fn transform(&self, x: &mut [Complex]) {
         let unused = usize::BITS - x.len().ilog2();
         for i in 0..x.len() {

@@ -9,7 +9,7 @@ use super::keys::{Digit, GaloisKey, add};
 use super::params::Params;
 use crate::Error;
 
-/// Adds, multiplies, rescales, and rotates with the keys it was given.
+/// Adds, multiplies and rescales ciphertexts, and rotates them with the given keys.
 #[derive(Debug)]
 pub struct Evaluator {
     params: Params,
@@ -17,7 +17,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator with some rotation keys.
+    /// An evaluator with these rotation keys.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if a key belongs to another parameter set.
@@ -57,7 +57,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `x m`, slot by slot; the scales multiply.
+    /// `x m`, slot by slot. The scale of the result is the product of both scales.
     ///
     /// # Errors
     /// [`Error::Mismatch`], [`Error::Level`] if sets or levels differ.
@@ -142,7 +142,8 @@ impl Evaluator {
         })
     }
 
-    /// The sums of `width` slots from each slot on, for a power of two: by rotations by `1, 2, 4, ...`.
+    /// The sums of `width` consecutive slots from each slot on, by rotations by `1, 2, 4, ...`. `width` is a power of
+    /// two.
     ///
     /// # Errors
     /// [`Error::Mismatch`], [`Error::MissingKey`], [`Error::Length`] if `width` is not a power of two up to
@@ -164,8 +165,8 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// The terms that `c`, to be multiplied with the rotated secret, adds to the parts of a ciphertext. Digit by digit,
-    /// each is lifted to all primes and to `P` and multiplied with the key; the sum is then divided by `P`.
+    /// The terms that `c`, to be multiplied with the rotated secret, adds to the two parts of a ciphertext. Each digit
+    /// is lifted to all primes and to `P` and multiplied with the key. The sum is then divided by `P`.
     fn switch_key(&self, c: &[u64], level: usize, key: &GaloisKey) -> (Aligned<u64>, Aligned<u64>) {
         let n = self.params.degree();
         let special = self.params.all_plans().len() - 1;
@@ -198,7 +199,7 @@ impl Evaluator {
         (divide(&sums.0), divide(&sums.1))
     }
 
-    /// Divides by the prime of the last limb, rounding: `(c_j - lift(c_last)) / q_last` modulo each other.
+    /// Divides by the prime of the last limb, and rounds: `(c_j - lift(c_last)) / q_last` modulo each other prime.
     fn divide<'a>(
         &self,
         c: &[u64],
@@ -228,7 +229,7 @@ impl Evaluator {
     }
 }
 
-/// Centred residues modulo prime `i` as residues modulo prime `j`.
+/// Converts centred residues modulo prime `i` to residues modulo prime `j`.
 fn lift(params: &Params, (i, from): (usize, &[u64]), (j, to): (usize, &mut [u64])) {
     let (source, target) = (params.plan(i).modulus(), params.plan(j).modulus());
     for (to, &x) in to.iter_mut().zip(from) {

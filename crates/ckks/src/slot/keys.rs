@@ -1,4 +1,4 @@
-//! Secret keys, encryption, decryption, and the keys that rotate.
+//! Secret keys, encryption, decryption, and rotation keys.
 
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
@@ -20,7 +20,7 @@ pub struct SecretKey {
     params: Params,
     /// `s` modulo each prime, `P` last, in NTT form.
     limbs: Aligned<u64>,
-    /// Stands for `s` in the seeds of samples.
+    /// Represents `s` in the derivation of samples' seeds.
     tag: [u8; 32],
 }
 
@@ -32,13 +32,13 @@ impl std::fmt::Debug for SecretKey {
     }
 }
 
-/// The key that rotates slots left by a fixed number of places: encryptions of `P s(X^g)`, `g = 5^k`, one
+/// The key that rotates slots left by a fixed number of places. It holds encryptions of `P s(X^g)`, `g = 5^k`, one
 /// for each prime of `Q`.
 #[derive(Clone)]
 pub struct GaloisKey {
     pub(super) params: Params,
     pub(super) rotation: usize,
-    /// Where values move under `X -> X^g`.
+    /// The positions to which values move under `X -> X^g`.
     pub(super) permutation: Vec<u32>,
     pub(super) digits: Vec<Digit>,
 }
@@ -88,8 +88,8 @@ impl SecretKey {
     ///
     /// # Security
     /// `a` and `e` are drawn from 32 bytes of `rng` hashed together with the plaintext and the secret. Different
-    /// plaintexts, and different secrets, share neither even if `rng` repeats itself. Generators do so in a machine
-    /// restored from a snapshot or after a `fork`.
+    /// plaintexts, and different secrets, share neither even if `rng` repeats itself. A generator repeats itself in a
+    /// machine restored from a snapshot or after a `fork`.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -105,7 +105,7 @@ impl SecretKey {
             Hedge::new(rng, "sordino-ckks slot ciphertext")
                 .field(&(plaintext.level as u64).to_le_bytes())
                 .field(&plaintext.scale.to_le_bytes())
-                // Modulo the first prime alone: the coefficients are below a quarter of it.
+                // The first prime alone determines the coefficients, which are below a quarter of it.
                 .words(&plaintext.limbs[..self.n()], |x| x.to_le_bytes()),
             plans,
         );
@@ -126,13 +126,13 @@ impl SecretKey {
         })
     }
 
-    /// Decrypts to a plaintext of level 0: its scaled values must stay below half of `q_0`.
+    /// Decrypts to a plaintext of level 0. Its scaled values must stay below half of `q_0`.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the ciphertext belongs to another parameter set.
     ///
     /// # Security
-    /// The plaintext carries an error that depends on the secret: it must stay with the key holder.
+    /// The plaintext carries an error that depends on the secret, so it must stay with the key holder.
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Plaintext, Error> {
         ciphertext.params.check_same(&self.params)?;
         let n = self.n();
@@ -161,7 +161,7 @@ impl SecretKey {
                     .field(&(rotation as u64).to_le_bytes())
                     .field(&(i as u64).to_le_bytes());
                 let mut digit = self.sample(hedge, plans);
-                // P s(X^g), modulo q_i alone: it is 0 modulo the other primes.
+                // P s(X^g) is added modulo q_i alone: it is 0 modulo the other primes.
                 let modulus = params.plan(i).modulus();
                 let factor = modulus.reduce(special);
                 let s = &self.limbs[i * n..][..n];
@@ -179,9 +179,9 @@ impl SecretKey {
         }
     }
 
-    /// `(e - a s, a)` modulo the first primes. What is encrypted is in `hedge`. Under this one secret a repeated `a`
-    /// would show the difference of two plaintexts, or of two rotations of the secret. The secret is added, because a
-    /// repeated `a` under two secrets would show their difference.
+    /// `(e - a s, a)` modulo the first primes. `hedge` hashes what is encrypted: under one secret, a repeated `a`
+    /// would show the difference of two plaintexts, or of two rotations of the secret. It hashes the secret, too,
+    /// because a repeated `a` under two secrets would show their difference.
     fn sample(&self, hedge: Hedge, plans: &[Plan]) -> Digit {
         let n = self.n();
         let primes: Vec<u8> = plans
@@ -218,7 +218,7 @@ impl SecretKey {
 }
 
 impl GaloisKey {
-    /// The places by which it rotates.
+    /// The number of places by which the key rotates.
     #[must_use]
     pub fn rotation(&self) -> usize {
         self.rotation
@@ -235,7 +235,7 @@ pub(super) fn expand(plans: &[Plan], seed: &[u8; 32]) -> Aligned<u64> {
     a
 }
 
-/// Where values move under `X -> X^(5^rotation)`.
+/// The positions to which values move under `X -> X^(5^rotation)`.
 pub(super) fn permutation(params: &Params, rotation: usize) -> Vec<u32> {
     let g = (0..rotation).fold(1, |g, _| 5 * g % (2 * params.degree()));
     params.plan(0).permutation(g)

@@ -12,7 +12,7 @@ use crate::Error;
 const BASE: u64 = 1_125_899_904_679_937;
 const SPECIAL: u64 = 1_125_899_903_991_809;
 
-/// Primes next to `2^40` that are 1 mod 2^15: one rescaling each.
+/// Primes next to `2^40` that are 1 mod 2^15. Each serves one rescaling.
 const STEPS: [u64; 3] = [1_099_511_922_689, 1_099_510_054_913, 1_099_512_938_497];
 
 /// The largest `log2 QP` with 128 bits of security for ternary secrets, by `log2 N` from 10 on (lattice
@@ -46,10 +46,10 @@ impl std::fmt::Debug for Params {
 }
 
 impl Params {
-    /// `N = 4096`, `log QP = 100`: one plaintext product, and no level to rescale it. Scale `2^22`.
+    /// `N = 4096`, `log QP = 100`: one product with a plaintext, and no level for rescaling it. Scale `2^22`.
     ///
-    /// Worst errors measured for slots in [-1, 1]: fresh 2e-4, of a sum 3e-4, rotated 7e-3, of a product with a
-    /// plaintext 2e-4.
+    /// Worst errors measured for slots in [-1, 1]: fresh 2e-4, of a sum 3e-4, after a rotation 7e-3, of a product with
+    /// a plaintext 2e-4.
     #[must_use]
     pub fn slots_2048() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();
@@ -58,8 +58,8 @@ impl Params {
 
     /// `N = 8192`, `log QP = 140`: one product and its rescaling. Scale `2^40`.
     ///
-    /// Worst errors measured for slots in [-1, 1]: fresh 1.2e-9, of a sum 1.6e-9, rotated 6e-8, of a product
-    /// with a plaintext, rescaled, 1.2e-8.
+    /// Worst errors measured for slots in [-1, 1]: fresh 1.2e-9, of a sum 1.6e-9, after a rotation 6e-8. Of a rescaled
+    /// product with a plaintext: 1.2e-8.
     #[must_use]
     pub fn slots_4096() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();
@@ -68,8 +68,8 @@ impl Params {
 
     /// `N = 16384`, `log QP = 220`: three products. Scale `2^40`.
     ///
-    /// Worst errors measured for slots in [-1, 1]: fresh 1.6e-9, of a sum 2.3e-9, rotated 1.1e-7, of a product
-    /// with a plaintext, rescaled, 4e-8.
+    /// Worst errors measured for slots in [-1, 1]: fresh 1.6e-9, of a sum 2.3e-9, after a rotation 1.1e-7. Of a
+    /// rescaled product with a plaintext: 4e-8.
     #[must_use]
     pub fn slots_8192() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();
@@ -85,11 +85,11 @@ impl Params {
         .clone()
     }
 
-    /// A set of one's own: degree `n`, primes `q_0, ..., q_L`, special prime `p`, scale.
+    /// A custom set: degree `n`, primes `q_0, ..., q_L`, special prime `p`, and scale.
     ///
     /// # Errors
-    /// [`Error::Security`] if `log2 QP` is above the cap of `n` or `n` has none. [`Error::Modulus`] if a prime does not
-    /// serve the ring or is there twice. [`Error::Scale`] if the scale is not in `1..q_0 / 4` or the special prime is
+    /// [`Error::Security`] if `log2 QP` is above the limit of `n`, or `n` has none. [`Error::Modulus`] if a prime does
+    /// not suit the ring or occurs twice. [`Error::Scale`] if the scale is not in `1..q_0 / 4`, or the special prime is
     /// smaller than another.
     pub fn new(n: usize, q: &[u64], p: u64, scale: f64) -> Result<Self, Error> {
         Self::build("custom", n, q, p, scale)
@@ -121,7 +121,7 @@ impl Params {
             plans.push(Plan::new(n, modulus).map_err(|_| refuse)?);
         }
         let base = *q.first().ok_or(Error::Level { found: 0, most: 0 })?;
-        // The special prime bounds what a digit adds to the error.
+        // The special prime bounds the error that a digit adds.
         if !(1.0..base as f64 / 4.0).contains(&scale) || q.iter().any(|&q| q >> 1 >= p) {
             return Err(Error::Scale);
         }
@@ -167,7 +167,7 @@ impl Params {
         self.0.n / 2
     }
 
-    /// The highest level `L`: how many rescalings there are.
+    /// The highest level `L`, which is the number of rescalings.
     #[must_use]
     pub fn max_level(&self) -> usize {
         self.0.plans.len() - 2
@@ -207,12 +207,12 @@ impl Params {
         &self.0.plans
     }
 
-    /// `1 / P` mod `q_j`, in every value.
+    /// `1 / P` mod `q_j` in every value.
     pub(super) fn per_special(&self, j: usize) -> &[u64] {
         &self.0.per_special[j]
     }
 
-    /// `1 / q_l` mod `q_j`, in every value.
+    /// `1 / q_l` mod `q_j` in every value.
     pub(super) fn per_step(&self, l: usize, j: usize) -> &[u64] {
         &self.0.per_step[l - 1][j]
     }
@@ -229,7 +229,7 @@ impl Params {
     }
 }
 
-/// A positive number of bits, rounded up, for a message.
+/// Rounds a positive number of bits up, for a message.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

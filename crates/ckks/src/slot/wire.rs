@@ -1,8 +1,8 @@
 //! Ciphertexts and rotation keys as bytes. They hold coefficients, not values, so that a message does not depend on the
-//! order of a transform. What is uniform and fresh travels as its seed.
+//! order of a transform. A polynomial that is uniform and fresh is sent as its seed.
 //!
-//! After the head, whose dimension is `N`, come the primes `q_0, ..., q_L, P`, 8 bytes each, so that a message for
-//! another chain is refused by name. Then come the fields of the kind. Polynomials follow limb by limb, with the
+//! After the head, whose dimension is `N`, come the primes `q_0, ..., q_L, P`, 8 bytes each. If they belong to another
+//! chain, an error names the difference. Then come the fields of the kind. Polynomials follow limb by limb, with the
 //! prime's number of bits for each coefficient.
 
 use sordino_lattice::aligned::Aligned;
@@ -17,12 +17,12 @@ use crate::wire::{self, Head, Kind};
 
 /// Bytes of a seed.
 const SEED_LEN: usize = 32;
-/// The word about `c1` in the head of a ciphertext: all of it follows, or its seed.
+/// Values of the head's word about `c1` in a ciphertext: all of it follows, or its seed.
 const WHOLE: u8 = 0;
 const SEEDED: u8 = 1;
 
 impl Ciphertext {
-    /// The message. A ciphertext that was not computed on is half as long as others: its `c1` is a seed.
+    /// The message. A freshly encrypted ciphertext is half as long as others, because its `c1` is a seed.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let encoding = if self.seed.is_some() { SEEDED } else { WHOLE };
@@ -43,8 +43,9 @@ impl Ciphertext {
     /// Reads a message of the parameter set `params`.
     ///
     /// # Errors
-    /// If its kind or version is wrong, it belongs to another set, or the set lacks its level. Also if its length does
-    /// not fit these, its scale is not a number from 1 on, or a coefficient is not below its prime.
+    /// [`Error`] if the kind or version is wrong, the ciphertext belongs to another set, or the set lacks its level.
+    /// Also if the length does not fit these, the scale is not a number from 1 on, or a coefficient is not below its
+    /// prime.
     pub fn from_bytes(params: &Params, message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::SlotCiphertext, message)?;
         let (level, encoding) = (head.count(), head.set);
@@ -101,8 +102,8 @@ impl GaloisKey {
     /// Reads a message of the parameter set `params`.
     ///
     /// # Errors
-    /// If its kind or version is wrong, or it belongs to another set. Also if it rotates by more places than there are
-    /// slots, or its length does not fit the set. Also if a coefficient is not below its prime.
+    /// [`Error`] if the kind or version is wrong, or the key belongs to another set. Also if it rotates by more places
+    /// than there are slots, or the length does not fit the set. Also if a coefficient is not below its prime.
     pub fn from_bytes(params: &Params, message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::GaloisKey, message)?;
         let rotation = head.count();
@@ -160,7 +161,7 @@ fn put_primes(params: &Params, message: &mut Vec<u8>) {
     }
 }
 
-/// The bytes after the primes, if the primes are the set's.
+/// The bytes after the primes, after a check that the primes are the set's.
 fn take_primes<'a>(params: &Params, body: &'a [u8]) -> Result<&'a [u8], Error> {
     let (primes, rest) = body.split_at(primes_len(params));
     let (primes, _) = primes.as_chunks();

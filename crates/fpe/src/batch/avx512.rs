@@ -1,8 +1,8 @@
-//! FF1 on 32 strings in step: VAES on registers of four blocks, 52-bit products for the
-//! reduction, and decimal digits in vectors.
+//! FF1 on 32 strings in step. It uses VAES on registers of four blocks, 52-bit products for the reduction, and
+//! decimal digits in vectors.
 //!
-//! A register holds eight strings in 64-bit lanes. Strings 0 to 3 of an eight lie in the even lanes and 4 to 7 in the
-//! odd ones, because unpacking leaves them so. Lane `2 k` is string `k`, and lane `2 k + 1` is string `4 + k`.
+//! A register holds eight strings in 64-bit lanes. Of eight strings, 0 to 3 lie in the even lanes and 4 to 7 in the
+//! odd ones, which is how unpacking leaves them. Lane `2 k` is string `k`, and lane `2 k + 1` is string `4 + k`.
 #![expect(
     unsafe_code,
     reason = "loads and stores, and calls of vector instructions"
@@ -17,7 +17,7 @@ use zeroize::Zeroize;
 pub(super) const STRINGS: usize = 32;
 /// Registers of eight strings.
 const GROUPS: usize = STRINGS / 8;
-/// Strings of up to 16 digits, each with room for a register of 16 bytes.
+/// Bytes for strings of up to 16 digits, each with space for a register of 16 bytes.
 const ROOM: usize = STRINGS * 16 + 16;
 
 /// Proof that the processor has the instructions of this file.
@@ -31,8 +31,8 @@ impl Token {
     }
 }
 
-/// The last block of `P || Q` of each string, as [`crate::ff1::mac::Mac::tweak`] gives it: without
-/// the round's index and `NUM(B)`. The first eight bytes and the last, in the order of lanes.
+/// The last block of `P || Q` of each string, as [`crate::ff1::mac::Mac::tweak`] computes it: without the round's
+/// index and `NUM(B)`. The fields are the block's first and last eight bytes, in the order of lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Blocks {
     high: [u64; STRINGS],
@@ -56,13 +56,13 @@ impl Blocks {
     }
 }
 
-/// Decimal strings of 2 to 16 digits, halves `u` and `v`, in place.
+/// Encrypts decimal strings of 2 to 16 digits, with halves `u` and `v`, in place.
 pub(super) struct Decimal<'a> {
     pub(super) key: &'a aesni::Key,
     pub(super) halves: &'a [Half32; 2],
-    /// Bytes of `NUM(B)`.
+    /// The number of bytes of `NUM(B)`.
     pub(super) b: u32,
-    /// Where the digits of both halves lie in 16 bytes: for [`split`] and [`join`].
+    /// The positions of the digits of both halves in 16 bytes, for [`split`] and [`join`].
     pub(super) split: [u8; 16],
     pub(super) join: [u8; 16],
     pub(super) len: usize,
@@ -95,7 +95,7 @@ impl<'a> Decimal<'a> {
     /// Encrypts or decrypts [`STRINGS`] strings of digits.
     ///
     /// # Panics
-    /// If the length of `text` differs.
+    /// Panics if the length of `text` is not the length of these strings.
     pub(super) fn run<const D: Direction>(&self, _: Token, blocks: &Blocks, text: &mut [u8]) {
         assert_eq!(text.len(), STRINGS * self.len);
         // SAFETY: the token proves the instructions.
@@ -130,7 +130,7 @@ fn run<const D: Direction>(this: &Decimal<'_>, blocks: &Blocks, text: &mut [u8])
         let (a, b) = (digits(a[g]), digits(b[g]));
         let even = _mm512_shuffle_epi8(_mm512_unpacklo_epi64(a, b), join);
         let odd = _mm512_shuffle_epi8(_mm512_unpackhi_epi64(a, b), join);
-        // In ascending order: a store also writes behind its string, where the next one goes.
+        // The order is ascending, because a store also writes behind its string, where the next string goes.
         store_quad(even, &mut room, 8 * g, this.len);
         store_quad(odd, &mut room, 8 * g + 4, this.len);
     }
@@ -139,7 +139,7 @@ fn run<const D: Direction>(this: &Decimal<'_>, blocks: &Blocks, text: &mut [u8])
     room[..len].zeroize();
 }
 
-/// 16 bytes, in every 128-bit lane.
+/// Copies 16 bytes to every 128-bit lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn lanes(x: &[u8; 16]) -> __m512i {
@@ -147,7 +147,7 @@ fn lanes(x: &[u8; 16]) -> __m512i {
     _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(x.as_ptr().cast()) })
 }
 
-/// Four strings, from string `i`, each in a 128-bit lane with the bytes that follow it.
+/// Loads four strings from string `i` on, each into a 128-bit lane with the bytes that follow it.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn quad(room: &[u8; ROOM], i: usize, len: usize) -> __m512i {
@@ -162,7 +162,7 @@ fn quad(room: &[u8; ROOM], i: usize, len: usize) -> __m512i {
     _mm512_inserti32x4::<3>(x, string(3))
 }
 
-/// The inverse of [`quad`]; what follows each string is overwritten.
+/// The inverse of [`quad`]. It overwrites the bytes that follow each string.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn store_quad(x: __m512i, room: &mut [u8; ROOM], i: usize, len: usize) {
@@ -179,7 +179,7 @@ fn store_quad(x: __m512i, room: &mut [u8; ROOM], i: usize, len: usize) {
     }
 }
 
-/// `NUM(A) + 2^32 NUM(B)` in the first half of each 128-bit lane of digits.
+/// Reads the digits of each 128-bit lane: `NUM(A) + 2^32 NUM(B)`, in the lane's first half.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn parse(x: __m512i, split: __m512i) -> __m512i {
@@ -191,7 +191,7 @@ fn parse(x: __m512i, split: __m512i) -> __m512i {
     _mm512_madd_epi16(fours, _mm512_set1_epi32(0x0001_2710))
 }
 
-/// The eight digits of each lane below `10^8`, first digit lowest: as in `decimal::digits`.
+/// Writes the number below `10^8` in each lane as eight digits, the first digit lowest, like `decimal::digits`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn digits(x: __m512i) -> __m512i {
@@ -221,7 +221,7 @@ fn feistel<const D: Direction>(
     let moduli = [Modulus::new(halves[0]), Modulus::new(halves[1])];
     for i in 0..10u64 {
         let i = if D { i } else { 9 - i };
-        // The index stands above NUM(B), in big-endian order.
+        // The index stands in front of NUM(B), in big-endian order.
         let index = (i << (8 * b_bytes)).swap_bytes();
         if i.is_multiple_of(2) {
             round::<D>(schedule, &moduli[0], blocks, index, a, b);
@@ -282,7 +282,7 @@ fn round<const D: Direction>(
         let r = reduce(_mm512_shuffle_epi8(y, swap), modulus);
         let m = modulus.m;
         x[g] = if D {
-            // r < 2 m, so the sum is below 3 m. A difference below zero is a large integer.
+            // r < 2 m, so the sum is below 3 m. A negative difference appears as a large integer.
             let sum = _mm512_add_epi64(r, x[g]);
             let sum = _mm512_min_epu64(sum, _mm512_sub_epi64(sum, m));
             _mm512_min_epu64(sum, _mm512_sub_epi64(sum, m))
@@ -294,8 +294,8 @@ fn round<const D: Direction>(
     }
 }
 
-/// `y mod m`, or that plus `m`, for `m <= 2^32`: the upper 52 bits of `y`, then what they leave
-/// (below `2^33`) followed by the lower 12. Both quotients are at most one too small.
+/// `y mod m`, or `y mod m + m`, for `m <= 2^32`. It reduces the upper 52 bits of `y` first, then their remainder
+/// (below `2^33`) followed by the lower 12 bits. Both quotients are at most one too small.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn reduce(y: __m512i, modulus: &Modulus) -> __m512i {

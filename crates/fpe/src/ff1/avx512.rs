@@ -13,7 +13,7 @@ use sordino_aes::{Aes, aesni};
 const TWO: Places<2> = [[7, 6, 5, 4], [3, 2, 1, 0]];
 const THREE: Places<3> = [[7, 6, 5, -1], [4, 3, 2, -1], [1, 0, -1, -1]];
 
-/// The moduli of the two halves. Two pieces of `y` are quicker; larger moduli need three to be exact.
+/// The moduli of the two halves. Two pieces of `y` are faster; larger moduli need three to be exact.
 #[derive(Clone)]
 pub(crate) enum Rounds {
     Two(Moduli<2>),
@@ -21,7 +21,7 @@ pub(crate) enum Rounds {
 }
 
 impl Rounds {
-    /// `None` where the processor or the moduli do not allow it.
+    /// `None` if the processor or the moduli do not allow it.
     pub(super) fn new(m: [u64; 2]) -> Option<Self> {
         let two = Moduli::new(m, &TWO).map(Self::Two);
         two.or_else(|| Moduli::new(m, &THREE).map(Self::Three))
@@ -64,7 +64,7 @@ fn feistel<const D: Direction, const N: usize>(
     let tweak = key.whiten(mac.tweak(key, tweak));
     let mut x = [a, b].map(|x| _mm_cvtsi64_si128(x as i64));
     rounds!(D, 10, |half, i| {
-        // In the block, the index is the byte before the `b <= 4` bytes of NUM(B).
+        // In the block, the index is the byte in front of the `b <= 4` bytes of NUM(B).
         let index = (u64::from(i) << (8 * mac.b)).swap_bytes();
         let index = _mm_insert_epi64::<1>(_mm_setzero_si128(), index as i64);
         let block = absorb(_mm_xor_si128(tweak, index), x[1 - half]);
@@ -73,7 +73,7 @@ fn feistel<const D: Direction, const N: usize>(
     x.map(|x| _mm_cvtsi128_si64(x) as u64).into()
 }
 
-/// `block ^ x`, most significant byte first and last in the block.
+/// `block ^ x`, where the most significant byte of `x` comes first, and `x` ends the block.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn absorb(block: __m128i, x: __m128i) -> __m128i {

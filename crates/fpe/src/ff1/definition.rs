@@ -1,4 +1,5 @@
-//! FF1 in the steps of SP 800-38G, for tests: everything else of this folder must equal it.
+//! FF1 in the steps of SP 800-38G, for tests. All other code of this folder must give the same
+//! results.
 
 use crate::{
     AesKey,
@@ -8,8 +9,8 @@ use crate::{
 use alloc::vec::Vec;
 use sordino_aes::Key;
 
-/// Algorithm 7, `FF1.Encrypt(K, T, X)`; backward Algorithm 8, `FF1.Decrypt(K, T, X)`, which
-/// takes the rounds from the last to the first and exchanges `A` and `B` in each.
+/// Algorithm 7, `FF1.Encrypt(K, T, X)`. Backward it is Algorithm 8, `FF1.Decrypt(K, T, X)`, which
+/// runs the rounds from the last to the first and exchanges `A` and `B` in each.
 pub(crate) fn ff1<const D: Direction>(k: &AesKey, radix: u32, t: &[u8], x: &[u16]) -> Vec<u16> {
     let k = &Key::portable(k.bytes());
     let n = x.len();

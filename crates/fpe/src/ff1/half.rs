@@ -14,7 +14,7 @@ pub(crate) type Half32 = Residue<64, 2>;
 
 impl Half32 {
     /// # Panics
-    /// If `m` is not a power of a radix: `residue` tests all of them.
+    /// Panics if `m` is not a power of a radix. The tests of `residue` try all such powers.
     pub(crate) fn of(m: u64) -> Self {
         Self::new(m, [32; 2]).expect("powers of a radix fit two words")
     }

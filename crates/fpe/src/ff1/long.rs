@@ -1,11 +1,10 @@
-//! FF1 whose halves are integers of many limbs, and their conversion from and to numerals in
-//! less than quadratic time.
+//! FF1 whose halves are integers of many limbs. They are converted to numerals and back in less than quadratic time.
 //!
-//! A number `x < R = radix^n` is converted to numerals by way of the fraction `y = (x + e) / R`. The whole part of
-//! `radix^h y` is the first `h` numerals, and its fractional part has the others. So the only division is the first
-//! one, by `R`, which is a product with a reciprocal. Every numeral comes out exact while the error `e` is from 0 to 1.
-//! It starts near `1/8`, and is brought back between `1/8` and `7/8` where a fraction is cut in two. A fraction that is
-//! cut to fewer limbs keeps one to spare, so that the cut changes `e` by less than one part in `2^63`.
+//! A number `x < R = radix^n` is converted to numerals through the fraction `y = (x + e) / R`. The integer part of
+//! `radix^h y` is the first `h` numerals, and its fractional part holds the others. So the only division is the first
+//! one, by `R`, which is a product with a reciprocal. Every numeral is exact while the error `e` is from 0 to 1. It
+//! starts near `1/8`, and is moved back between `1/8` and `7/8` where a fraction is cut in two. A fraction that is cut
+//! to fewer limbs keeps one limb more than it needs, so that the cut changes `e` by less than one part in `2^63`.
 
 use super::mac::Mac;
 use crate::{
@@ -30,7 +29,7 @@ pub(crate) struct Half {
     chunk: usize,
     /// `radix^(chunk 2^j)`.
     powers: Vec<Vec<u64>>,
-    /// `beta^(2 n + 2) / (d beta)`, for `n` the limbs of the modulus and `d` its normal form.
+    /// `beta^(2 n + 2) / (d beta)`, where `n` is the number of limbs of the modulus and `d` its normal form.
     reciprocal: Vec<u64>,
 }
 
@@ -56,7 +55,7 @@ impl Half {
         }
     }
 
-    /// Bytes of the largest number: of `m - 1`.
+    /// Bytes of the largest number, `m - 1`.
     pub(crate) fn bytes(&self) -> usize {
         let mut max = self.modulus.m.clone();
         limbs::sub(&mut max, &[1]);
@@ -65,7 +64,7 @@ impl Half {
         bits.div_ceil(8)
     }
 
-    /// The power `radix^(chunk 2^j)` that cuts `len` numerals best, and its numerals.
+    /// The power `radix^(chunk 2^j)` that splits `len` numerals best, and its number of numerals.
     fn cut(&self, len: usize) -> (&[u64], usize) {
         let j = ((len - 1) / self.chunk).ilog2() as usize;
         (&self.powers[j], self.chunk << j)
@@ -117,7 +116,7 @@ impl Half {
         product.zeroize();
     }
 
-    /// The numerals of the fraction `y / beta^p`, `p` the limbs of `y`.
+    /// The numerals of the fraction `y / beta^p`, where `p` is the number of limbs of `y`.
     fn fraction(&self, y: &mut [u64], out: &mut [u16]) {
         if out.len() <= SMALL * self.chunk {
             let (whole, rest) = out.split_at_mut(out.len() / self.chunk * self.chunk);
@@ -134,8 +133,8 @@ impl Half {
         let (high, low) = out.split_at_mut(high_len);
         let mut product = limbs::mul(y, power);
         let p = y.len();
-        // Taken for a fraction of the high numerals alone, y has for its error all that belongs to the
-        // low numerals. It may be near 0 or near 1, and is moved by at most a quarter towards the middle.
+        // If y is read as a fraction of the high numerals alone, its error is everything that belongs to the low
+        // numerals. That may be near 0 or near 1, so it is moved by at most a quarter towards the middle.
         let upper_half = product[p - 1] >> 63 == 1;
         let y = self.shorten(y, high_len);
         let shift = power[power.len() - 1].leading_zeros();
@@ -150,7 +149,7 @@ impl Half {
         product.zeroize();
     }
 
-    /// The first limbs of a fraction: enough for `len` numerals and one to spare.
+    /// The first limbs of a fraction: enough for `len` numerals, and one more.
     fn shorten<'a>(&self, y: &'a mut [u64], len: usize) -> &'a mut [u64] {
         let keep = (len.div_ceil(self.chunk) + 1).min(y.len());
         let cut = y.len() - keep;
@@ -158,8 +157,8 @@ impl Half {
     }
 }
 
-/// Between `1/8` and `1/4` of `1 / R`, as a fraction of `p` limbs, for `R` of `n < p` limbs
-/// that begins with `shift` zero bits: then `2^shift < beta^n / R <= 2^(shift + 1)`.
+/// A number between `1/8` and `1/4` of `1 / R`, as a fraction of `p` limbs. `R` has `n < p` limbs and begins with
+/// `shift` zero bits, so `2^shift < beta^n / R <= 2^(shift + 1)`.
 #[expect(clippy::cast_possible_truncation, reason = "limbs of a pair")]
 fn quarter(n: usize, shift: u32, p: usize) -> Vec<u64> {
     let quarter = 1u128 << (62 + shift);
@@ -185,7 +184,7 @@ impl<const D: Direction> Operation for Feistel<'_, D> {
         let tweak = self.mac.tweak(aes, self.tweak);
         let bytes = self.mac.b as usize;
         let [u, v] = self.halves;
-        // NUM(B) has b bytes, in whole limbs; y has the spare limb that the reduction needs.
+        // NUM(B) has b bytes, in whole limbs. y has one limb more, which the reduction needs.
         let limbs = bytes.div_ceil(8);
         let fit = |mut x: Vec<u64>| {
             x.resize(x.len().max(limbs), 0);
@@ -213,7 +212,7 @@ impl<const D: Direction> Operation for Feistel<'_, D> {
     }
 }
 
-/// Memory for a round: the blocks that begin with the index and end with the half, and `y`.
+/// Memory for a round: `y`, and the blocks that begin with the index and end with the half.
 struct Buffers {
     x: Vec<u8>,
     y: Vec<u64>,
@@ -242,7 +241,7 @@ impl Buffers {
         {
             *out = byte;
         }
-        // Step 6.ii. `tweak` has the bytes before the index in its block already.
+        // Step 6.ii. `tweak` already has the bytes in front of the index in its block.
         let (blocks, _) = x.as_chunks::<16>();
         let mut r = aes.xor(tweak, aes.load(u128::from_be_bytes(blocks[0])));
         r = aes.encrypt(r);
@@ -275,7 +274,7 @@ impl Buffers {
     }
 }
 
-/// Writes the next block of a big-endian integer into `y`; `left` of its bytes are still to come.
+/// Writes the next block of a big-endian integer into `y`. `left` is the number of its bytes that are still missing.
 fn put(y: &mut [u64], left: &mut usize, s: u128) {
     let bytes = s.to_be_bytes();
     let take = bytes.len().min(*left);

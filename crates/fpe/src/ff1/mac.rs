@@ -2,8 +2,8 @@
 //!
 //! `Q = T || 0...0 || [i] || [NUM(B)]^b` differs from round to round only in its last `b + 1` bytes. For `b <= 15`
 //! these lie in its last block. Take the CBC-MAC of all blocks before the last, XORed with the bytes of the last one
-//! that come from `T` and the zeros. It is the same in every round, and [`Mac::tweak`] computes it once for each
-//! string. A round XORs `i` and `NUM(B)` into it, and encrypts that one block.
+//! that come from `T` and the zeros. This value is the same in every round, and [`Mac::tweak`] computes it once for
+//! each string. A round XORs `i` and `NUM(B)` into it, and encrypts that one block.
 
 use crate::{
     block::{self, BlockCipher},
@@ -16,7 +16,7 @@ use sordino_aes::{Aes, LANES};
 pub(crate) struct Mac {
     /// `P` without the tweak's length.
     p: u128,
-    /// Bytes of `NUM(B)`.
+    /// The number of bytes of `NUM(B)`.
     pub(crate) b: u32,
     /// The tweak's length for which `e` holds.
     tweak_len: usize,
@@ -34,11 +34,11 @@ impl Mac {
         }
     }
 
-    /// The state of the CBC-MAC before its last block, XORed with the bytes of that block that come
-    /// from `T` and the zeros. The bytes of `i` and `NUM(B)` are left for [`Mac::encrypt`].
+    /// The state of the CBC-MAC before its last block, XORed with the bytes of that block that come from `T` and the
+    /// zeros. [`Mac::encrypt`] adds the bytes of `i` and `NUM(B)`.
     ///
-    /// For `b = 16` this is the last block but one: the index is its last byte, and `NUM(B)` is the
-    /// whole block after it.
+    /// For `b = 16` this is the last block but one. The index is its last byte, and `NUM(B)` is the whole block
+    /// after it.
     #[inline(always)]
     pub(crate) fn tweak<A: Aes>(&self, aes: A, tweak: &[u8]) -> A::Block {
         let mut state = if tweak.len() == self.tweak_len {
@@ -78,7 +78,7 @@ impl Mac {
         i: u8,
         x: H::Int,
     ) -> A::Block {
-        // NUM(B) comes last, because everything else is ready before it.
+        // NUM(B) is added last, because everything else is ready before it.
         let block = aes.whiten(self.round(aes, tweak, i));
         aes.encrypt_whitened(H::absorb(aes, block, x))
     }
@@ -101,7 +101,7 @@ impl Mac {
     }
 }
 
-/// Up to 16 bytes as the first of a block whose others are zero.
+/// Puts up to 16 bytes at the beginning of a block, with zeros behind them.
 #[inline]
 pub(crate) fn left(bytes: &[u8]) -> u128 {
     if let Ok(eight) = <[u8; 8]>::try_from(bytes) {
@@ -111,6 +111,6 @@ pub(crate) fn left(bytes: &[u8]) -> u128 {
     for &byte in bytes {
         block = (block << 8) | u128::from(byte);
     }
-    // No bytes would be a shift by 128.
+    // Without bytes the shift would be by 128, so it is reduced mod 128.
     block << (8 * (16 - bytes.len()) % 128)
 }

@@ -18,9 +18,10 @@ use crate::{
 };
 use alloc::boxed::Box;
 
-/// FF1 for strings of one length: powers of the radix, their reciprocals and `E(P)` are ready.
+/// FF1 for strings of one length, with prepared powers of the radix, their reciprocals and `E(P)`.
 ///
-/// Made by [`Ff1::plan`]; holds its own copy of the cipher with its key, which [`NativeAes`] erases when dropped.
+/// [`Ff1::plan`] makes it. It holds its own copy of the cipher with its key, which [`NativeAes`] erases when
+/// dropped.
 #[derive(Clone)]
 pub struct Ff1Plan<C = NativeAes> {
     pub(crate) cipher: C,
@@ -33,7 +34,7 @@ pub struct Ff1Plan<C = NativeAes> {
     pub(crate) rounds: Option<avx512::Rounds>,
 }
 
-/// The arithmetic of the two halves, `u` numerals then `v`, by the size of `radix^v`.
+/// The arithmetic of the two halves, `u` numerals then `v`, depending on the size of `radix^v`.
 #[derive(Clone)]
 pub(crate) enum Halves {
     /// `b <= 4`: `radix^v <= 2^32`, and `y` has 64 bits.
@@ -42,7 +43,7 @@ pub(crate) enum Halves {
     Word([Half64; 2]),
     /// `radix^v < 2^128`.
     Double([Half128; 2], Chunk),
-    /// Anything longer.
+    /// Any longer half.
     Long(Box<[long::Half; 2]>),
 }
 
@@ -56,7 +57,7 @@ impl<C> core::fmt::Debug for Ff1Plan<C> {
 }
 
 impl<C: BlockCipher> Ff1Plan<C> {
-    /// A plan for `len` numerals, which [`Ff1::plan`] has checked.
+    /// A plan for `len` numerals. [`Ff1::plan`] has checked the length.
     #[expect(clippy::cast_possible_truncation, reason = "len and b are below 2^32")]
     pub(super) fn new(ff1: &Ff1<C>, len: usize, tweak_len: usize) -> Self {
         let (base, radix, u) = (Base::new(ff1.radix), u128::from(ff1.radix), len / 2);
@@ -129,7 +130,7 @@ impl<C: BlockCipher> Ff1Plan<C> {
         check_tweak(tweak)
     }
 
-    /// The rounds on the integers of small halves: in vector registers where that is possible.
+    /// The rounds on the integers of small halves, in vector registers if possible.
     #[inline]
     pub(crate) fn small_halves<const D: Direction>(
         &self,
@@ -160,7 +161,7 @@ impl<C: BlockCipher> Ff1Plan<C> {
         })
     }
 
-    /// Decimal digits straight to and from the halves; any other alphabet by way of numerals.
+    /// Converts decimal digits directly to and from the halves. Symbols of other alphabets become numerals first.
     fn ascii<const D: Direction>(
         &self,
         alphabet: &Alphabet,
@@ -181,7 +182,7 @@ impl<C: BlockCipher> Ff1Plan<C> {
         let (na, nb) = match &self.halves {
             Halves::Small(halves) => self.small_halves::<D>(halves, tweak, (na, nb)),
             Halves::Word(halves) => self.integers::<_, D>(halves, tweak, (na, nb)),
-            // 38 digits are halves below 2^64.
+            // Even 38 digits have halves below 2^64.
             _ => return crate::numerals::in_place(self.base.radix(), alphabet, x, cipher),
         };
         decimal::format(na, a);

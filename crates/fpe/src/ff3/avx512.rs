@@ -1,5 +1,5 @@
-//! The rounds of one string in vector registers, for halves of at most `2^27`. The block has the number and `y` least
-//! significant byte first, as the registers do.
+//! The rounds of one string in vector registers, for halves of at most `2^27`. The block has the number and `y` in
+//! little-endian order, like the registers.
 #![expect(unsafe_code, reason = "calls of vector instructions")]
 
 use crate::{
@@ -19,7 +19,7 @@ const SIX: Places<6> = [
     [14, 15, -1, -1],
 ];
 
-/// The moduli of the two halves. Four pieces of `y` are quicker; larger moduli need six to be exact.
+/// The moduli of the two halves. Four pieces of `y` are faster; larger moduli need six to be exact.
 #[derive(Clone)]
 pub(crate) enum Rounds {
     Four(Moduli<4>),
@@ -27,7 +27,7 @@ pub(crate) enum Rounds {
 }
 
 impl Rounds {
-    /// `None` where the processor or the moduli do not allow it.
+    /// `None` if the processor or the moduli do not allow it.
     pub(super) fn new(m: [u64; 2]) -> Option<Self> {
         let four = Moduli::new(m, &FOUR).map(Self::Four);
         four.or_else(|| Moduli::new(m, &SIX).map(Self::Six))
@@ -65,7 +65,7 @@ fn feistel<const D: Direction, const N: usize>(
     (a, b): (u64, u64),
 ) -> (u64, u64) {
     let moduli = moduli.registers::<D>();
-    // W, or the round's index, in the last four bytes of a block: behind the number.
+    // W, or the round's index, in the last four bytes of a block, behind the number.
     let behind = |w: u32| _mm_set_epi32(w as i32, 0, 0, 0);
     let tweak = [right, left].map(|w| key.whiten(behind(w)));
     let mut x = [a, b].map(|x| _mm_cvtsi64_si128(x as i64));

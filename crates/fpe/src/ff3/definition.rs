@@ -1,5 +1,5 @@
-//! FF3 and FF3-1 in the steps of SP 800-38G, for tests: everything else of this folder must equal
-//! it.
+//! FF3 and FF3-1 in the steps of SP 800-38G, for tests. All other code of this folder must give the
+//! same results.
 
 use crate::{
     AesKey,
@@ -9,9 +9,9 @@ use crate::{
 use alloc::vec::Vec;
 use sordino_aes::Key;
 
-/// Algorithm 9, `FF3.Encrypt(K, T, X)`; backward Algorithm 10, `FF3.Decrypt(K, T, X)`, which
-/// takes the rounds from the last to the first and exchanges `A` and `B` in each. A tweak of
-/// seven bytes makes it FF3-1, of Revision 1's first draft.
+/// Algorithm 9, `FF3.Encrypt(K, T, X)`. Backward it is Algorithm 10, `FF3.Decrypt(K, T, X)`, which
+/// runs the rounds from the last to the first and exchanges `A` and `B` in each. With a tweak of
+/// seven bytes it is FF3-1, from Revision 1's first draft.
 pub(crate) fn ff3<const D: Direction>(k: &AesKey, radix: u32, t: &[u8], x: &[u16]) -> Vec<u16> {
     let k = &Key::portable(k.reversed().bytes());
     let reversed = |x: &[u16]| -> Vec<u16> { x.iter().rev().copied().collect() };

@@ -1,5 +1,5 @@
 //! Halves of FF3, which are always machine integers, and the eight rounds on these integers. The
-//! integer `y` is a whole block with the least significant byte first; so is the other half.
+//! integer `y` is a whole block with the least significant byte first, and so is the other half.
 
 use crate::{
     feistel::{Direction, Half, rounds},
@@ -79,7 +79,8 @@ impl<H: Half, const D: Direction> Operation for Feistel<'_, H, D> {
         let (halves, [left, right]) = (*self.halves, self.tweak);
         let mut x = <[H::Int; 2]>::from(self.number);
         rounds!(D, 8, |half, i| {
-            // Steps 4.ii to 4.iv, the other half last: all else is ready before it.
+            // Steps 4.ii to 4.iv. The other half is added last, because everything else is ready
+            // before it.
             let w = [right, left][half] ^ u32::from(i);
             let block = aes.whiten(aes.load(w.swap_bytes().into()));
             let s = aes.encrypt_whitened(H::absorb(aes, block, x[1 - half]));

@@ -65,7 +65,7 @@ fn split(tweak: &[u8], expected: usize) -> Result<[u32; 2], Error> {
 }
 
 impl<const TWEAK: usize, C: BlockCipher> Ff3Plan<TWEAK, C> {
-    /// `len` has been checked.
+    /// A plan for `len` numerals, after the length was checked.
     pub(super) fn new(cipher: &Ff3Cipher<TWEAK, C>, len: usize) -> Self {
         let base = Base::new(cipher.radix);
         let power = |n: usize| (0..n).fold(1, |power: u128, _| power * u128::from(cipher.radix));
@@ -162,7 +162,8 @@ impl<const TWEAK: usize, C: BlockCipher> Ff3Plan<TWEAK, C> {
         Ok(())
     }
 
-    /// Decimal digits straight to and from the halves; any other alphabet by way of numerals.
+    /// Converts decimal digits directly to and from the halves. Symbols of other alphabets become
+    /// numerals first.
     fn ascii<const D: Direction>(
         &self,
         alphabet: &Alphabet,

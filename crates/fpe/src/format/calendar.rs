@@ -1,7 +1,7 @@
-//! Days of the Gregorian calendar, counted.
+//! Day numbers of the Gregorian calendar.
 
-/// Days from 1 January of the year 1 (day 0) to the date written `YYYY-MM-DD`, or with slashes, dots or nothing for the
-/// hyphens. `Err` with the index of the character that makes it no date.
+/// Days from 1 January of the year 1 (day 0) to a date. The text is `YYYY-MM-DD`, or has slashes, dots or
+/// nothing instead of the hyphens. The error has the index of the first character that cannot belong to a date.
 pub(super) fn day_number(text: &str) -> Result<u32, usize> {
     let bytes = text.as_bytes();
     let between = usize::from(bytes.len() != 8 || !bytes[4].is_ascii_digit());
@@ -35,7 +35,7 @@ pub(super) fn day_number(text: &str) -> Result<u32, usize> {
 
 /// The date of a day number, as `(year, month, day)`.
 pub(super) fn date(day: u32) -> (u32, u32, u32) {
-    // 400 years have 146,097 days, so this is the year or the one before it.
+    // 400 years have 146,097 days, so this gives the year or the one before it.
     let mut y = day / 146_097 * 400 + day % 146_097 * 400 / 146_097 + 1;
     if before_year(y + 1) <= day {
         y += 1;

@@ -1,4 +1,4 @@
-//! Check digits: Luhn's (ISO/IEC 7812-1, Annex B) and ISO/IEC 7064's.
+//! Check digits by Luhn (ISO/IEC 7812-1, Annex B) and by ISO/IEC 7064.
 
 use crate::Error;
 use core::{
@@ -16,23 +16,25 @@ use core::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Cards, IMEI: one digit after digits.
+    /// Cards and IMEI: one digit after digits.
     Luhn,
     /// ISO 7064 MOD 11-2 (ORCID, ISNI): a digit or `X` after digits.
     Mod11_2,
-    /// ISO 7064 MOD 37-2 (blood donations): a digit, a capital or `*` after digits and capitals.
+    /// ISO 7064 MOD 37-2 (blood donations): a digit, a capital letter or `*` after digits and
+    /// capitals.
     Mod37_2,
     /// ISO 7064 MOD 97-10: two digits after digits.
     Mod97_10,
     /// ISO 7064 MOD 11,10: one digit after digits.
     Mod11_10,
-    /// ISO 7064 MOD 27,26: one capital after capitals.
+    /// ISO 7064 MOD 27,26: one capital letter after capitals.
     Mod27_26,
-    /// ISO 7064 MOD 37,36 (releases of music): a digit or a capital after digits and capitals.
+    /// ISO 7064 MOD 37,36 (music releases): a digit or a capital letter after digits and capitals.
     Mod37_36,
 }
 
-/// A check: one symbol or two, as [`Check::width`] says. It is a slice of them, and displays them.
+/// A check of one or two symbols, as [`Check::width`] says. It derefs to its symbols and displays
+/// them.
 ///
 /// ```
 /// use sordino_fpe::Check;
@@ -71,7 +73,7 @@ impl fmt::Display for CheckSymbols {
 const SYMBOLS: &[u8; 37] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*";
 
 impl Check {
-    /// Symbols of the check itself, at the end of a text: 1 or 2.
+    /// The number of symbols of the check at the end of a text: 1 or 2.
     #[must_use]
     pub fn width(self) -> usize {
         match self {
@@ -80,7 +82,7 @@ impl Check {
         }
     }
 
-    /// The value of a symbol that the check is computed over.
+    /// The value of a symbol in the computation of the check.
     fn value(self, symbol: char) -> Option<u32> {
         let (digits, letters) = match self {
             Self::Mod37_2 | Self::Mod37_36 => (true, Some(10)),
@@ -99,7 +101,7 @@ impl Check {
         self.value(symbol).is_some()
     }
 
-    /// True if the check itself may have this symbol.
+    /// True if this symbol can be a symbol of the check.
     pub(super) fn ends_in(self, symbol: char) -> bool {
         let own = match self {
             Self::Mod11_2 => symbol == 'X',
@@ -109,10 +111,10 @@ impl Check {
         own || self.covers(symbol)
     }
 
-    /// The check of `symbols`, which are without it.
+    /// The check of `symbols`. They must not include it.
     ///
     /// # Errors
-    /// [`Error::Symbol`] with the index of the first symbol that the system does not have.
+    /// [`Error::Symbol`] with the index of the first symbol for which the check is not defined.
     pub fn compute(self, symbols: impl IntoIterator<Item = char>) -> Result<CheckSymbols, Error> {
         let value = |(index, c)| self.value(c).ok_or(Error::Symbol { index });
         let values = symbols.into_iter().enumerate().map(value);
@@ -120,7 +122,8 @@ impl Check {
         let one = |value: u32| CheckSymbols(Symbols::One([symbol(value)]));
         Ok(match self {
             Self::Luhn => {
-                // A digit is doubled or not by its distance from the end, so both sums are kept.
+                // Whether a digit is doubled depends on its distance from the end, so both sums are
+                // kept.
                 let (mut now, mut next) = (0, 0);
                 for a in values {
                     let a = a?;
@@ -144,7 +147,7 @@ impl Check {
         })
     }
 
-    /// True if a text ends with the check of all that comes before.
+    /// True if a text ends with the check of everything before it.
     #[must_use]
     pub fn verify(self, text: &str) -> bool {
         let len = text.chars().count();
@@ -157,7 +160,7 @@ impl Check {
     }
 }
 
-/// A pure system of modulus `m` and radix `r`: the weighted sum, to be 1 with the check.
+/// A pure system of modulus `m` and radix `r`: the weighted sum, which must be 1 with the check.
 fn pure(
     m: u32,
     r: u32,
@@ -166,7 +169,7 @@ fn pure(
     values.try_fold(0, |p, a| Ok((p + a?) * r % m))
 }
 
-/// A hybrid system of moduli `m` and `m + 1`: the check.
+/// A hybrid system of moduli `m` and `m + 1`: the value of the check.
 fn hybrid(m: u32, mut values: impl Iterator<Item = Result<u32, Error>>) -> Result<u32, Error> {
     let p = values.try_fold(m, |p, a| {
         let s = match (p + a?) % m {
@@ -201,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Every one of the systems promises that a single wrong symbol is found.
+    /// Each system promises to detect every single wrong symbol.
     #[test]
     fn single_errors_are_found() {
         for check in [

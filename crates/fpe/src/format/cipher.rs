@@ -18,7 +18,8 @@ impl FormatCipher {
         Self { key, format }
     }
 
-    /// The values of the format in words, for messages: `a UUID in small letters, with all hyphens or none`.
+    /// A description of the format's values for messages, such as `a UUID in small letters, with all hyphens or
+    /// none`.
     #[must_use]
     pub fn expected(&self) -> &'static str {
         self.format.expected
@@ -27,8 +28,9 @@ impl FormatCipher {
     /// Encrypts a text of the format.
     ///
     /// # Errors
-    /// [`Error::Symbol`] with the index of the first character that the format does not have there.
-    /// [`Error::CheckDigit`]. [`Error::Length`] or [`Error::Domain`] if too little of the text is to be encrypted.
+    /// [`Error::Symbol`] with the index of the first character that the format does not allow there.
+    /// [`Error::CheckDigit`] for a wrong check. [`Error::Length`] or [`Error::Domain`] if too little of the text
+    /// is to be encrypted.
     pub fn encrypt(&self, tweak: &[u8], text: &str) -> Result<String, Error> {
         self.run::<true>(tweak, text)
     }
@@ -59,7 +61,7 @@ impl FormatCipher {
         Ok(whole.text.iter().collect())
     }
 
-    /// Encrypts or decrypts, in place, the symbols of a text that stand at places of their own.
+    /// Encrypts or decrypts, in place, the symbols of a text whose positions are known.
     fn symbols<const ENCRYPT: bool>(&self, tweak: &[u8], text: &mut [char]) -> Result<(), Error> {
         let slots = self.format.slots(text)?;
         if let Some(check) = &slots.check {
@@ -106,7 +108,7 @@ impl FormatCipher {
         Ok(())
     }
 
-    /// The error of a wrong length with the symbols that are kept: a user counts all that a value has.
+    /// Adds the kept symbols to the lengths in an error, since a user counts all symbols of a value.
     fn of_whole(&self, error: Error, radix: u32) -> Error {
         let values =
             |len: usize| u128::from(radix).saturating_pow(u32::try_from(len).unwrap_or(u32::MAX));
@@ -128,7 +130,7 @@ impl FormatCipher {
         }
     }
 
-    /// Symbols of several alphabets as one integer, most significant first.
+    /// Treats symbols of several alphabets as one integer, most significant first.
     fn mixed<const ENCRYPT: bool>(
         &self,
         tweak: &[u8],
@@ -152,7 +154,7 @@ impl FormatCipher {
         Ok(())
     }
 
-    /// An integer below `size`, in the wire format of radix 2.
+    /// Encrypts or decrypts an integer below `size`, in the wire format of radix 2.
     pub(super) fn integer<const ENCRYPT: bool>(
         &self,
         tweak: &[u8],
@@ -214,10 +216,10 @@ impl FormatCipher {
 /// A character's part in the template of the tweak.
 #[derive(Clone, Copy)]
 enum Counts {
-    /// It is bound as it is.
+    /// The template has the character itself.
     Kept,
-    /// Its place is: it changes.
+    /// The template has only the character's position, because encryption changes the character.
     Open,
-    /// It is no part of the value.
+    /// The template leaves it out, because it is not part of the value.
     Not,
 }

@@ -1,15 +1,15 @@
-//! Formats that cannot work are refused before they get a key.
+//! Refuses formats that cannot work before they get a key.
 //!
 //! A text of one alphabet is read in one pass. Every character either passes, or is a symbol of the alphabet, or is
-//! among the last ones and belongs to the check. Decryption finds the places that encryption filled only if a
+//! among the last ones and belongs to the check. Decryption finds the positions that encryption filled only if a
 //! character's kind does not depend on the plaintext. So the passing characters may share no symbol with the alphabet,
-//! or with the symbols that a check ends in. And the check must cover each symbol of the alphabet.
+//! or with the symbols of the check. The check must also cover each symbol of the alphabet.
 
 use super::{Format, Segment, Shape, slots::Text};
 use crate::{Error, SymbolSet};
 
 impl Format {
-    /// The reason why this format cannot work, if there is one.
+    /// Checks that this format can work.
     pub(super) fn contradiction(&self) -> Result<(), Error> {
         if let Some(option) = self.misplaced {
             return Err(Error::FormatOption {

@@ -1,15 +1,15 @@
-//! Texts that begin with no zero, for programs that take them for numbers.
+//! Texts that do not begin with a zero, for programs that treat them as numbers.
 
 use super::{Format, Shape, push};
 use crate::Alphabet;
 use alloc::string::String;
 
 impl Format {
-    /// The first symbol of a text is not `0`, before and after. So a program that takes the text for a number keeps all
-    /// of its digits. A text that begins with `0` is refused.
+    /// Makes the first symbol of every plaintext and ciphertext different from `0`. So a program that treats the text as a number
+    /// keeps all of its digits. A text that begins with `0` is refused.
     ///
-    /// Only a [`Format::text`] of an alphabet with `0` has this option, where no first symbols are kept: [`Format::cipher`] refuses
-    /// any other format with it. Numbers have at most 38 digits then.
+    /// Only a [`Format::text`] of an alphabet with `0` that keeps no first symbols has this option: [`Format::cipher`] refuses
+    /// every other format with it. Numbers then have at most 38 digits.
     #[must_use]
     pub fn first_nonzero(mut self) -> Self {
         let without_zero = |alphabet: &Alphabet| {

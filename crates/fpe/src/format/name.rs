@@ -1,4 +1,4 @@
-//! Formats by name, as a command line or a configuration has them.
+//! Formats by name, for command lines and configuration files.
 
 use super::{Check, Format, notation};
 use crate::{Alphabet, Error};
@@ -77,12 +77,12 @@ impl FromStr for Format {
     }
 }
 
-/// Cards whose first and last digits are kept, in these numbers.
+/// A card format that keeps these numbers of first and last digits.
 fn kept_of_card(kept: &str) -> Result<Format, Error> {
     let numbers = kept.split_once(',');
     let numbers = numbers.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
     match numbers {
-        // The same format by two names has the same ciphertexts.
+        // This pair must give the preset, so that both names give the same ciphertexts.
         Some((6, 4)) => Ok(Format::pan()),
         Some((first, last)) if first <= 12 && last <= 12 => Ok(Format::pan().keep(first, last)),
         _ => Err(Error::Format {

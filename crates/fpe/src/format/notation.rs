@@ -1,10 +1,10 @@
-//! Patterns in one line, as a command line or a configuration has them.
+//! Patterns in one line, for command lines and configuration files.
 
 use super::{Format, Segment};
 use crate::{Alphabet, Error};
 use alloc::vec::Vec;
 
-/// The most symbols of one part.
+/// The most symbols of one segment.
 const MOST: usize = 1024;
 
 /// The alphabet of this name.
@@ -20,7 +20,7 @@ pub(super) fn alphabet(name: &str) -> Option<Alphabet> {
     })
 }
 
-/// A pattern such as `AB-{keep upper:2}-{digits:6}`: what is not in braces is as it stands there.
+/// Reads a pattern such as `AB-{keep upper:2}-{digits:6}`. Text outside braces is literal.
 pub(super) fn pattern(mut text: &str) -> Result<Format, Error> {
     let mut segments = Vec::new();
     while !text.is_empty() {

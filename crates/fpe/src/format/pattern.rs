@@ -8,14 +8,14 @@ use zeroize::Zeroizing;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern(pub(super) Vec<Segment>);
 
-/// A text with all separators, and where they are that it came without.
+/// A text with all separators, and the positions of those that were missing in the input.
 pub(super) struct Separated {
     pub(super) text: Zeroizing<Vec<char>>,
     added: Vec<usize>,
 }
 
 impl Pattern {
-    /// The places of a text that has all separators.
+    /// The positions in a text that has all separators.
     pub(super) fn slots(&self, text: &[char]) -> Result<Slots<'_>, Error> {
         let mut slots = Slots::default();
         let mut at = 0;
@@ -50,8 +50,8 @@ impl Pattern {
         Ok(slots)
     }
 
-    /// A text with all separators of the pattern. A text without any gets its separators. Everything else is left as it
-    /// is, to be refused by its place.
+    /// Adds all separators of the pattern to a text that has none. It leaves every other text unchanged; if that is
+    /// wrong, a later check names the position.
     pub(super) fn separated(&self, text: Zeroizing<Vec<char>>) -> Separated {
         self.put_in(&text).unwrap_or(Separated {
             text,
@@ -59,10 +59,10 @@ impl Pattern {
         })
     }
 
-    /// The text with separators, if it is as long as one without any.
+    /// The text with separators added, if its length is that of a text without any.
     fn put_in(&self, text: &[char]) -> Option<Separated> {
         let mut rest = text;
-        // No memory that is not erased is left behind by growth.
+        // The capacity is exact, so that growth leaves no memory behind that is not erased.
         let literals = self.0.iter().map(|segment| match segment {
             Segment::Literal(literal) => literal.len(),
             _ => 0,
@@ -91,14 +91,14 @@ impl Pattern {
 }
 
 impl Separated {
-    /// The text without the separators that were added.
+    /// Removes the separators that were added.
     pub(super) fn restore(&mut self) {
         for &at in self.added.iter().rev() {
             self.text.remove(at);
         }
     }
 
-    /// An error with the place in the text that came.
+    /// Converts an error's position to the position in the caller's text.
     pub(super) fn place(&self, error: Error) -> Error {
         match error {
             Error::Symbol { index } => {

@@ -5,20 +5,19 @@ use crate::{Alphabet, Error};
 use alloc::vec;
 
 impl Format {
-    /// A payment card number of 12 to 19 digits. The first six digits (the issuer's) and the last four are kept. Spaces
-    /// or hyphens between digits make no difference.
+    /// A payment card number of 12 to 19 digits. The first six digits (the issuer's) and the last four are kept. The text may
+    /// have spaces or hyphens between digits.
     ///
-    /// At least six digits must lie between them, so cards of 15 digits need [`Format::allow_small_domain`]. Nine of
-    /// ten results fail Luhn's check, and so are not taken for a card. Where results must pass, see
-    /// [`Format::pan_luhn`].
+    /// At least six digits must lie between the kept ones, so cards of 15 digits need [`Format::allow_small_domain`]. Nine of ten
+    /// results fail Luhn's check, so a program does not accept them as cards. If results must pass, use [`Format::pan_luhn`].
     #[must_use]
     pub fn pan() -> Self {
         let format = Self::text("pan", Alphabet::DECIMAL, " -").keep(6, 4);
         format.expecting("digits of a card, with spaces, hyphens or neither")
     }
 
-    /// A payment card number whose first six digits are kept and whose last is Luhn's check: it
-    /// is verified, and recomputed for the result.
+    /// A payment card number that keeps its first six digits and ends with Luhn's check. The cipher verifies the check, and
+    /// recomputes it for the result.
     #[must_use]
     pub fn pan_luhn() -> Self {
         let format = Self::text("pan-luhn", Alphabet::DECIMAL, " -").keep(6, 0);
@@ -26,16 +25,16 @@ impl Format {
         format.expecting("digits of a card, with spaces, hyphens or neither")
     }
 
-    /// A social security number of the United States, with hyphens, spaces or neither. Valid numbers (no area 000, 666
-    /// or above 899, no group 00, no serial 0000) become valid numbers.
+    /// A social security number of the United States, with hyphens, spaces or neither. Valid numbers (no area 000, 666 or above
+    /// 899, no group 00, no serial 0000) become valid numbers.
     #[must_use]
     pub fn ssn() -> Self {
         Self::new(Shape::Ssn, &[b"ssn"])
     }
 
-    /// A telephone number: its first `keep` digits (the country's and the area's) are kept. What is not a digit, `
-    /// +-.()/`, stays where it is and does not count. So `+1` and `1` are the same, and `001` is a different number. A
-    /// text with other signs, such as an extension's `x`, is refused.
+    /// A telephone number whose first `keep` digits (country and area) are kept. Characters other than digits, ` +-.()/`, stay
+    /// where they are and do not count. So `+1` and `1` are the same, and `001` is a different number. A text with other
+    /// characters, such as an extension's `x`, is refused.
     #[must_use]
     pub fn phone(keep: usize) -> Self {
         Self::text("phone", Alphabet::DECIMAL, " +-.()/")
@@ -43,17 +42,17 @@ impl Format {
             .expecting("digits of a telephone number, with any of ` +-.()/`")
     }
 
-    /// A date written `YYYY-MM-DD`, with slashes or dots for the hyphens or without any, from 0001-01-01 to 9999-12-31.
+    /// A date from 0001-01-01 to 9999-12-31, written as `YYYY-MM-DD`, or with slashes, dots or nothing instead of the hyphens.
     #[must_use]
     pub fn date() -> Self {
         Self::days(0, 3_652_058)
     }
 
-    /// A date of a narrower range, both ends in it. A range of fewer than a million days needs
+    /// A date of a narrower range, which includes both ends. A range of fewer than a million days needs
     /// [`Format::allow_small_domain`].
     ///
     /// # Errors
-    /// [`Error::Symbol`] if an end is no date, [`Error::Format`] if they are in the wrong order.
+    /// [`Error::Symbol`] if an end is not a date. [`Error::Format`] if the ends are in the wrong order.
     pub fn date_range(first: &str, last: &str) -> Result<Self, Error> {
         let day = |text| calendar::day_number(text).map_err(|index| Error::Symbol { index });
         let (first, last) = (day(first)?, day(last)?);
@@ -70,8 +69,8 @@ impl Format {
         Self::new(Shape::Date(first, last), &[b"date", days.as_flattened()])
     }
 
-    /// A UUID in lower case, with hyphens or without. Version and variant are kept. Capitals are
-    /// refused: a ciphertext that has no letters could not tell which they were.
+    /// A UUID in lower case, with hyphens or without. Version and variant are kept. Upper case is refused, because a ciphertext
+    /// without letters would not show which case to restore.
     #[must_use]
     pub fn uuid() -> Self {
         let hex = |len| Segment::Encrypt(Alphabet::HEX, len);
@@ -96,19 +95,19 @@ impl Format {
         format.expecting("a UUID in small letters, with all hyphens or none")
     }
 
-    /// An e-mail address: the letters and digits of the local part are encrypted, its
-    /// punctuation and the domain, which is not empty, are kept. Four letters or digits are the least.
+    /// An e-mail address. The letters and digits of the local part are encrypted. Its punctuation and the domain, which must not
+    /// be empty, are kept. The local part needs at least four letters or digits.
     ///
-    /// Capitals of the domain do not count, and come back. Capitals of the local part count: they are encrypted, and an
-    /// address whose local part was put into small letters is a different address.
+    /// The case of the domain does not count, and decryption restores it. The case of the local part counts: its letters are
+    /// encrypted, and an address with its local part in lower case is a different address.
     #[must_use]
     pub fn email() -> Self {
         Self::address("email", Alphabet::ALPHANUMERIC)
             .expecting("letters and digits of ASCII with punctuation, an @ and a domain")
     }
 
-    /// An e-mail address whose local part has no capitals, before and after, for systems that make small letters of them. One with
-    /// capitals is refused.
+    /// An e-mail address whose local part is in lower case, as plaintext and as ciphertext. Use it for systems that convert
+    /// addresses to lower case. An address with capitals in the local part is refused.
     #[must_use]
     pub fn email_lower() -> Self {
         Self::address("email-lower", Alphabet::LOWER_ALPHANUMERIC)
@@ -123,7 +122,7 @@ impl Format {
         format
     }
 
-    /// The same with words for its values.
+    /// The same format with another description of its values.
     fn expecting(self, expected: &'static str) -> Self {
         Self { expected, ..self }
     }

@@ -6,7 +6,7 @@ use alloc::{format, string::String, vec::Vec};
 use zeroize::Zeroizing;
 
 impl FormatCipher {
-    /// A social security number as an index among the valid ones.
+    /// Treats a social security number as an index into the valid ones.
     pub(super) fn ssn<const ENCRYPT: bool>(
         &self,
         tweak: &[u8],
@@ -75,7 +75,7 @@ impl FormatCipher {
         last: u32,
     ) -> Result<String, Error> {
         let day = calendar::day_number(text).map_err(|index| Error::Symbol { index })?;
-        // The same separator twice, or none.
+        // The text has the same separator twice, or none.
         let between = text.get(4..5).filter(|_| text.len() == 10).unwrap_or("");
         let x = day
             .checked_sub(first)

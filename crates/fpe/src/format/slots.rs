@@ -1,4 +1,4 @@
-//! The places of a text that are encrypted, and the places of its check.
+//! The positions of a text that are encrypted, and the positions of its check.
 
 use super::{Check, Format, Shape};
 use crate::{Alphabet, Error};
@@ -12,14 +12,14 @@ pub(super) struct Text {
     pub(super) keep_prefix: usize,
     pub(super) keep_suffix: usize,
     pub(super) check: Option<Check>,
-    /// Everything from the last of this character on is kept.
+    /// If set, the text from the last occurrence of this character on is kept.
     pub(super) until: Option<char>,
-    /// The alphabet of the first symbol, if that is another.
+    /// The alphabet of the first symbol, if it has its own.
     pub(super) first: Option<Alphabet>,
 }
 
 impl Format {
-    /// The places of the characters that are encrypted, and of the characters that are a check.
+    /// The positions of the encrypted characters, and of the characters of a check.
     pub(super) fn slots<'a>(&'a self, text: &[char]) -> Result<Slots<'a>, Error> {
         match &self.shape {
             Shape::Text(shape) => shape.slots(text),
@@ -32,21 +32,21 @@ impl Format {
 /// Positions in a text.
 #[derive(Default)]
 pub(super) struct Slots<'a> {
-    /// Encrypted, each with its alphabet.
+    /// The encrypted positions, each with its alphabet.
     pub(super) encrypted: Vec<(usize, &'a Alphabet)>,
     pub(super) check: Option<CheckSlots>,
-    /// Characters that are no part of the value.
+    /// Positions of characters that are not part of the value.
     pub(super) spelling: Vec<usize>,
-    /// Where a part of the text begins whose capitals count as small letters, if it has one.
+    /// The start of the part in which case does not count, if there is one.
     pub(super) caseless: Option<usize>,
 }
 
 /// The positions that a check concerns.
 pub(super) struct CheckSlots {
     pub(super) system: Check,
-    /// The symbols that the check is computed over, kept ones among them.
+    /// The symbols from which the check is computed, including kept ones.
     pub(super) body: Vec<usize>,
-    /// The check itself.
+    /// The symbols of the check.
     pub(super) tail: Vec<usize>,
 }
 
@@ -63,21 +63,21 @@ impl Text {
             Some(until) => {
                 let last = text.iter().rposition(|&c| c == until);
                 let last = last.ok_or(Error::Symbol { index: text.len() })?;
-                // Without a domain behind it, it is no address.
+                // Without a domain the text is not an address.
                 if text[last + 1..].iter().all(|c| c.is_whitespace()) {
                     return Err(Error::Symbol { index: last + 1 });
                 }
                 last
             }
         };
-        // Every character that does not pass is a symbol. The last ones are the check, which alone may have symbols
-        // that are not of the alphabet.
+        // Every character that does not pass is a symbol. The last symbols are the check, and only they may lie
+        // outside the alphabet.
         let (mut body, mut strangers) = (Vec::with_capacity(end), Vec::new());
         let mut spelling = Vec::new();
         for (index, &c) in text[..end].iter().enumerate() {
             if self.alphabet.numeral(c.into()).is_none() {
                 if self.pass.contains(c) {
-                    // In what comes before `until` they are part of the value, as dots are in a mailbox's name.
+                    // In front of `until`, passing characters are part of the value, like dots in a mailbox's name.
                     if self.until.is_none() {
                         spelling.push(index);
                     }

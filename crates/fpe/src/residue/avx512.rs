@@ -1,9 +1,9 @@
-//! `(a + y) mod m` and `(a - y) mod m` in vector registers. To move a number from a block to a general register and
+//! `(a + y) mod m` and `(a - y) mod m` in vector registers. Moving a number from a block to a general register and
 //! back would take a tenth of a round.
 //!
-//! The remainder comes from a fraction as in [`crate::residue`], in units of `2^-52`: 52-bit
-//! products of pieces of `y` with fractions of powers of two. The smaller the modulus, the wider
-//! the pieces may be and the fewer there are. All integers are in the first 64 bits of a register.
+//! A fraction gives the remainder, as in [`crate::residue`], in units of `2^-52`. It takes 52-bit products of
+//! pieces of `y` with fractions of powers of two. For a smaller modulus the pieces may be wider, so there are
+//! fewer. All integers are in the first 64 bits of a register.
 #![expect(unsafe_code, reason = "loads, and calls of vector instructions")]
 
 use super::Residue;
@@ -20,8 +20,8 @@ impl Token {
     }
 }
 
-/// Where the bytes of each piece of `y` lie in a block, the least significant first; a place of
-/// -1 is zero.
+/// The positions of the bytes of each piece of `y` in a block, the least significant first. A position of -1 gives
+/// zero.
 pub(crate) type Places<const N: usize> = [[i8; 4]; N];
 
 /// The moduli of two halves, for `y` in `N` pieces.
@@ -29,13 +29,13 @@ pub(crate) type Places<const N: usize> = [[i8; 4]; N];
 pub(crate) struct Moduli<const N: usize> {
     token: Token,
     halves: [Residue<52, N>; 2],
-    /// For each piece, the shuffle that takes it out of a block. They are data, because of constants
-    /// the compiler makes two shuffles where it believes them cheaper: 3 ns of FF3's 155.
+    /// For each piece, the shuffle that extracts it from a block. The masks are data. If they were constants, the
+    /// compiler would make two shuffles of some, which it believes to be cheaper: this costs 3 ns of FF3's 155.
     masks: [[u8; 16]; N],
 }
 
 impl<const N: usize> Moduli<N> {
-    /// `None` where the processor or the moduli do not allow it.
+    /// `None` if the processor or the moduli do not allow it.
     #[expect(
         clippy::cast_sign_loss,
         reason = "what has its upper bit set is a zero"
@@ -54,7 +54,7 @@ impl<const N: usize> Moduli<N> {
         })
     }
 
-    /// For rounds in one direction.
+    /// The constants for rounds in one direction.
     #[inline]
     #[target_feature(enable = "sse2")]
     pub(crate) fn registers<const D: Direction>(&self) -> Registers<N> {
@@ -102,21 +102,21 @@ fn half<const D: Direction, const N: usize>(residue: &Residue<52, N>) -> Half<N>
 }
 
 impl<const N: usize> Registers<N> {
-    /// `(a + y) mod m`, or `(a - y) mod m` by the direction, for the pieces of `y` in the block
-    /// `s` and the modulus of half 0 or 1.
+    /// `(a + y) mod m` or `(a - y) mod m`, depending on the direction. `y` is taken from the block `s`, and `m` is
+    /// the modulus of half 0 or 1.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl,avx512ifma,avx2")]
     pub(crate) fn mix(&self, half: usize, a: __m128i, s: __m128i) -> __m128i {
         let zero = _mm_setzero_si128();
         let half = &self.halves[half];
-        // The terms of `a` are ready before `s` is.
+        // The terms of `a` are computed first, since they are ready before `s` is.
         let fraction = _mm_madd52lo_epu64(half.bias, a, half.whole);
         let mut sum = [zero; N];
         sum[0] = _mm_madd52hi_epu64(fraction, a, half.part);
         for ((sum, mask), piece) in sum.iter_mut().zip(self.masks).zip(half.pieces) {
             *sum = _mm_madd52lo_epu64(*sum, _mm_shuffle_epi8(s, mask), piece);
         }
-        // Pairwise, for the least depth.
+        // The sum is pairwise, for the least depth.
         let mut step = 1;
         while step < N {
             for i in (step..N).step_by(2 * step) {
@@ -124,7 +124,7 @@ impl<const N: usize> Registers<N> {
             }
             step *= 2;
         }
-        // The fraction is the lower 52 bits of the sum; the product takes no others.
+        // The fraction is the lower 52 bits of the sum. The product ignores the other bits.
         _mm_madd52hi_epu64(zero, sum[0], half.m)
     }
 }
@@ -147,7 +147,7 @@ mod tests {
         _mm_cvtsi128_si64(moduli.registers::<D>().mix(1, a, block)) as u64
     }
 
-    /// `y` and `a` at random and where their sum or difference is near a multiple of `m`.
+    /// Tests random `y` and `a`, and some whose sum or difference is near a multiple of `m`.
     fn equals_the_remainder<const N: usize>(m: u64, places: &Places<N>) {
         let last = places.iter().flatten().max().copied().unwrap_or_default();
         let unused = 8 * (15 - last as u32);

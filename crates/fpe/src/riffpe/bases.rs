@@ -1,14 +1,14 @@
-//! The cheapest way to write integers below a product as digits of mixed radix.
+//! Finds the cheapest way to write integers below a product as digits of mixed radix.
 
 use super::MAX_RIFFPE_RADIX;
 use crate::Error;
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
-/// Most divisors that are gone through.
+/// The most divisors that the search visits.
 const MAX_DIVISORS: usize = 1 << 16;
 
-/// The bases of [`super::RiffpeX`] for the integers below `x`. Among all lists of factors of at least `threshold` whose
-/// product is `x`, it is the one of least `sum b log2 b`, in ascending order.
+/// The bases of [`super::RiffpeX`] for the integers below `x`. Of all lists of factors of at least `threshold` whose
+/// product is `x`, it is the one with the least `sum b log2 b`. The factors are in ascending order.
 ///
 /// ```
 /// assert_eq!(sordino_fpe::find_best_bases(1_000_000, 25)?, [25, 25, 40, 40]);
@@ -25,7 +25,8 @@ pub fn find_best_bases(x: u128, threshold: u32) -> Result<Vec<u32>, Error> {
     };
     let threshold = threshold.max(2);
     let divisors = divisors(x).ok_or(none)?;
-    // Cost and first base of the best list for each product, in ascending order, so that the cofactor's list is known.
+    // For each product, the cost and the first base of the best list. Products are visited in ascending order, so that
+    // the cofactor's list is known.
     let mut best: BTreeMap<u128, (u128, u32)> = BTreeMap::from([(1, (0, 1))]);
     let small = |&d: &u128| {
         u32::try_from(d)
@@ -40,7 +41,7 @@ pub fn find_best_bases(x: u128, threshold: u32) -> Result<Vec<u32>, Error> {
             .filter_map(|&(b, cost)| Some((best.get(&(d / u128::from(b)))?.0 + cost, b)))
             .min();
         if let Some(list) = list {
-            // d log d is more than the sum for any two factors of d: d is never a base itself.
+            // d log d is more than the sum for any two factors of d, so d itself is never a base then.
             best.insert(d, list);
         } else if let Some(b) = small(&d) {
             let cost = u128::from(b) * u128::from(log2(b));
@@ -62,7 +63,7 @@ pub fn find_best_bases(x: u128, threshold: u32) -> Result<Vec<u32>, Error> {
     Ok(list)
 }
 
-/// All divisors, ascending; `None` if a prime factor is no base, or if there are too many.
+/// All divisors, ascending. `None` if a prime factor is not a base, or if there are too many divisors.
 fn divisors(mut x: u128) -> Option<Vec<u128>> {
     let mut divisors = vec![1];
     let mut p = 2u128;
@@ -92,7 +93,7 @@ fn divisors(mut x: u128) -> Option<Vec<u128>> {
 fn log2(b: u32) -> u64 {
     let whole = b.ilog2();
     let mut log = u64::from(whole);
-    // A number of [1, 2) with 63 bits after the point; its square is of [1, 4).
+    // A number in [1, 2) with 63 bits after the point; its square is in [1, 4).
     let mut mantissa = u64::from(b) << (63 - whole);
     for _ in 0..40 {
         let square = (u128::from(mantissa) * u128::from(mantissa)) >> 63;

@@ -1,12 +1,12 @@
-//! Riffpe by its definition: whole labels, sorted. All other code of this folder is tested against
-//! it, and it decides where labels are shorter than eight bytes or begin alike.
+//! Riffpe by its definition: it sorts whole labels. Tests compare all other code of this folder
+//! with it. It also decides if labels are shorter than eight bytes or begin alike.
 
 use super::RiffpeX;
 use alloc::vec::Vec;
 use sordino_aes::Key;
 use zeroize::Zeroizing;
 
-/// Encrypts or decrypts digits in place, step by step as they are specified.
+/// Encrypts or decrypts digits in place, in the steps of the specification.
 pub(super) fn run<const INVERSE: bool>(cipher: &RiffpeX, tweak: &[u8], digits: &mut [u32]) {
     let (key, l) = (&cipher.key, digits.len());
     let iv = mac(key, 0, &prefix(cipher, tweak));
@@ -52,7 +52,7 @@ fn mac(key: &Key, iv: u128, message: &[u8]) -> u128 {
         .fold(iv, |s, block| key.block(s ^ u128::from_be_bytes(*block)))
 }
 
-/// The card at place `x` of `n` cards sorted by their labels, or with `INVERSE` the place of
+/// The card at position `x` of `n` cards sorted by their labels, or with `INVERSE` the position of
 /// card `x`. The stream of labels is `E(s)`, `E(E(s))`...
 pub(super) fn step<const INVERSE: bool>(
     key: &Key,

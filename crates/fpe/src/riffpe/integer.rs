@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 /// The bases as divisors of secret integers.
 #[derive(Clone)]
 pub(super) struct Divisors {
-    /// The largest integer: the product less one.
+    /// The largest integer: the product minus one.
     last: u128,
     list: List,
 }
@@ -26,7 +26,7 @@ enum List {
 impl Divisors {
     /// `None` if the product is above `2^128`.
     pub(super) fn new(bases: &[u32]) -> Option<Self> {
-        // The product less one: last n + (n - 1).
+        // The product minus one: last n + (n - 1).
         let last = bases.iter().try_fold(0u128, |last, &n| {
             last.checked_mul(n.into())?.checked_add(u128::from(n) - 1)
         })?;
@@ -40,8 +40,8 @@ impl Divisors {
 }
 
 impl RiffpeX {
-    /// Writes `x` as digits, the first of them by `order`, applies `cipher`, and reads the digits
-    /// as an integer again.
+    /// Writes `x` as digits, beginning with the one that `order` says. Then it applies `cipher`,
+    /// and reads the digits as an integer again.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a digit is below 2^20; the product is at most 2^64 where said"

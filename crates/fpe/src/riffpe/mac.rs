@@ -1,4 +1,4 @@
-//! The CBC-MAC of Riffpe, and the tweak's state that it gives.
+//! The CBC-MAC of Riffpe, and the tweak's state, which it computes.
 
 use crate::ff1::mac::left;
 use sordino_aes::{Aes, Key, Operation};
@@ -7,7 +7,7 @@ use sordino_aes::{Aes, Key, Operation};
 struct Mac<A: Aes> {
     aes: A,
     state: A::Block,
-    /// Bytes of the block that is not yet whole, the first most significant.
+    /// Bytes of the incomplete block, the first one most significant.
     block: u128,
     len: usize,
 }
@@ -37,14 +37,14 @@ impl<A: Aes> Mac<A> {
     }
 }
 
-/// The part of the tweak's state that comes before the tweak: it absorbs the radices and, for
-/// Riffpe, the number of digits.
+/// The part of the tweak's state that is absorbed before the tweak: the radices and, for Riffpe,
+/// the number of digits.
 #[derive(Clone, Copy)]
 pub(super) struct Prefix {
     state: u128,
     block: u128,
     len: usize,
-    /// The tweak's length follows: Riffpe, not RiffpeX.
+    /// True if the tweak's length follows, as in Riffpe but not in RiffpeX.
     with_length: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The message that keys a step: the digits but one, and the index of that one.
+//! The message that keys a step: all digits but one, and the index of that digit.
 
 use alloc::{vec, vec::Vec};
 use zeroize::Zeroizing;
@@ -28,7 +28,7 @@ impl Message {
         message
     }
 
-    /// Adds `delta` by XOR to item `i`, a little-endian integer.
+    /// XORs `delta` into item `i`, a little-endian integer.
     #[inline(always)]
     pub(super) fn change(&mut self, i: usize, delta: u32) {
         let at = self.width * i;

@@ -1,6 +1,6 @@
-//! Riffpe on eight strings in step, for radices up to 48 and labels of whole blocks. It is portable code, and gains on
-//! every processor whose AES is quicker with several blocks under way. Loops go over arrays of eight lanes, which
-//! compilers turn into vector instructions.
+//! Riffpe on eight strings in step, for radices up to 48 and labels of whole blocks. It is portable code, and is
+//! faster on every processor that encrypts several AES blocks at a time faster than one by one. Loops go over arrays
+//! of eight lanes, which compilers turn into vector instructions.
 
 use super::{
     RiffpeX,
@@ -15,14 +15,15 @@ use zeroize::Zeroizing;
 type Lanes = [i32; LANES];
 
 impl RiffpeX {
-    /// True if strings may go eight at a time.
+    /// True if eight strings can run in step.
     pub(super) fn fits_eight(&self) -> bool {
         self.bytes_per_value == 16 && self.bases.iter().all(|&n| n <= SMALL)
     }
 }
 
-/// Both phases over all digits of eight strings, one after another. False, and nothing changed, if a label that a step
-/// selects shares its first four bytes (one time in some hundred thousand).
+/// Runs both phases over all digits of eight strings that lie one after another. If a label that a step selects shares
+/// its first four bytes with another, it changes nothing and returns false. This happens once in some hundred thousand
+/// calls.
 pub(super) struct Eight<'a, const INVERSE: bool> {
     pub(super) cipher: &'a RiffpeX,
     pub(super) tweak: &'a [u8],
@@ -85,8 +86,8 @@ impl<const INVERSE: bool> Operation for Eight<'_, INVERSE> {
     }
 }
 
-/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`. It is found by the first four
-/// bytes of the labels; `None` if they do not tell.
+/// The card at position `x` of `n` sorted cards, or with `INVERSE` the position of card `x`, found by the first four
+/// bytes of the labels. `None` if these bytes do not decide.
 #[inline(always)]
 fn select<A: Aes, const INVERSE: bool>(
     aes: A,
@@ -100,12 +101,12 @@ fn select<A: Aes, const INVERSE: bool>(
         s = aes.encrypt8(s);
         let (mut key, mut place) = ([0; LANES], [0; LANES]);
         for (key, &s) in key.iter_mut().zip(&s) {
-            // In the order of signed integers.
+            // Flips the top bit, so that signed integers sort like the labels.
             *key = ((aes.high(s) >> 32) as u32 ^ (1 << 31)).cast_signed();
         }
         for (old, moved) in keys[..j].iter().zip(&mut places[..j]) {
             for lane in 0..LANES {
-                // Every card above the new one moves up; the new one is above all others.
+                // Every card above the new one moves up. The new one is above all other cards.
                 let moves = i32::from(key[lane] < old[lane]);
                 moved[lane] += moves;
                 place[lane] += 1 - moves;
@@ -127,7 +128,7 @@ fn select<A: Aes, const INVERSE: bool>(
             mine[lane] |= key[lane] & here;
         }
     }
-    // A place is right if no other card's label begins as its own does.
+    // A position is right if no other card's label begins with the same bytes.
     let mut same = [0; LANES];
     for key in &keys[..n] {
         for lane in 0..LANES {

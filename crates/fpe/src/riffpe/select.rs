@@ -1,16 +1,16 @@
-//! A step of Riffpe by the first eight bytes of the labels.
+//! A step of Riffpe that compares the first eight bytes of the labels.
 //!
 //! Labels come from a chain of AES blocks, each of which waits for the one before. Up to 16 cards are compared with
-//! each other as they come, in the shadow of the next block. Up to [`SMALL`] cards are compared when all have come: as
-//! they come, narrow stores would hold up the wide loads after them. In both ways time and memory access are the same
-//! for all digits. More cards are counted by their first bits, and only cards that share them with the answer are
-//! compared.
+//! each other as they arrive, while the next block is computed. Up to [`SMALL`] cards are compared after all have
+//! arrived; earlier comparisons would make the wide loads wait for narrow stores. Both ways take the same time and
+//! access the same memory for all digits. More cards are counted by their first bits, and only cards that share them
+//! with the answer are compared.
 
 use alloc::vec::Vec;
 use sordino_aes::Aes;
 use zeroize::Zeroize;
 
-/// Most cards for which all pairs are compared: above, counting is quicker.
+/// The most cards for which all pairs are compared. For more cards, counting is faster.
 pub(super) const SMALL: u32 = 48;
 
 /// The stream of labels.
@@ -19,9 +19,9 @@ pub(super) struct Labels<A: Aes> {
     /// The last block, whitened.
     s: A::Block,
     bytes_per_value: usize,
-    /// Where the next label begins in the stream.
+    /// The position in the stream where the next label begins.
     offset: usize,
-    /// The blocks so far, and the last two of them.
+    /// The number of blocks so far, and the last two blocks.
     blocks: usize,
     last: [u128; 2],
 }
@@ -39,7 +39,7 @@ impl<A: Aes> Labels<A> {
         }
     }
 
-    /// The first eight bytes of the next label, in the order of signed integers.
+    /// The first eight bytes of the next label, as a signed integer that sorts like them.
     #[inline(always)]
     fn next<const WHOLE: bool>(&mut self) -> i64 {
         let label = if WHOLE {
@@ -51,7 +51,7 @@ impl<A: Aes> Labels<A> {
         (label ^ (1 << 63)).cast_signed()
     }
 
-    /// A label that need not begin with a block.
+    /// A label that may begin within a block.
     #[inline(always)]
     fn part(&mut self) -> u64 {
         let (block, byte) = (self.offset / 16, self.offset % 16);
@@ -62,13 +62,13 @@ impl<A: Aes> Labels<A> {
             self.blocks += 1;
         }
         let [first, second] = self.last;
-        // No shift by 128.
+        // Avoids a shift by 128.
         let window = (first << (8 * byte)) | ((second >> 8) >> (120 - 8 * byte));
         (window >> 64) as u64
     }
 }
 
-/// Space for many cards, kept from step to step and erased at the end.
+/// Working memory for many cards, kept from step to step and erased at the end.
 #[derive(Default)]
 pub(super) struct Scratch {
     keys: Vec<i64>,
@@ -83,8 +83,8 @@ impl Drop for Scratch {
     }
 }
 
-/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`; `None`
-/// if eight bytes do not tell.
+/// The card at position `x` of `n` sorted cards, or with `INVERSE` the position of card `x`. `None` if eight bytes do
+/// not decide.
 #[inline(always)]
 pub(super) fn select<A: Aes, const INVERSE: bool>(
     labels: Labels<A>,
@@ -103,21 +103,21 @@ pub(super) fn select<A: Aes, const INVERSE: bool>(
     }
 }
 
-/// At most `N` cards, all pairs compared as they come, four at a time.
+/// Selects from at most `N` cards, and compares all pairs as the labels arrive, four at a time.
 #[inline(always)]
 fn small<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     mut labels: Labels<A>,
     n: u32,
     x: u32,
 ) -> Option<u32> {
-    // A card that is not there is above all others.
+    // Lanes without a card are above all cards.
     let mut keys = [i64::MAX; N];
     let mut places = [0i64; N];
     let n = n as usize;
     for j in 0..n {
         let key = labels.next::<WHOLE>();
         if !INVERSE {
-            // Every card above the new one moves up; the new one is above all others.
+            // Every card above the new one moves up. The new one is above all other cards.
             let mut below = [0i64; 4];
             let fours = j.div_ceil(4);
             let (keys, places) = (keys.as_chunks::<4>().0, places.as_chunks_mut::<4>().0);
@@ -151,14 +151,14 @@ fn small<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     u32::try_from(answer).ok().filter(|_| same == 1)
 }
 
-/// At most `N` cards, all pairs compared when all have come.
+/// Selects from at most `N` cards, and compares all pairs after all labels have arrived.
 #[inline(always)]
 fn middle<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     mut labels: Labels<A>,
     n: u32,
     x: u32,
 ) -> Option<u32> {
-    // A card that is not there is above all others.
+    // Lanes without a card are above all cards.
     let mut keys = [i64::MAX; N];
     let n = n as usize;
     for key in &mut keys[..n] {
@@ -177,7 +177,7 @@ fn middle<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
                 *place += i64::from(k < other);
             }
         }
-        // Cards that are not there have place n.
+        // Lanes without a card get position n.
         for (card, (&k, place)) in (0i64..).zip(keys.iter().zip(places)) {
             let here = -i64::from(place == i64::from(x));
             answer |= card & here;
@@ -189,7 +189,7 @@ fn middle<A: Aes, const N: usize, const INVERSE: bool, const WHOLE: bool>(
     u32::try_from(answer).ok().filter(|_| same == 1)
 }
 
-/// Any number of cards.
+/// Selects from any number of cards.
 #[inline(always)]
 fn large<A: Aes, const INVERSE: bool, const WHOLE: bool>(
     mut labels: Labels<A>,
@@ -197,7 +197,7 @@ fn large<A: Aes, const INVERSE: bool, const WHOLE: bool>(
     x: u32,
     scratch: &mut Scratch,
 ) -> Option<u32> {
-    // Few cards in a bucket, and few buckets to go through.
+    // The shift balances the cards in a bucket and the number of buckets to visit.
     let shift = if n <= 256 { 58 } else { 56 };
     let keys = &mut scratch.keys;
     keys.resize(n as usize, 0);

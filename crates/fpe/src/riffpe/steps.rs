@@ -18,7 +18,7 @@ impl RiffpeX {
             digits,
         };
         if self.bytes_per_value < 8 {
-            // Labels shorter than a machine word collide: by the definition.
+            // Labels shorter than a machine word collide, so the definition handles them.
             definition::run::<INVERSE>(self, tweak, fast.digits);
             return;
         }
@@ -57,8 +57,8 @@ impl RiffpeX {
         }
     }
 
-    /// Encrypts or decrypts all whole groups of sixteen strings, where there is VAES, and returns
-    /// the strings that are left.
+    /// Encrypts or decrypts all whole groups of sixteen strings if the processor has VAES. Returns
+    /// the remaining strings.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     fn sixteens<'a, const INVERSE: bool>(
         &self,
@@ -89,7 +89,7 @@ impl RiffpeX {
     }
 }
 
-/// Both phases over all digits, selection by the first eight bytes of labels.
+/// Runs both phases over all digits, and selects by the first eight bytes of labels.
 struct Fast<'a, const INVERSE: bool> {
     cipher: &'a RiffpeX,
     tweak: &'a [u8],
@@ -129,7 +129,7 @@ impl<const INVERSE: bool> Operation for Fast<'_, INVERSE> {
             let labels = select::Labels::new(aes, s, cipher.bytes_per_value);
             let n = cipher.bases[i];
             let y = select::select::<A, INVERSE>(labels, n, x, &mut scratch).unwrap_or_else(|| {
-                // Two labels have the same first eight bytes.
+                // Two labels have the same first eight bytes, so the definition decides.
                 let s = aes.store(s);
                 definition::step::<INVERSE>(&cipher.key, s, n, cipher.bytes_per_value, x)
             });
@@ -193,7 +193,7 @@ mod tests {
             for string in singles.chunks_mut(bases.len()) {
                 native.run::<false>(&tweak, string);
             }
-            // 16, 8 and one more; and eights without the sixteens.
+            // Tests 16, 8 and one string, and eight strings without the sixteen.
             for from in [0, 16] {
                 let mut batch = plain[from * bases.len()..].to_vec();
                 native.run_batch::<false>(&tweak, &mut batch);

@@ -5,7 +5,7 @@ use crate::{AesKey, Error, NumeralCipher};
 use alloc::{vec, vec::Vec};
 use zeroize::Zeroizing;
 
-/// Riffpe: all digits of one radix. See [`RiffpeX`] for what both are and are not.
+/// Riffpe: all digits have the same radix. See [`RiffpeX`] for the security of both ciphers.
 ///
 /// ```
 /// use sordino_fpe::{AesKey, Riffpe};
@@ -21,7 +21,8 @@ use zeroize::Zeroizing;
 pub struct Riffpe(RiffpeX);
 
 impl Riffpe {
-    /// `digits` digits of radix `radix`, 16 bytes per value, AES of the key's size.
+    /// A cipher with `digits` digits of radix `radix`, 16 bytes per value, and AES of the key's
+    /// size.
     ///
     /// # Errors
     /// [`Error::Radix`], [`Error::Length`].
@@ -31,7 +32,7 @@ impl Riffpe {
         Ok(Self(cipher))
     }
 
-    /// With labels of this many bytes.
+    /// The same cipher with labels of this many bytes.
     ///
     /// # Errors
     /// [`Error::BytesPerValue`] for 0 or more than [`crate::MAX_BYTES_PER_VALUE`].
@@ -39,7 +40,7 @@ impl Riffpe {
         self.0.with_bytes_per_value(bytes_per_value).map(Self)
     }
 
-    /// Encrypts digits in place. On an error they are unchanged.
+    /// Encrypts digits in place. After an error they are unchanged.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Numeral`].
@@ -47,7 +48,7 @@ impl Riffpe {
         self.0.encrypt(tweak, digits)
     }
 
-    /// Decrypts digits in place. On an error they are unchanged.
+    /// Decrypts digits in place. After an error they are unchanged.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Numeral`].
@@ -55,8 +56,8 @@ impl Riffpe {
         self.0.decrypt(tweak, digits)
     }
 
-    /// Encrypts strings of digits that lie one after another, many at once. The result equals
-    /// [`Riffpe::encrypt`] of each. On an error all are unchanged.
+    /// Encrypts many strings of digits that lie one after another. The result equals
+    /// [`Riffpe::encrypt`] of each string. After an error all strings are unchanged.
     ///
     /// # Errors
     /// [`Error::Batch`] if the strings are not whole, [`Error::Numeral`].
@@ -75,7 +76,7 @@ impl Riffpe {
     /// Encrypts an integer below `radix^digits`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::Domain`] where `radix^digits` is above `2^128`.
+    /// [`Error::OutOfRange`]; [`Error::Domain`] if `radix^digits` is above `2^128`.
     pub fn encrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
         self.0.encrypt_integer(tweak, x, order)
     }
@@ -108,7 +109,7 @@ fn numerals(
     let mut digits: Zeroizing<Vec<u32>> = Zeroizing::new(x.iter().map(|&x| x.into()).collect());
     cipher(&mut digits)?;
     for (x, &digit) in x.iter_mut().zip(digits.iter()) {
-        // A radix above 65536 may give digits that no numeral holds: then nothing is changed.
+        // A radix above 65536 may give digits that do not fit a numeral; then nothing is changed.
         *x = u16::try_from(digit).map_err(|_| Error::OutOfRange)?;
     }
     Ok(())

@@ -25,7 +25,7 @@ fn fetch(address: *const u8) {
     _mm_prefetch::<_MM_HINT_T0>(address.cast());
 }
 
-/// Copies a last block into `space`, zeros after it, and returns `space`.
+/// Copies a last block into `space`, adds zeros behind it, and returns `space`.
 #[inline]
 fn pad(tail: &[u8], space: &mut [u8; BLOCK]) -> *const u8 {
     *space = [0; BLOCK];
@@ -147,10 +147,11 @@ fn rotate_8(x: __m256i) -> __m256i {
     _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(bytes))
 }
 
-/// Word `i` of every lane's block in vector `i`; the blocks are `offset` bytes behind the pointers.
+/// Puts word `i` of every lane's block into vector `i`. The blocks are `offset` bytes behind the
+/// pointers.
 ///
 /// # Safety
-/// 64 bytes must be readable there.
+/// 64 bytes must be readable at each block.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn transpose(blocks: &[*const u8; 8], offset: usize) -> [__m256i; 16] {
@@ -188,7 +189,7 @@ fn transpose_parts(rows: [__m256i; 4]) -> [__m256i; 4] {
     ]
 }
 
-/// The inverse for chaining values: lane `i`'s 32 bytes in row `i`.
+/// The inverse for chaining values: writes lane `i`'s 32 bytes to row `i`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn untranspose(cv: &[__m256i; 8], digests: &mut [[u8; 32]; 8]) {

@@ -14,7 +14,7 @@ use crate::mode::Mode;
 use crate::node::{BLOCK, CHUNK, IV, SCHEDULE, flag, len_of};
 
 type Vector = __m512i;
-/// A bit for every lane.
+/// One bit for every lane.
 type Mask = __mmask16;
 
 kernel!(Avx512, 16, "avx512f,avx512bw,avx512dq,avx512vl");
@@ -25,7 +25,7 @@ fn fetch(address: *const u8) {
     _mm_prefetch::<_MM_HINT_T0>(address.cast());
 }
 
-/// Copies a last block into `space`, zeros after it, and returns `space`.
+/// Copies a last block into `space`, adds zeros behind it, and returns `space`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn pad(tail: &[u8], space: &mut [u8; BLOCK]) -> *const u8 {
@@ -141,8 +141,8 @@ fn rotate_7(x: __m512i) -> __m512i {
     _mm512_ror_epi32::<7>(x)
 }
 
-/// Word `i` of every lane's block in vector `i`; the blocks are `offset` bytes behind the pointers. The loads put
-/// quarters of four blocks next to each other. Then a 4 x 4 transpose within each 128-bit part finishes.
+/// Puts word `i` of every lane's block into vector `i`. The blocks are `offset` bytes behind the pointers. The
+/// loads put quarters of four blocks next to each other, and a 4 x 4 transpose within each 128-bit part finishes.
 ///
 /// # Safety
 /// 64 bytes must be readable there.
@@ -187,7 +187,7 @@ fn transpose_parts(rows: [__m512i; 4]) -> [__m512i; 4] {
     ]
 }
 
-/// The inverse for chaining values: lane `i`'s 32 bytes in row `i`.
+/// The inverse for chaining values: writes lane `i`'s 32 bytes to row `i`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn untranspose(cv: &[__m512i; 8], digests: &mut [[u8; 32]; 16]) {
@@ -195,7 +195,7 @@ fn untranspose(cv: &[__m512i; 8], digests: &mut [[u8; 32]; 16]) {
     let left = transpose_parts([cv[0], cv[1], cv[2], cv[3]]);
     let right = transpose_parts([cv[4], cv[5], cv[6], cv[7]]);
     for j in 0..4 {
-        // Parts 0, 1 and parts 2, 3 with the two halves of each lane next to each other.
+        // Parts 0 and 1, and parts 2 and 3, with the two halves of each lane next to each other.
         let pairs = [
             _mm512_permutex2var_epi64(
                 left[j],

@@ -1,8 +1,9 @@
-//! The kernel over vectors, written once: [`kernel!`] makes it for a backend's number of lanes, vector
-//! and target features.
+//! The kernel over vectors, written once. [`kernel!`] makes it for a backend's number of lanes, vector
+//! type and target features.
 //!
-//! A macro, because a function with target features can be generic neither over its features nor
-//! over vectors whose operations need them. A backend's file has the operations by these names:
+//! It is a macro because a function with target features can be generic neither over its features nor
+//! over vectors whose operations need them. A backend's file must define the operations under these
+//! names:
 //!
 //! | name | meaning, lane by lane |
 //! |---|---|
@@ -163,7 +164,7 @@ macro_rules! kernel {
             true
         }
 
-        /// Fetches the block at `offset` of every message.
+        /// Prefetches the block at `offset` of every message.
         #[inline]
         #[target_feature(enable = $features)]
         fn prefetch<M: AsRef<[u8]>>(messages: &[M; $lanes], offset: usize) {
@@ -172,7 +173,7 @@ macro_rules! kernel {
             }
         }
 
-        /// The compression function in every lane, on the blocks at `offset` of `blocks`.
+        /// Applies the compression function in every lane to the blocks at `offset` of `blocks`.
         ///
         /// # Safety
         /// 64 bytes must be readable there.

@@ -19,12 +19,12 @@ type Mask = uint32x4_t;
 
 kernel!(Neon, 4, "neon");
 
-/// Does nothing: nobody has measured the effect of fetching ahead on such a processor.
+/// Does nothing: the effect of prefetching on such processors was not measured.
 #[inline]
 #[target_feature(enable = "neon")]
 fn fetch(_address: *const u8) {}
 
-/// Copies a last block into `space`, zeros after it, and returns `space`.
+/// Copies a last block into `space`, adds zeros behind it, and returns `space`.
 #[inline]
 fn pad(tail: &[u8], space: &mut [u8; BLOCK]) -> *const u8 {
     *space = [0; BLOCK];
@@ -123,7 +123,7 @@ fn rotate_7(x: uint32x4_t) -> uint32x4_t {
     rotate::<7, 25>(x)
 }
 
-/// Rotates right by `RIGHT`, where `LEFT` is 32 - `RIGHT`: a shift, and a shift that inserts.
+/// Rotates right by `RIGHT`, where `LEFT` is 32 - `RIGHT`, by a shift and a shift that inserts.
 #[inline]
 #[target_feature(enable = "neon")]
 fn rotate<const RIGHT: i32, const LEFT: i32>(x: uint32x4_t) -> uint32x4_t {
@@ -147,7 +147,8 @@ fn rotate_8(x: uint32x4_t) -> uint32x4_t {
     vreinterpretq_u32_u8(vqtbl1q_u8(vreinterpretq_u8_u32(x), bytes))
 }
 
-/// Word `i` of every lane's block in vector `i`; the blocks are `offset` bytes behind the pointers.
+/// Puts word `i` of every lane's block into vector `i`. The blocks are `offset` bytes behind the
+/// pointers.
 ///
 /// # Safety
 /// 64 bytes must be readable there.
@@ -185,7 +186,7 @@ fn transpose_4(rows: [uint32x4_t; 4]) -> [uint32x4_t; 4] {
     ]
 }
 
-/// The inverse for chaining values: lane `i`'s 32 bytes in row `i`.
+/// The inverse for chaining values: writes lane `i`'s 32 bytes to row `i`.
 #[inline]
 #[target_feature(enable = "neon")]
 fn untranspose(cv: &[uint32x4_t; 8], digests: &mut [[u8; 32]; 4]) {

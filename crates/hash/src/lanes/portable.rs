@@ -1,6 +1,6 @@
-//! The definition: BLAKE3's compression function and the hashing of one node of its tree. It is plain Rust in the order
-//! of the specification (section numbers are the BLAKE3 paper's). The kernels over vectors equal it in every lane; here
-//! it is a kernel of one lane.
+//! The portable definition: BLAKE3's compression function, and the hashing of one node of its tree. It is plain Rust in
+//! the order of the specification (section numbers are the BLAKE3 paper's). The vector kernels give the same result in
+//! every lane. Here the definition is also a kernel of one lane.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -28,7 +28,8 @@ fn hash(node: &Node<'_>, mode: &Mode) -> [u8; 32] {
     bytes_of(&cv)
 }
 
-/// Every block but the last, and the last: 1 to 64 bytes, or none for the empty message.
+/// Splits a message into every block but the last, and the last block. That has 1 to 64 bytes, or none for the empty
+/// message.
 fn split_tail(bytes: &[u8]) -> (&[[u8; BLOCK]], &[u8]) {
     let (blocks, tail) = bytes.split_at(bytes.len().saturating_sub(1) & !(BLOCK - 1));
     (blocks.as_chunks().0, tail)
@@ -84,12 +85,12 @@ fn g(v: &mut [u32; 16], [a, b, c, d]: [usize; 4], x: u32, y: u32) {
     v[b] = (v[b] ^ v[c]).rotate_right(7);
 }
 
-/// One lane, which takes one message after the other.
+/// A kernel of one lane, which hashes one message after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Portable;
 
 impl Portable {
-    /// The digest of a message of at most a chunk.
+    /// The digest of a message that is not longer than a chunk.
     pub(crate) fn single(message: &[u8], mode: &Mode) -> [u8; 32] {
         hash(&Node::chunk(message, 0, true), mode)
     }

@@ -1,10 +1,11 @@
-//! The rounds of the compression function over vectors. Each backend's file has the six operations
-//! by these names: `add`, `xor`, `rotate_16`, `rotate_12`, `rotate_8`, `rotate_7`.
+//! The rounds of the compression function over vectors. Each backend's file defines the six
+//! operations `add`, `xor`, `rotate_16`, `rotate_12`, `rotate_8` and `rotate_7`.
 //!
-//! A macro, because a function with target features cannot be forced inline, and a call per G would
-//! move the whole state through memory.
+//! It is a macro because a function with target features cannot be forced inline. A call for each G
+//! would move the whole state through memory.
 
-/// The four G of half a round, step by step together: four independent chains in flight.
+/// The four G of half a round, step by step together, so that four independent chains are in
+/// flight.
 macro_rules! half_round {
     ($v:ident, $m:ident, $round:literal, $([$a:literal $b:literal $c:literal $d:literal $x:literal $y:literal])+) => {
         $($v[$a] = add(add($v[$a], $m[const { SCHEDULE[$round][$x] }]), $v[$b]);)+

@@ -1,5 +1,4 @@
-//! Extension proofs: the nodes that an older and a newer tree of one growing list have in common, and the nodes next to
-//! them.
+//! Extension proofs. They hold the nodes that an older and a newer tree of a growing list share, and the nodes next to them.
 
 use alloc::vec::Vec;
 
@@ -9,7 +8,7 @@ use super::Joins;
 use super::proof::{Side, way};
 use crate::Error;
 
-/// First bytes of a proof.
+/// The first bytes of a proof.
 const MAGIC: &[u8; 7] = b"SRDEXT\0";
 /// Version of the form below.
 const VERSION: u8 = 1;
@@ -19,8 +18,8 @@ const HEAD: usize = 7 + 1 + 8 + 8;
 /// A proof that the list of one root begins with the list of another: RFC 9162, 2.1.4.
 /// [`Tree::prove_extension`](super::Tree::prove_extension) makes it.
 ///
-/// The first node is the top of the last whole subtree of the old list. From there the way leads to the top of the new
-/// list. A sibling on the left belongs to both trees, one on the right to the new one.
+/// The first node is the top of the last whole subtree of the old list. The path leads from there to the top of the new list.
+/// A sibling on the left belongs to both trees, and one on the right only to the new tree.
 ///
 /// # A proof as bytes
 /// The magic bytes `SRDEXT\0`, the version 1, the lengths of the old and the new list (8 little-endian bytes each),
@@ -43,11 +42,11 @@ pub struct Extension {
     nodes: Vec<[u8; 32]>,
 }
 
-/// The place of the last whole subtree of a list of `count` on its level, and the level's nodes in a list of `new`.
-/// Levels are counted from the leaves.
+/// For a list of `count`, the position of its last whole subtree on its level. Also the number of that level's nodes in a
+/// list of `new`. Levels are counted from the leaves.
 fn start(count: u64, new: u64) -> (u64, u64) {
     let height = count.trailing_zeros();
-    // Without the sum that could overflow.
+    // Rounds up without a sum that could overflow.
     let level = (new >> height) + u64::from(new.trailing_zeros() < height);
     ((count >> height) - 1, level)
 }
@@ -66,7 +65,7 @@ impl Extension {
         Self { old, new, nodes }
     }
 
-    /// The length of the list that the new one begins with.
+    /// The length of the old list.
     #[must_use]
     pub fn old(&self) -> u64 {
         self.old
@@ -79,16 +78,16 @@ impl Extension {
     }
 
     /// Checks that the list of [`new_len`](Self::new_len) digests whose root is `new` begins with the list of
-    /// [`old`](Self::old) digests whose root is `old`. Every list begins with the empty one: where [`old`](Self::old)
-    /// is 0, any `new` is accepted.
+    /// [`old`](Self::old) digests whose root is `old`. Every list begins with the empty one, so if [`old`](Self::old) is 0,
+    /// any `new` is accepted.
     ///
     /// # Errors
-    /// [`Error::ProofMismatch`] if it does not.
+    /// [`Error::ProofMismatch`] if it does not begin with that list.
     pub fn verify(&self, old: &Hash, new: &Hash) -> Result<(), Error> {
         let joins = Joins::new();
         let mut rest = self.nodes.iter();
         if self.old == 0 {
-            // Every list begins with the empty one, and nothing is said of the new root.
+            // Every list begins with the empty one, so the proof does not show anything about the new root.
             let empty = joins.root(0, None) == *old && rest.next().is_none();
             return empty.then_some(()).ok_or(Error::ProofMismatch);
         }
@@ -126,11 +125,11 @@ impl Extension {
         bytes
     }
 
-    /// Reads a proof. Bytes of any origin are safe to read; they prove nothing before [`Self::verify`].
+    /// Reads a proof. It is safe to read bytes from any source, but they prove nothing before [`Self::verify`] accepts them.
     ///
     /// # Errors
-    /// [`Error::ProofMagic`], [`Error::ProofVersion`], [`Error::ProofShrinks`] or [`Error::ProofLength`] if the bytes are not
-    /// exactly what [`Self::to_bytes`] gives.
+    /// [`Error::ProofMagic`], [`Error::ProofVersion`], [`Error::ProofShrinks`] or [`Error::ProofLength`] if
+    /// [`Self::to_bytes`] does not write exactly these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let length = |expected| Error::ProofLength {
             found: bytes.len(),

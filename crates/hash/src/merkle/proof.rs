@@ -1,4 +1,4 @@
-//! Inclusion proofs: the siblings on the way from a leaf to the top.
+//! Inclusion proofs: the siblings on the path from a leaf to the top.
 
 use alloc::vec::Vec;
 
@@ -7,22 +7,22 @@ use blake3::Hash;
 use super::Joins;
 use crate::Error;
 
-/// First bytes of a proof.
+/// The first bytes of a proof.
 const MAGIC: &[u8; 7] = b"SRDPRF\0";
 /// Version of the form below.
 const VERSION: u8 = 1;
 /// Magic, version, index, count.
 const HEAD: usize = 7 + 1 + 8 + 8;
 
-/// A proof that a digest is at a place of a list with a known root; [`Tree::prove`](super::Tree::prove)
-/// makes it.
+/// A proof that a digest is at a certain position of a list with a known root.
+/// [`Tree::prove`](super::Tree::prove) makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(into = "Vec<u8>", try_from = "Vec<u8>"))]
 pub struct Proof {
     index: u64,
     count: u64,
-    /// From the leaves up; a level at which the way has no sibling has no entry.
+    /// The siblings, from the leaves up. A level on which the path has no sibling has no entry.
     siblings: Vec<[u8; 32]>,
 }
 
@@ -35,7 +35,7 @@ impl Proof {
         }
     }
 
-    /// The place in the list that the proof is for.
+    /// The position in the list that the proof is for.
     #[must_use]
     pub fn index(&self) -> u64 {
         self.index
@@ -47,13 +47,13 @@ impl Proof {
         self.count
     }
 
-    /// Checks that `digest` is at place [`index`](Self::index) of the list of
-    /// [`count`](Self::count) digests whose root is `root`.
+    /// Checks that `digest` is at position [`index`](Self::index) of the list of [`count`](Self::count)
+    /// digests whose root is `root`.
     ///
-    /// The proof names its own index; a caller who expects a certain place compares it.
+    /// The proof names its own index. A caller that expects a certain position must compare it.
     ///
     /// # Errors
-    /// [`Error::ProofMismatch`] if it is not.
+    /// [`Error::ProofMismatch`] if the digest is not at that position.
     pub fn verify(&self, root: &Hash, digest: &Hash) -> Result<(), Error> {
         let joins = Joins::new();
         let mut node = joins.leaf(digest);
@@ -72,8 +72,8 @@ impl Proof {
         }
     }
 
-    /// The proof as bytes: magic, version, index and count (little-endian), then the siblings from
-    /// the leaves up. At most 2072 bytes.
+    /// The proof as bytes: magic, version, index and count (little-endian), then the siblings from the
+    /// leaves up. It has at most 2072 bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD + 32 * self.siblings.len());
@@ -85,11 +85,12 @@ impl Proof {
         bytes
     }
 
-    /// Reads a proof. Bytes of any origin are safe to read; they prove nothing before [`Self::verify`].
+    /// Reads a proof. It is safe to read bytes from any source, but they prove nothing before
+    /// [`Self::verify`] accepts them.
     ///
     /// # Errors
-    /// [`Error::ProofMagic`], [`Error::ProofVersion`], [`Error::ProofIndex`] or
-    /// [`Error::ProofLength`] if the bytes are not exactly what [`Self::to_bytes`] gives.
+    /// [`Error::ProofMagic`], [`Error::ProofVersion`], [`Error::ProofIndex`] or [`Error::ProofLength`]
+    /// if [`Self::to_bytes`] does not write exactly these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (head, siblings) = bytes
             .split_first_chunk::<HEAD>()
@@ -130,7 +131,7 @@ impl Proof {
     }
 }
 
-/// With the feature `serde` a proof is written as its bytes.
+/// With the feature `serde`, a proof is serialised as its bytes.
 #[cfg(feature = "serde")]
 impl From<Proof> for Vec<u8> {
     fn from(proof: Proof) -> Self {
@@ -138,7 +139,8 @@ impl From<Proof> for Vec<u8> {
     }
 }
 
-/// With the feature `serde` a proof is read from its bytes, with all checks of [`Proof::from_bytes`].
+/// With the feature `serde`, a proof is deserialised from its bytes, with all checks of
+/// [`Proof::from_bytes`].
 #[cfg(feature = "serde")]
 impl TryFrom<Vec<u8>> for Proof {
     type Error = Error;
@@ -148,13 +150,14 @@ impl TryFrom<Vec<u8>> for Proof {
     }
 }
 
-/// The side of a node that its sibling is on.
+/// The side of a node on which its sibling is.
 pub(super) enum Side {
     Left,
     Right,
 }
 
-/// The sides of the siblings on the way from node `index` of a level of `count` to the top: at most 64.
+/// For each sibling on the path from node `index` of a level of `count` nodes to the top, its side.
+/// There are at most 64.
 pub(super) fn way(mut index: u64, mut count: u64) -> impl Iterator<Item = Side> {
     core::iter::from_fn(move || {
         while count > 1 {

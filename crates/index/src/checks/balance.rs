@@ -1,37 +1,38 @@
-//! Check rows of routed mode's clusters. A client recognises changed scores by them.
+//! Check rows of routed mode's clusters, by which a client recognises changed scores.
 //!
 //! ```text
 //! check_j0 = sum over the places v of part j of  s_v code_v          mod P
 //! check_ji = sum over the places v of part j of  s_v b_iv code_v     mod P,    i = 1 .. COUNT
 //! ```
 //!
-//! with signs `s_v` and bits `b_iv` of the cluster's group, where a part is a run of 512 places. Signs and bits of the
-//! cluster itself would make a refusal depend on which cluster was chosen. Check rows lie behind the cluster's places,
-//! part after part, under pads of their own. Let `F_i` be how far a check row's product is from the same sum of the
-//! places' products. A client computes
+//! with signs `s_v` and bits `b_iv` of the cluster's group, where a part is a run of 512 places. If each cluster had its
+//! own signs and bits, a refusal would depend on which cluster the client chose. Check rows lie behind the cluster's
+//! places, part after part, under their own pads. Let `F_i` be the difference between a check row's product and the same
+//! sum of the places' products. A client computes
 //!
 //! ```text
 //! G_i = F_i - F_0 / 2,     S = sum over i = 1 .. COUNT of G_i^2
 //! ```
 //!
-//! and refuses a reply in which `S` of some part is above the [`tolerance`](crate::manifest::Grid::tolerance). In an
-//! honest reply `G_i` has half of all errors, with signs that are independent of each other: taking half of `F_0` off
-//! balances them. Together their squares are the squares of all 63. So an honest `S` varies as much as the sum of
-//! squares of the few hundred errors does, which is more than 63 squares would. An error `E` in one score makes two
-//! values of `G_i` that differ by `E`. For each `i` a bit that the server does not know chooses between them.
+//! and refuses a reply in which `S` of some part is above the [`tolerance`](crate::manifest::Grid::tolerance). In an honest
+//! reply `G_i` has half of all errors, with signs that are independent of each other, because half of `F_0` is subtracted.
+//! Together their squares are the squares of all 63. So an honest `S` varies as much as the sum of squares of the few
+//! hundred errors does, which is more than 63 squares would. An error `E` in one score makes two values of `G_i` that
+//! differ by `E`. For each `i` a bit that the server does not know chooses between them.
 //!
-//! A sum of 63 squares recognises errors half as large as the largest of 40 squares would ([`checks`](super)). A
-//! cluster's noise is large, and no search has scores of more places that could be summed together. The bound and its
-//! proof are in docs/security/routed.md.
+//! A sum of 63 squares recognises errors half as large as the largest of 40 squares would ([`checks`](super)). This matters
+//! because a cluster's noise is large, and a search has no further scores to sum up. The bound and its proof are in
+//! docs/security/routed.md.
 
-/// Check rows of a part of a cluster. The squares of all but one are summed: a changed reply is accepted with
-/// probability `2^-40`, where none was refused before.
+/// Check rows of a part of a cluster. The squares of all but one are summed up. A changed reply is accepted with
+/// probability `2^-40`, if no reply was refused before.
 pub const COUNT: usize = 64;
 
-/// Places of a part: the fewest that detect changes above 0.023 of a cosine in groups of the most columns.
+/// Places of a part. This is the smallest number that detects changes above 0.023 of a cosine in groups of the most
+/// columns.
 pub const PLACES: usize = 512;
 
-/// Check rows of a cluster of `places` places: an eighth, and less than 64 more.
+/// Check rows of a cluster of `places` places: an eighth of them, plus less than 64.
 #[must_use]
 pub fn count(places: usize) -> usize {
     COUNT * places.div_ceil(PLACES)
@@ -40,24 +41,24 @@ pub fn count(places: usize) -> usize {
 /// Squares in a sum.
 const SQUARES: f64 = 63.0;
 
-/// Units of a product in a step of `P = 2^18`.
+/// Units of a product in one step of `P = 2^18`.
 pub const STEP: f64 = 256.0;
 
 /// The errors of a part's scores, in steps.
 pub(crate) struct Noise {
-    /// The variance of what each score has of its own.
+    /// The variance of each score's own error.
     pub(crate) fixed: f64,
-    /// The mean, over queries, of the variance that the errors of a query's words make.
+    /// The mean, over queries, of the variance that comes from the errors of a query's words.
     pub(crate) carried: f64,
-    /// These errors. Their sum of squares is a query's own, and common to all its scores.
+    /// The errors of a query's words. Their sum of squares depends on the query, and all its scores share it.
     pub(crate) errors: f64,
-    /// Scores that are summed.
+    /// The number of summed scores.
     pub(crate) places: f64,
 }
 
 impl Noise {
-    /// The largest sum of squares of an honest reply's part, in squares of a 256th of a step. One of `parts` parts
-    /// exceeds it with probability below `2^-40`, over what an index and its queries draw.
+    /// The largest sum of squares of an honest reply's part, in squares of a 256th of a step. One of `parts` parts exceeds
+    /// it with probability below `2^-40`, over the randomness of an index and its queries.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -82,8 +83,8 @@ impl Noise {
         high
     }
 
-    /// A bound on the probability of a sum of squares above this. It is the mean over the sizes of a query's errors and
-    /// of the places' errors.
+    /// A bound on the probability that a sum of squares is larger than `sum`. It is the mean over the sizes of a query's
+    /// errors and of the places' errors.
     fn above(&self, sum: f64) -> f64 {
         mean_over(self.errors, |size| {
             let variance = self.fixed + self.carried * size;
@@ -94,7 +95,7 @@ impl Noise {
     }
 }
 
-/// A bound on the mean of a probability that grows with the mean of squares of independent errors of variance 1.
+/// A bound on the mean of a probability that grows with the mean square of independent errors of variance 1.
 ///
 /// Errors are subgaussian with their variance: normal ones, uniform ones and sums of both are. Their squares are then above
 /// `size` times the mean with probability `e^(-count (size - 1 - ln size) / 2)` at most.
@@ -105,7 +106,7 @@ fn mean_over(count: f64, probability: impl Fn(f64) -> f64) -> f64 {
     let mut mean = before;
     loop {
         let larger = (-count / 2.0 * (size - 1.0 - size.ln())).exp();
-        // The rest adds no more than this.
+        // The remaining terms add no more than this.
         if larger < 1e-30 {
             return mean + larger;
         }
@@ -116,11 +117,11 @@ fn mean_over(count: f64, probability: impl Fn(f64) -> f64) -> f64 {
     }
 }
 
-/// A bound on the probability of a sum of squares above this: Chernoff's bound. The places' errors make a variance of
-/// `spread` in each term, and every check row has an error of variance 1.
+/// A bound on the probability that a sum of squares is larger than `sum`: Chernoff's bound. The places' errors give each
+/// term a variance of `spread`, and every check row has an error of variance 1.
 ///
-/// Given the places' errors, each term has their halves with signs of its own, which is subgaussian. It has its own
-/// row's error, and all terms have half of the error of row 0.
+/// For fixed errors of the places, each term has half of them with independent signs, which is subgaussian. Each term also
+/// has its own row's error, and all terms share half of the error of row 0.
 fn above_by(sum: f64, spread: f64) -> f64 {
     let own = spread + 1.0;
     let common = own + SQUARES / 4.0;
@@ -128,7 +129,7 @@ fn above_by(sum: f64, spread: f64) -> f64 {
     if sum <= mean {
         return 1.0;
     }
-    // Where the bound is least: the smaller root of a u^2 - b u + c, for u twice Chernoff's.
+    // The minimum of the bound: the smaller root of a u^2 - b u + c, where u is twice Chernoff's parameter.
     let (a, b) = (
         sum * own * common,
         sum * (own + common) - SQUARES * own * common,
@@ -144,8 +145,8 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
-    /// By their definition, of errors that are nearly normal. If the errors of all places had one size, as a bound
-    /// could suppose, sums would be above it sixteen times too often.
+    /// Draws sums by their definition, with errors that are nearly normal. A simpler bound would assume that the errors of
+    /// all places have the same size; sums would exceed it sixteen times too often.
     #[test]
     fn sums_of_honest_replies_are_above_their_bound_as_seldom_as_derived() {
         const PLACES: u16 = 32;

@@ -1,29 +1,28 @@
-//! Exact checks: combinations of all rows with weights that the server does not know, mod `q`.
+//! Exact checks: combinations of all rows, mod `q`, with weights that the server does not know.
 //!
 //! ```text
 //! z_k = sum over all rows v of  c_kv F_v,        sum over v of  c_kv y_v  =  <z_k, b>   mod q
 //! ```
 //!
 //! where `y_v` is the answer of row `v` as a residue mod `q`, and `b` the query as it was sent. `F_v` is the functional
-//! that makes `y_v` of `b` ([`Combination`]). Weights `c_kv` are drawn under a key of the segment, [`BITS`] of each row
+//! that maps `b` to `y_v` ([`Combination`]). Weights `c_kv` are drawn under a key of the segment, [`BITS`] for each row
 //! in equal parts for all copies `k`. Readers get the combinations sealed, and compute both sides before they decrypt.
-//! What they find follows from what was sent, what came, and the weights, and tells nothing of a query.
+//! The outcome depends only on the sent and received messages and the weights, and reveals nothing about a query.
 //!
-//! If any answer differs from the honest one, the reply passes for at most one of `2^BITS` weights of its row: with
-//! probability `2^-96`. Every refusal that the server notices leaves one possible value fewer
-//! (docs/security/masked.md).
+//! If any answer differs from the honest one, the reply passes for at most one of `2^BITS` weights of its row, so with
+//! probability `2^-96`. Every refusal that the server notices excludes one possible value (docs/security/masked.md).
 
 use sordino_ckks::column::{Combination, Params};
 
 use crate::Error;
 
-/// Bits of all weights of a row.
+/// Bits of all weights of a row together.
 pub const BITS: usize = 96;
 
-/// Combinations of an index: the number that is needed for weights of [`BITS`] bits that are residues mod `q`.
+/// The number of combinations of an index: as few as hold weights of [`BITS`] bits in residues mod `q`.
 #[must_use]
 pub fn copies(params: &Params) -> usize {
-    // A weight has less bits than q.
+    // A weight must have fewer bits than q.
     let most = params.modulus().ilog2() as usize;
     BITS.div_ceil(most)
 }
@@ -31,7 +30,7 @@ pub fn copies(params: &Params) -> usize {
 /// Bytes of the combinations of an index.
 ///
 /// # Errors
-/// If there are no rows of this width, or the set rounds its answers.
+/// [`Error`] if rows of this width cannot exist, or the set rounds its answers.
 pub fn len(params: &Params, width: usize) -> Result<usize, Error> {
     Ok(copies(params) * Combination::encoded_len(params, width)?)
 }
@@ -39,7 +38,8 @@ pub fn len(params: &Params, width: usize) -> Result<usize, Error> {
 /// Reads the combinations of an index.
 ///
 /// # Errors
-/// [`Error::Malformed`] if they have another length, [`Error::Ckks`] if they are of another parameter set or dimension.
+/// [`Error::Malformed`] if they have another length. [`Error::Ckks`] if they belong to another parameter set or
+/// dimension.
 pub fn read(params: &Params, width: usize, bytes: &[u8]) -> Result<Vec<Combination>, Error> {
     let expected = len(params, width)?;
     if bytes.len() != expected {
@@ -51,7 +51,7 @@ pub fn read(params: &Params, width: usize, bytes: &[u8]) -> Result<Vec<Combinati
     let messages = bytes.chunks_exact(expected / copies(params));
     let read = messages.map(|message| {
         let combination = Combination::from_bytes(message)?;
-        // It adds to one of the set and dimension that are expected, or is refused.
+        // Adding it to an empty combination checks its set and dimension.
         let mut sum = Combination::empty(params, width)?;
         sum.add(&combination)?;
         Ok(sum)

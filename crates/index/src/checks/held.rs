@@ -4,31 +4,30 @@
 //! held_ji = sum over the positions v of group j of  e_iv code_v,    i = 0 .. COUNT
 //! ```
 //!
-//! with signs `e_iv` in `{-1, 1}` that are drawn under a key of the segment. A group is a run of [`GROUP`] positions.
-//! The server knows the rows of open mode, and no pad hides a sum of them. So sums are not stored next to the rows:
-//! they are a sealed part that readers download once. A client multiplies them with its query and asks how far the sums
-//! of the scores are from that:
+//! with signs `e_iv` in `{-1, 1}` that are drawn under a key of the segment. A group is a run of [`GROUP`] positions. The server
+//! knows the rows of open mode, and no pad could hide a sum of them. So sums are not stored with the rows: they are a sealed part
+//! that readers download once. A client multiplies them with its query, and compares the results with the sums of the scores:
 //!
 //! ```text
 //! X_i = sum over v of e_iv score_v  -  <held_ji, query>,      S = sum over i of X_i^2
 //! ```
 //!
-//! A reply is refused if `S` of some group is above its [`tolerance`]. Of an honest reply `X_i` is the sum of all errors with signs that are
-//! independent of these and of each other. An error `E` in one score makes two values of `X_i`, by the sign, that differ by `2 E`. The bound and its
-//! proof are in docs/security/open.md.
+//! A client refuses a reply if `S` of some group is above its [`tolerance`]. In an honest reply `X_i` is the sum of all errors,
+//! with signs that are independent of the errors and of each other. An error `E` in one score makes two possible values of `X_i`,
+//! by the sign, that differ by `2 E`. The bound and its proof are in docs/security/open.md.
 
 use std::f64::consts::LOG2_E;
 
 use sordino_ckks::column::Params;
 
-/// Sums of a group: a changed reply is accepted with probability `2^-40`, where none was refused before.
+/// Sums of a group. A changed reply is accepted with probability `2^-40`, if no reply was refused before.
 pub const COUNT: usize = 64;
 
 /// Positions of a group. With this number the sums have two bytes for each row of 128 coordinates.
 pub const GROUP: usize = 12_288;
 
-/// Bytes of a coordinate of a sum. For rows that are all alike and all in one coordinate, 24 bits hold it but with
-/// probability `2^-63`. For others this probability is lower.
+/// Bytes of a coordinate of a sum. In the worst case all rows are equal and have all weight in one coordinate. 24 bits suffice
+/// then except with probability `2^-63`, and otherwise with a smaller one.
 pub const COORDINATE_LEN: usize = 3;
 
 /// Bytes of the sums of `n` rows.
@@ -37,12 +36,12 @@ pub fn len(n: usize, width: usize) -> usize {
     n.div_ceil(GROUP) * COUNT * width * COORDINATE_LEN
 }
 
-/// A group of fewer rows has the tolerance of one with this number. The errors of a few may all be large, so that their
-/// squares are far from the mean of many.
+/// A group of fewer rows has the tolerance of a group of this number. A few errors may all be large, so that their squares are
+/// far from the mean of many.
 const LEAST: usize = 48;
 
-/// Room above the mean for what one index's hint and one query's secret draw. Rows that repeat from block to block of
-/// polynomials have no more different draws than a block has rows. The sum of squares of 32 varies more.
+/// A margin above the mean, for the randomness of one index's hint and one query's secret. If rows repeat from block to block of
+/// polynomials, there are only as different draws as a block has rows. The sum of squares of 32 draws varies more.
 fn room(params: &Params) -> f64 {
     if params.block_vectors() < 64 {
         11.0 / 8.0
@@ -51,8 +50,8 @@ fn room(params: &Params) -> f64 {
     }
 }
 
-/// The largest `S` of a group of `rows` rows in an honest reply, in squares of a step. One of `groups` groups exceeds
-/// it with probability below `2^-40`, over what an index and its queries draw, whatever the vectors are.
+/// The largest `S` of a group of `rows` rows in an honest reply, in squares of a step. One of `groups` groups exceeds it with
+/// probability below `2^-40`, over the randomness of an index and its queries, for any vectors.
 ///
 /// # Errors
 /// [`Error::Encoding`](sordino_ckks::Error::Encoding) for a set that is not real-valued.
@@ -77,7 +76,7 @@ pub fn tolerance(
     Ok(noise.bound(log2_failure).ceil() as u64)
 }
 
-/// The sums of squares of a group's errors: what the errors of a query carry, on average, and what scores have of their own.
+/// The sums of squares of a group's errors: the mean of those from a query, and those from each score itself.
 struct Noise {
     carried: f64,
     own: f64,
@@ -98,12 +97,12 @@ impl Noise {
         high
     }
 
-    /// The probability of a sum of squares above this: the sum, over how large the errors of a query are, of Chernoff's
-    /// bounds. Of equal vectors, the worst, all errors that are carried are one error, with one square.
+    /// The probability that a sum of squares is larger than `sum`. It sums Chernoff's bounds over the sizes of a query's errors.
+    /// In the worst case, equal vectors, all errors from the query are one error with one square.
     fn log2_above(&self, sum: f64) -> f64 {
         const RATIO: f64 = 1.02;
         let (mut size, mut most, mut all) = (1.0f64, 0.0f64, 0.0f64);
-        // Larger than this they are with a probability that does not count.
+        // Larger errors have a negligible probability.
         while most > -96.0 {
             size *= RATIO;
             let variance = self.own + self.carried * size;
@@ -114,8 +113,8 @@ impl Noise {
     }
 }
 
-/// The same of a sum of [`COUNT`] squares, each of a sum of independent signs of variance 1. It is Chernoff's bound at
-/// its least, where it has a closed form.
+/// The same probability for a sum of [`COUNT`] squares, each of a sum of independent signs of variance 1. It is Chernoff's bound
+/// at its minimum, which has a closed form.
 fn log2_above_by(sum: f64) -> f64 {
     let (count, ratio) = (COUNT as f64, sum / COUNT as f64);
     if ratio <= 1.0 {
@@ -131,7 +130,8 @@ mod tests {
 
     #[test]
     fn tolerances_are_those_whose_failure_is_derived_elsewhere() {
-        // scripts/held_failure.py derives from docs/scoring.md and docs/security/open.md how often an honest reply is refused with these.
+        // scripts/held_failure.py computes this table from docs/scoring.md and docs/security/open.md: how often an honest reply
+        // is refused with these tolerances.
         for line in include_str!("../../tests/held.csv").lines().skip(1) {
             let fields: Vec<usize> = line
                 .split(',')
@@ -144,7 +144,7 @@ mod tests {
             let params = packing.expect("a packing").open();
             let found = tolerance(&params, width, rows, groups).unwrap();
             let expected = expected as u64;
-            // Logarithms differ in their last bits between machines.
+            // Logarithms differ in their last bits between machines, so the test allows a small difference.
             assert!(
                 found.abs_diff(expected) <= expected >> 20,
                 "{line}: {found}"

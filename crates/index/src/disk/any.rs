@@ -6,8 +6,8 @@ use std::path::Path;
 use super::{Disk, Lock};
 use crate::Bytes;
 
-/// Any disk: what works on it is compiled once, whatever the disk is. A copy is a copy of that disk: where two of these are two
-/// owners, so are two of this.
+/// Any disk, so that code for it is compiled only once. A copy of it holds a copy of the inner disk: if copies of that are
+/// separate owners, so are copies of this.
 pub struct AnyDisk(Box<dyn Copies + Send + Sync>);
 
 /// A disk that can be copied, whatever its type.

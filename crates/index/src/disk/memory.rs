@@ -10,7 +10,7 @@ use crate::Bytes;
 
 /// Files in memory. Copies share them.
 ///
-/// It is one owner's: nothing is locked, and directories need not be made.
+/// It belongs to one owner, so it needs no locks. Directories need not be created.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     files: Arc<Mutex<BTreeMap<PathBuf, Bytes>>>,

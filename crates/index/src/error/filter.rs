@@ -1,18 +1,18 @@
 //! Filters that cannot be read, or that ask for attributes that do not exist.
 
-/// A filter that cannot be read, or does not fit an index.
+/// A filter cannot be read, or does not fit an index.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FilterFault {
-    /// It cannot be read.
+    /// The text of the filter is wrong.
     #[error("filter, character {at}: {why}")]
     Text {
-        /// The place, from 1.
+        /// The position of the error, from 1.
         at: usize,
-        /// The fault.
+        /// The reason.
         why: String,
     },
-    /// It names an attribute that no record has.
+    /// The filter names an attribute that no record has.
     #[error("filter: no attribute {name}: there are {known}")]
     Column {
         /// The name.
@@ -20,7 +20,7 @@ pub enum FilterFault {
         /// The existing attributes, with their types.
         known: String,
     },
-    /// It compares an attribute with a value of another type.
+    /// The filter compares an attribute with a value of another type.
     #[error(
         "filter: attribute {name} is {expected}, and is compared with {found}{}",
         hint(name, found, expected)
@@ -30,12 +30,12 @@ pub enum FilterFault {
         name: String,
         /// The value's type.
         found: &'static str,
-        /// The attribute's.
+        /// The attribute's type.
         expected: &'static str,
     },
 }
 
-/// The way to compare values of one type.
+/// Advice on how to write values of one type.
 fn hint(name: &str, found: &str, expected: &str) -> String {
     match (expected, found) {
         ("text", _) => {

@@ -1,28 +1,28 @@
-//! The kinds of errors, and the part of an error that a server knows of.
+//! The kinds of errors, and the part of an error that a server can observe.
 
 use super::{Error, LogFault, OwnerFault};
 
-/// The kind of an error: exit codes, classes of exceptions and attempts follow from it.
+/// The kind of an error. Exit codes, classes of exceptions and retries depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A signature, digest, version or reply is wrong: the index, the file or the server is not to be trusted.
+    /// A signature, digest, version or reply is wrong, so the index, the file or the server cannot be trusted.
     Untrusted,
-    /// The server is busy, or was asked too often. The same work may succeed a little later.
+    /// The server is busy, or was asked too often. The same request may succeed a little later.
     Busy,
-    /// The server cannot be reached, the connection broke, or the server was started again. The same work may succeed a
-    /// little later.
+    /// The client cannot reach the server, the connection broke, or the server was restarted. The same request may
+    /// succeed a little later.
     Away,
-    /// The server refused, for a reason that waiting does not mend.
+    /// The server refused, and waiting does not help.
     Refused,
-    /// The index has another version by now.
+    /// The index has a newer version now.
     Stale,
-    /// An argument, a file, a key or this machine.
+    /// The cause is an argument, a file, a key or this machine.
     Local,
 }
 
 impl Kind {
-    /// True if the same work, done again with fresh secrets, may succeed a little later.
+    /// True if the same work may succeed a little later, with fresh secrets.
     #[must_use]
     pub fn is_passing(self) -> bool {
         matches!(self, Self::Busy | Self::Away | Self::Stale)
@@ -30,7 +30,7 @@ impl Kind {
 }
 
 impl Error {
-    /// The kind of the part that a server knows of; [`Kind::Untrusted`] where a server knows of nothing.
+    /// The kind of the part that a server can observe, or [`Kind::Untrusted`] if it observes nothing.
     #[must_use]
     pub fn kind(&self) -> Kind {
         let Some(seen) = self.seen() else {
@@ -40,7 +40,7 @@ impl Error {
             Self::Transport { kind, .. } => *kind,
             Self::Stale { .. } => Kind::Stale,
             Self::Session | Self::Position(..) => Kind::Refused,
-            // It says nothing of the log.
+            // Such a proof does not say anything about the log.
             Self::Log(LogFault::ProofFrom { .. }) => Kind::Local,
             Self::Malformed { .. }
             | Self::Addition(..)
@@ -67,10 +67,11 @@ impl Error {
         Self::Transport { kind, source }
     }
 
-    /// The part of it that a server knows of: nothing of a bad reply, and of a failure after one the failure.
+    /// The part of the error that a server can observe. A bad reply has none. A failure after a bad reply is itself
+    /// that part.
     ///
     /// # Security
-    /// A client asks again, or does not, by this alone.
+    /// A client decides only by this part whether to retry.
     #[must_use]
     pub fn seen(&self) -> Option<&Self> {
         match self {
@@ -80,13 +81,13 @@ impl Error {
         }
     }
 
-    /// True if a reply was bad, whatever came after it.
+    /// True if a reply was bad, even if other failures followed.
     #[must_use]
     pub fn is_bad_reply(&self) -> bool {
         matches!(self, Self::BadReply | Self::AfterBadReply(_))
     }
 
-    /// This error where a reply was bad before it.
+    /// This error, marked as one that followed a bad reply.
     #[must_use]
     pub fn after_bad_reply(self) -> Self {
         match self.is_bad_reply() {

@@ -1,12 +1,12 @@
-//! Everything that can be wrong with a log of versions.
+//! Errors about a log of versions.
 
 use super::words::hex;
 
-/// A log that is refused, or a version that it does not have.
+/// A log is refused, or does not have a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogFault {
-    /// A version that is not in the log that its owner publishes.
+    /// A version is not in the log that its owner publishes.
     #[error(
         "the version is not in the owner's log: the owner did not publish it, or it is of another history. Stop using \
          this server, and ask the owner"
@@ -20,10 +20,10 @@ pub enum LogFault {
     Behind {
         /// The version that was seen.
         found: u64,
-        /// The newest in the log.
+        /// The newest version in the log.
         logged: u64,
     },
-    /// A version of an index is not the next after the last one in a log.
+    /// A version of an index does not directly follow the last one in a log.
     #[error(
         "version {version} of index {} does not follow from version {logged}, its last in the log. It is of another \
          branch, or versions between the two are missing",
@@ -37,7 +37,7 @@ pub enum LogFault {
         /// The last version in the log.
         logged: u64,
     },
-    /// A log begins with other entries than were seen before.
+    /// A log does not begin with the entries that were seen before.
     #[error(
         "the log of {found} entries does not begin with the {seen} that were seen before. Stop: it was rewritten, or \
          you are shown another log; ask its owner"
@@ -48,7 +48,7 @@ pub enum LogFault {
         /// Entries that were seen.
         seen: u64,
     },
-    /// A log is shorter than one that was seen before.
+    /// A log is shorter than the one that was seen before.
     #[error(
         "the log has {found} entries, and {seen} were seen before. Stop: it is an older log; ask its owner"
     )]
@@ -63,7 +63,7 @@ pub enum LogFault {
         "the proof begins at {from} entries, and {seen} were seen: ask for one made with --seen {seen}"
     )]
     ProofFrom {
-        /// The length that the proof begins at.
+        /// The length at which the proof begins.
         from: u64,
         /// Entries that were seen.
         seen: u64,

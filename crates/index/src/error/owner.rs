@@ -1,28 +1,28 @@
-//! Changes that an owner's store does not make, or makes in part.
+//! Changes that an owner's store refuses, or completes only in part.
 
 use std::path::{Path, PathBuf};
 
 use super::Error;
 use super::words::hex;
 
-/// The reason why an owner's store is not changed, or what is left to do after a change that was made.
+/// The reason why an owner's store is not changed, or what is left to do after a change.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OwnerFault {
-    /// The version found is not the one that the owner knows, and does not follow from it. The fault is
+    /// The version found is not the one that the owner knows, and does not follow from that. The fault is
     /// [`Error::Rollback`], [`Error::Fork`], [`Error::OtherIndex`] or [`Error::Gap`]. Nothing was changed.
     #[error("{}", undone(.0))]
     Undone(Box<Error>),
-    /// A copy that was to be updated belongs to a different index. Nothing was changed.
+    /// The copy to update belongs to a different index. Nothing was changed.
     #[error(
         "the copy holds index {}, and this is index {}: choose another folder for the copy",
         hex(there),
         hex(found)
     )]
     Copy {
-        /// The index that is to be copied.
+        /// The index to copy.
         found: [u8; 16],
-        /// The index found.
+        /// The index of the copy.
         there: [u8; 16],
     },
     /// The file in which an owner remembers versions cannot be read or written. Nothing was changed.
@@ -30,10 +30,10 @@ pub enum OwnerFault {
     Pins {
         /// The file.
         path: PathBuf,
-        /// The fault.
+        /// The reason.
         why: String,
     },
-    /// A change is made, and its owner could not remember that.
+    /// A change took effect, but its owner could not record the new version.
     #[error(
         "version {version} is made, but not remembered: {source}. Until the next change is remembered, no one would notice if this \
          version were taken back"
@@ -41,20 +41,20 @@ pub enum OwnerFault {
     Unpinned {
         /// The version that the change made.
         version: u64,
-        /// Why.
+        /// The reason.
         source: Box<Error>,
     },
-    /// A change is made, and the compaction that was due after it is not.
+    /// A change took effect, but the compaction that should follow it failed.
     #[error("version {version} is made, but the compaction after it failed: {source}")]
     Compaction {
         /// The version that the change made.
         version: u64,
-        /// Why.
+        /// The reason.
         source: Box<Error>,
     },
 }
 
-/// The message about a version that is not its owner's, and does not follow from it.
+/// The message about a version that is not the owner's, and does not follow from it.
 fn undone(fault: &Error) -> String {
     let found = match fault {
         Error::Rollback { found, pinned } => format!(
@@ -83,7 +83,7 @@ fn undone(fault: &Error) -> String {
     )
 }
 
-/// Said of a memory that cannot be used.
+/// The message about a file of remembered versions that cannot be used.
 fn forgetful(path: &Path, why: &str) -> String {
     let path = path.display();
     format!(
@@ -92,15 +92,15 @@ fn forgetful(path: &Path, why: &str) -> String {
     )
 }
 
-/// An owner's version is older than the one that a server or a copy has, or does not follow from it. An index goes
-/// forward alone: readers that have seen a version refuse those before it.
+/// An owner's version is older than the version of a server or a copy, or does not follow from it. An index only
+/// goes forward: readers that have seen a version refuse earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotNext {
-    /// The version that was to go there.
+    /// The version that should be put there.
     pub found: u64,
-    /// The version that is there.
+    /// The version that is already there.
     pub there: u64,
-    /// Who has that: the [server](Self::SERVER), or the copy.
+    /// The holder of that version: the [server](Self::SERVER), or the copy.
     pub holder: &'static str,
 }
 

@@ -1,13 +1,13 @@
-//! Words of messages that are more than a field.
+//! Texts of messages that need more than a format string.
 
 use std::path::Path;
 
-/// The advice after a wrong reply: the same whatever was wrong, and so is what happens then.
+/// The advice after a wrong reply. It is the same for every cause, and so is the client's behaviour.
 pub(super) const WRONG: &str = "Stop using this server, and do not repeat the query. Tell the index's owner through \
      another channel. The owner checks the index with `sordino index verify --deep`; if that finds nothing, the server \
      computes something else";
 
-/// The advice to a client that is shown something else than it knows.
+/// The advice to a client to which a server shows something other than it knows.
 fn shown(what: &str) -> String {
     format!(
         "Stop using this server: it shows {what}. Ask the index's owner through another channel. The owner checks the \
@@ -15,7 +15,7 @@ fn shown(what: &str) -> String {
     )
 }
 
-/// Said of an older version than was seen.
+/// The message about an older version than one that was seen.
 pub(super) fn rollback(found: u64, pinned: u64) -> String {
     let shown = shown("an older version");
     format!(
@@ -23,7 +23,7 @@ pub(super) fn rollback(found: u64, pinned: u64) -> String {
     )
 }
 
-/// Said of what a writer added.
+/// The message about an addition of a writer.
 pub(super) fn addition(version: u64, fault: &dyn std::fmt::Display) -> String {
     format!(
         "what a writer added as version {version} is not what it should be: {fault}. The owner of the index sees with `sordino index info` \
@@ -31,7 +31,7 @@ pub(super) fn addition(version: u64, fault: &dyn std::fmt::Display) -> String {
     )
 }
 
-/// Said of a version of another history.
+/// The message about a version of another history.
 pub(super) fn fork(version: u64) -> String {
     let shown = shown("another history");
     format!(
@@ -39,23 +39,23 @@ pub(super) fn fork(version: u64) -> String {
     )
 }
 
-/// Said of an index that was not seen before.
+/// The message about an index that was not seen before.
 pub(super) fn other(found: &[u8; 16], pinned: &[u8; 16]) -> String {
     let (found, pinned) = (hex(found), hex(pinned));
     let shown = shown("another index");
     format!("the server offers index {found}: this client knows index {pinned}. {shown}")
 }
 
-/// Said to a caller without a key of an index.
+/// The message for a caller without a key of an index.
 pub(super) const NO_READER: &str = "this key opens nothing of this index. If the index has readers of its own, the \
      owner never granted this key, or revoked it (`sordino keys list`). If it has no readers of its own, use the \
      owner's reader.key";
 
-/// Said of a manifest with another signature.
+/// The message about a manifest with another signature.
 pub(super) const FOREIGN: &str = "the manifest is not signed by this owner's key: it was changed, or is another \
      owner's. Stop using this index and its server";
 
-/// Said of a part that is not the manifest's.
+/// The message about a part that is not the manifest's.
 pub(super) fn digest(what: &str) -> String {
     format!(
         "wrong digest of the {what}: it is damaged, or of another version. Stop using this copy, and restore it \
@@ -63,7 +63,7 @@ pub(super) fn digest(what: &str) -> String {
     )
 }
 
-/// Said of a change that was interrupted.
+/// The message about a change that was interrupted.
 pub(super) fn unsure(path: &Path) -> String {
     let path = path.display();
     format!(
@@ -72,7 +72,7 @@ pub(super) fn unsure(path: &Path) -> String {
     )
 }
 
-/// Said of a change that came second.
+/// The message about a change that came second.
 pub(super) fn overtaken(path: &Path) -> String {
     let path = path.display();
     format!(
@@ -88,7 +88,7 @@ pub(super) fn most_results(n: usize) -> String {
     }
 }
 
-/// Said of a directory that holds something else.
+/// The message about a directory that holds other files.
 pub(super) fn occupied(path: &Path, entry: &Path) -> String {
     let (path, entry) = (path.display(), entry.display());
     format!(
@@ -96,7 +96,7 @@ pub(super) fn occupied(path: &Path, entry: &Path) -> String {
     )
 }
 
-/// Said of a directory that has lost the name of its newest version.
+/// The message about a directory that has lost the name of its newest version.
 pub(super) fn lost(path: &Path, versions: &[u64]) -> String {
     let path = path.display();
     let versions = match versions {
@@ -114,7 +114,7 @@ pub(super) fn lost(path: &Path, versions: &[u64]) -> String {
     )
 }
 
-/// Said of a build that does not fit.
+/// The message about a build that does not fit into memory.
 pub(super) fn memory(needed: u64, found: Option<u64>) -> String {
     const MEGA: u64 = 1_000_000;
     let needed = needed.div_ceil(MEGA);
@@ -129,7 +129,7 @@ pub(super) fn memory(needed: u64, found: Option<u64>) -> String {
     )
 }
 
-/// Said of an index that is larger than a server takes.
+/// The message about an index that is larger than a server accepts.
 pub(super) fn room(found: u64, most: u64) -> String {
     const MEBI: u64 = 1 << 20;
     let (found, most) = (found.div_ceil(MEBI), most.div_ceil(MEBI));
@@ -139,7 +139,7 @@ pub(super) fn room(found: u64, most: u64) -> String {
     )
 }
 
-/// Said of a form that is not this one.
+/// The message about a version of the format that this program does not read.
 pub(super) fn form(what: &str, found: u16, expected: u16) -> String {
     format!(
         "{what} of format version {found}, and this program reads version {expected}: use one release everywhere, and \
@@ -147,13 +147,13 @@ pub(super) fn form(what: &str, found: u16, expected: u16) -> String {
     )
 }
 
-/// Manifests that a server keeps: `history::KEPT`.
+/// The number of manifests that a server keeps: `history::KEPT`.
 const KEPT: u64 = 256;
 
-/// Said to a client that is not shown the way from its version to the newest. It may be a fork or an older version that the server
-/// hides so.
+/// The message for a client to which a server does not show the manifests from its version to the newest. The server may hide a
+/// fork or an older version in this way.
 pub(super) fn gap(found: u64, pinned: u64) -> String {
-    // A client that lacks one version more than are kept is shown the way.
+    // A client that lacks at most one version more than are kept can be shown the manifests.
     let why = match found.saturating_sub(pinned) <= KEPT + 1 {
         true => {
             "the server withholds the manifests between. A server keeps and shows them unless they are very long: \
@@ -167,7 +167,7 @@ pub(super) fn gap(found: u64, pinned: u64) -> String {
     )
 }
 
-/// An index's id as it is printed.
+/// An index's id as messages show it.
 pub(super) fn hex(id: &[u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Removing files that no version names.
+//! Removes files that no version names.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use crate::manifest::Part;
 use crate::{Disk, Error};
 
 impl<D: Disk> Folder<D> {
-    /// Removes what writing has left, and parts that `keep` does not name. Files whose names no index gives stay.
+    /// Removes files that writing has left, and parts that `keep` does not name. Files whose names do not belong
+    /// to an index stay.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -26,7 +27,7 @@ impl<D: Disk> Folder<D> {
         })
     }
 
-    /// Removes the files of a directory whose names are stale.
+    /// Removes the files of a directory for whose names `stale` is true.
     pub(super) fn remove_all(&self, dir: &Path, stale: impl Fn(&str) -> bool) -> Result<(), Error> {
         for name in self.run(dir, self.disk.list(dir))? {
             if stale(&name) {

@@ -1,4 +1,4 @@
-//! Copies of an index in another directory: backups, and what is restored from them.
+//! Copies an index to another directory, as a backup or to restore one.
 
 use super::manifests::signed;
 use super::names::LOCK;
@@ -7,34 +7,34 @@ use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error, NotNext, OwnerFault};
 
-/// The version that a copy has now, and the work that it took.
+/// The version that a copy has now, and statistics of the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
     /// The version.
     pub version: u64,
-    /// Manifests of it and of earlier versions.
+    /// The number of manifests: of this version and of earlier ones.
     pub versions: usize,
-    /// Its parts.
+    /// The number of its parts.
     pub parts: usize,
-    /// Parts that were written: the others existed and were whole.
+    /// The number of parts that were written. The others existed and were whole.
     pub written: usize,
-    /// Bytes of these.
+    /// Bytes of the written parts.
     pub bytes: u64,
 }
 
 impl<D: Disk> Folder<D> {
     /// Copies the newest version to another directory, with the manifests before it. Existing whole parts are not
-    /// written again. What only older versions there had is removed at the end.
+    /// written again. Files that only older versions used there are removed at the end.
     ///
-    /// Everything is checked on its way: the signature, the chain of versions, and each part's digest, also of existing
-    /// parts. This directory is read and not locked, so it may be one that cannot be written, and may be served and
-    /// changed meanwhile. The other one is locked; at any moment it has no index, or a whole one.
+    /// Everything is checked on the way: the signature, the chain of versions, and the digest of each part, including
+    /// existing parts. This directory is read but not locked. So it may be read-only, and a server or its owner may use
+    /// it meanwhile. The other directory is locked. At every moment it has no index, or a whole one.
     ///
     /// # Errors
-    /// The first thing that is wrong with this directory. [`Error::Occupied`] and [`Error::Locked`] about the other.
-    /// [`OwnerFault::Copy`] and [`Error::NotNext`] if it has something that is not an older version of the same index.
-    /// [`Error::Lost`] if it has no `CURRENT`, but manifests that no interrupted copy of this index left.
-    /// [`Error::File`]. What was copied then stays for the next attempt.
+    /// The first error in this directory. [`Error::Occupied`] and [`Error::Locked`] about the other.
+    /// [`OwnerFault::Copy`] and [`Error::NotNext`] if the other has something that is not an older version of the same
+    /// index. [`Error::Lost`] if the other has no `CURRENT`, but manifests that no interrupted copy of this index left.
+    /// [`Error::File`]. After an error the copied files stay for the next attempt.
     pub fn copy_to<E: Disk>(
         &self,
         to: &Folder<E>,
@@ -45,7 +45,7 @@ impl<D: Disk> Folder<D> {
             to.create_root()?;
         }
         let _lock = to.lock()?;
-        // From here on the lock keeps others from writing there.
+        // From here on the lock keeps other programs from writing there.
         let held = if to.is_new()? {
             to.create()?;
             None
@@ -59,7 +59,7 @@ impl<D: Disk> Folder<D> {
         copied
     }
 
-    /// Copies the newest version to a directory without an index. An interrupted copy continues.
+    /// Copies the newest version to a directory without an index, or continues an interrupted copy.
     ///
     /// # Errors
     /// [`Error::Exists`], and the errors of [`copy_to`](Self::copy_to).
@@ -72,11 +72,11 @@ impl<D: Disk> Folder<D> {
         self.copy_to(to, owner)
     }
 
-    /// True if there is no index yet, in a directory that may get one. It may have manifests, of an interrupted copy or
-    /// of another index.
+    /// True if the directory has no index yet and may get one. It may have manifests, of an interrupted copy or of
+    /// another index.
     fn is_new(&self) -> Result<bool, Error> {
         match self.current() {
-            // The writer of a manifest here has made the lock before.
+            // A program that wrote a manifest here made the lock before.
             Err(Error::Lost { path, versions }) if !self.disk.exists(&self.root.join(LOCK)) => {
                 Err(Error::Lost { path, versions })
             }
@@ -85,7 +85,8 @@ impl<D: Disk> Folder<D> {
         }
     }
 
-    /// Refuses manifests without a `CURRENT` that no copy of these versions left: what they name would be removed.
+    /// Refuses manifests without a `CURRENT` unless a copy of these versions left them. Otherwise the copy would remove
+    /// the parts that they name.
     fn check_begun<'a>(
         &self,
         line: impl Iterator<Item = &'a SignedManifest> + Clone,
@@ -95,7 +96,7 @@ impl<D: Disk> Folder<D> {
         for &number in &versions {
             let copied = line.clone().find(|version| version.version == number);
             let held = self.manifest_bytes(number)?;
-            // A damaged manifest of the same number is useless, and is written again.
+            // A damaged manifest of the same number is useless, so it is written again.
             let same = |version: &SignedManifest| {
                 signed(&held, number, owner).is_ok_and(|held| held.digest() == version.digest())
                     || SignedManifest::from_bytes(&held, owner).is_err()

@@ -1,4 +1,4 @@
-//! A directory in which a new index may be made, and undoing an attempt.
+//! Checks a directory in which a new index is created, and undoes a failed attempt.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use super::names::{self, CURRENT, LOCK, MANIFESTS, PARTS};
 use crate::{Disk, Error};
 
 impl<D: Disk> Folder<D> {
-    /// Refuses a directory that has anything but parts which the making of an index has left. One with manifests
-    /// has versions that may be whole. A directory that is not there yet is free.
+    /// Refuses a directory that has anything but parts left from creating an index. If it has manifests, its versions
+    /// may be whole. A directory that does not exist is free.
     ///
     /// # Errors
     /// [`Error::Exists`], [`Error::Lost`], [`Error::Occupied`], [`Error::File`].
@@ -22,9 +22,9 @@ impl<D: Disk> Folder<D> {
         self.check_ours()
     }
 
-    /// Refuses a directory that has a `CURRENT`, whatever is in it.
+    /// Refuses a directory that has a `CURRENT`, even a damaged one.
     pub(super) fn check_unnamed(&self) -> Result<(), Error> {
-        // A store may list late.
+        // An object store may list its entries late.
         let named = self.entries()?.iter().any(|entry| entry == CURRENT);
         if named || self.disk.exists(&self.root.join(CURRENT)) {
             let path = self.root.clone();
@@ -40,7 +40,7 @@ impl<D: Disk> Folder<D> {
         }
     }
 
-    /// Refuses a directory in which anything is not what the making of an index leaves.
+    /// Refuses a directory with a file that creating an index does not leave.
     pub(super) fn check_ours(&self) -> Result<(), Error> {
         let entries = self.entries()?;
         let has = |name: &str| entries.iter().any(|entry| entry == name);
@@ -64,7 +64,7 @@ impl<D: Disk> Folder<D> {
             }
             let path = self.root.join(dir);
             for entry in self.run(&path, self.disk.list(&path))? {
-                // The writer of one of these has made the lock before.
+                // A program that wrote one of these made the lock before.
                 let ours = has(LOCK) && is_ours(names::finished(&entry).unwrap_or(&entry));
                 if !ours {
                     return Err(foreign(Path::new(dir).join(entry)));
@@ -74,11 +74,12 @@ impl<D: Disk> Folder<D> {
         Ok(())
     }
 
-    /// Removes what an interrupted making of an index has left, and the directory itself if it was `fresh`. The caller
-    /// has the lock. What cannot be removed stays, and so does the directory if it holds anything else.
+    /// Removes the files that an interrupted creation of an index has left, and the directory itself if it was
+    /// `fresh`. The caller has the lock. Files that cannot be removed stay, and so does the directory if it holds
+    /// anything else.
     pub fn abandon(&self, fresh: bool) {
         self.discard();
-        // No one has seen it: it has never been the newest.
+        // No client has seen it, since it was never the newest.
         if let Some(version) = self.written().manifest.take() {
             let path = self.manifests().join(names::of_version(version));
             drop(self.disk.remove(&path));

@@ -7,12 +7,13 @@ use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
 impl<D: Disk> Folder<D> {
-    /// Finds the manifests before `newest`, the last of them first, until there are `most` of them or no more. Each is
-    /// checked against the digest in the one after it. Between their numbers may lie numbers of versions that were
-    /// never made the newest. Where all older ones are gone the history ends: it was forgotten, or never here.
+    /// Finds up to `most` manifests before `newest`, the latest first. Each is checked against the digest in the one after it.
+    /// Numbers between theirs may belong to versions that were never the newest. If all older manifests are gone, the history
+    /// ends there: they were removed, or were never here.
     ///
     /// # Errors
-    /// If one is missing, damaged or not signed by `owner`. `history` then has the manifests that were found before.
+    /// [`Error`] if a manifest is missing, damaged or not signed by `owner`. `history` then has the manifests that were found
+    /// before it.
     pub fn history(
         &self,
         newest: &SignedManifest,
@@ -26,7 +27,7 @@ impl<D: Disk> Folder<D> {
             if newer.is_first() {
                 break;
             }
-            // A version with additions includes the one before, whose file may be gone.
+            // A version with additions includes the one before it, whose file may be gone.
             if let Some(older) = newer.before_addition() {
                 history.push(older);
                 continue;
@@ -41,8 +42,8 @@ impl<D: Disk> Folder<D> {
         Ok(())
     }
 
-    /// Removes all manifests but the newest and the `keep` before it, the oldest first: nothing here shows any more that the newest follows
-    /// from one of those. How many were removed.
+    /// Removes all manifests but the newest and the `keep` before it, the oldest first. Afterwards this directory cannot show
+    /// that the newest follows from the removed ones. Returns the number of removed manifests.
     ///
     /// # Errors
     /// The errors of [`history`](Self::history), with nothing removed; [`Error::File`].
@@ -64,7 +65,7 @@ impl<D: Disk> Folder<D> {
         Ok(versions.len())
     }
 
-    /// The manifest with this digest, of one of these versions, the last of them first.
+    /// The manifest with this digest among these versions, searched from the last on.
     fn manifest_of(
         &self,
         versions: &[u64],

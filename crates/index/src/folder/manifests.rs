@@ -11,14 +11,15 @@ impl<D: Disk> Folder<D> {
     /// The manifest of a version, with this digest.
     ///
     /// # Errors
-    /// If it cannot be read, or its digest or version is different, or `owner` did not sign it.
+    /// [`Error`] if it cannot be read, its digest or version is different, or `owner` did not sign it.
     pub fn manifest(
         &self,
         wanted: &Current,
         owner: &OwnerPublicKey,
     ) -> Result<SignedManifest, Error> {
         let bytes = self.manifest_bytes(wanted.version)?;
-        // Before the signature, so that a damaged file and a foreign one have different errors.
+        // The digest is checked before the signature, so that a damaged file and a file of another owner give
+        // different errors.
         digest::check("manifest", &bytes, &wanted.manifest)?;
         signed(&bytes, wanted.version, owner)
     }
@@ -28,7 +29,7 @@ impl<D: Disk> Folder<D> {
         self.run(&path, self.disk.read(&path, MAX_SIGNED_LEN as u64))
     }
 
-    /// Writes a manifest whose parts are written.
+    /// Writes a manifest, after its parts were written.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -44,8 +45,8 @@ impl<D: Disk> Folder<D> {
         self.sync_dir(&dir)
     }
 
-    /// Removes the manifests that the newest one includes, except for the last: a reader may just be opening that
-    /// version. What cannot be removed stays.
+    /// Removes the manifests that the newest one includes, except for the last: a reader may be opening that
+    /// version now. Manifests that cannot be removed stay.
     pub fn drop_shown(&self, newest: &SignedManifest) {
         for shown in newest.shown().rev().skip(1) {
             let path = self.manifests().join(names::of_version(shown.version));
@@ -53,7 +54,7 @@ impl<D: Disk> Folder<D> {
         }
     }
 
-    /// The highest number that any manifest has here, whether it was ever the newest or not.
+    /// The highest number of a manifest here, even if that version was never the newest.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -61,7 +62,7 @@ impl<D: Disk> Folder<D> {
         Ok(self.versions()?.pop().unwrap_or(0))
     }
 
-    /// The numbers of all manifests, in order; empty where there is no directory of them.
+    /// The numbers of all manifests, in order. The list is empty if their directory does not exist.
     pub(super) fn versions(&self) -> Result<Vec<u64>, Error> {
         let dir = self.manifests();
         let names = match self.disk.list(&dir) {

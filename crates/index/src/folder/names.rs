@@ -7,10 +7,10 @@ pub(super) const LOCK: &str = "LOCK";
 pub(super) const MANIFESTS: &str = "manifests";
 pub(super) const PARTS: &str = "parts";
 
-/// Ends the names of files that are being written.
+/// Suffix of the names of files that are being written.
 const TEMPORARY: &str = ".tmp";
 
-/// A version's file name: as long for every number, so that names sort as numbers do.
+/// A version's file name. Its length is the same for every number, so that names sort like numbers.
 pub(super) fn of_version(version: u64) -> String {
     format!("{version:020}")
 }
@@ -25,35 +25,35 @@ pub(super) fn temporary(name: &str, mark: u64) -> String {
     format!("{name}.{mark:016x}{TEMPORARY}")
 }
 
-/// The version whose manifest has this name: one spelling only, without sign.
+/// The version whose manifest has this name. Only one spelling is accepted, without a sign.
 pub(super) fn version(name: &str) -> Option<u64> {
     let version = name.parse().ok()?;
     (of_version(version) == name).then_some(version)
 }
 
-/// The digest of the part that has this name: one spelling only, without capitals.
+/// The digest of the part that has this name. Only one spelling is accepted, in lower case.
 pub(super) fn digest(name: &str) -> Option<Digest> {
     let digest = *blake3::Hash::from_hex(name).ok()?.as_bytes();
     (of_digest(&digest) == name).then_some(digest)
 }
 
-/// True of the names of manifests.
+/// True if the name belongs to a manifest.
 pub(super) fn is_manifest(name: &str) -> bool {
     version(name).is_some()
 }
 
-/// True of the names of parts.
+/// True if the name belongs to a part.
 pub(super) fn is_part(name: &str) -> bool {
     digest(name).is_some()
 }
 
-/// The name of a file that is partly received. It is the same for every attempt, since each goes on where the one
-/// before stopped.
+/// The name of a file that is partly received. It is the same for every attempt, since each attempt continues the
+/// one before.
 pub(super) fn received(name: &str) -> String {
     format!("{name}{TEMPORARY}")
 }
 
-/// The name that a file which is being written or received will have.
+/// The final name of a file that is being written or received.
 pub(super) fn finished(name: &str) -> Option<&str> {
     let name = name.strip_suffix(TEMPORARY)?;
     let is_mark = |mark: &str| {

@@ -1,16 +1,17 @@
-//! The newest version of an index that may be changed meanwhile.
+//! Finds the newest version of an index that its owner may change meanwhile.
 
 use super::Folder;
 use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
-/// How often opening is tried while each version is followed by another. A disk that lies could go on for ever.
+/// The number of attempts at opening while each version is replaced by another. Without a limit, a faulty disk could
+/// keep this going for ever.
 const ATTEMPTS: usize = 64;
 
 impl<D: Disk> Folder<D> {
-    /// Gives the newest version to `open`. It does so again whenever that fails and there is a newer version by then.
-    /// Files that are gone belong to a version that is no longer the newest.
+    /// Passes the newest version to `open`. If that fails and a newer version exists by then, it tries again. Missing
+    /// files then belonged to a version that is no longer the newest.
     ///
     /// # Errors
     /// The errors of finding the version, and the errors of `open`.

@@ -1,4 +1,4 @@
-//! A share of a part's bytes.
+//! Ranges of a part's bytes.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{Folder, names};
 use crate::manifest::Part;
 use crate::{Bytes, Disk, Error};
 
-/// Bytes of a part: a range of it, or the same range of each of the pieces of one length that it consists of.
+/// Bytes of a part: a range of it, or the same range of each of its pieces, if it consists of pieces of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     range: Range<u64>,
@@ -24,20 +24,20 @@ impl From<Range<u64>> for Span {
 }
 
 impl Span {
-    /// This range of each of the part's pieces of `each` bytes.
+    /// This range of each of the part's pieces, which have `each` bytes.
     #[must_use]
     pub fn of_each(range: Range<u64>, each: u64) -> Self {
         Self { range, each }
     }
 
-    /// True if it is all of a part.
+    /// True if it covers the whole part.
     #[must_use]
     pub fn is_whole(&self, part: &Part) -> bool {
         let all = self.range == (0..self.each);
         self.range == (0..part.len) || all && self.each > 0
     }
 
-    /// Its bytes, if a part has them all; `None` where the part does not consist of such pieces.
+    /// Its number of bytes, or `None` if the part does not have all of them, or does not consist of such pieces.
     fn len(&self, part: &Part) -> Option<u64> {
         let one = self.range.end.checked_sub(self.range.start)?;
         if self.each == u64::MAX {
@@ -47,12 +47,12 @@ impl Span {
         (whole && self.range.end <= self.each).then(|| part.len / self.each * one)
     }
 
-    /// Hands on the bytes of this span that are in a piece of the part. The piece begins at byte `at`.
+    /// Passes on those bytes of this span that lie in a piece of the part. The piece begins at byte `at`.
     fn take(&self, at: u64, bytes: &[u8], own: &mut dyn FnMut(&[u8])) {
         let end = at + bytes.len() as u64;
         let mut first = at / self.each * self.each;
         while first < end {
-            // The place of a byte of the part in these, or the nearest.
+            // The position of a byte of the part within the piece, or the nearest position.
             let place = |byte: u64| {
                 let byte = first.saturating_add(byte).clamp(at, end);
                 usize::try_from(byte - at).unwrap_or(bytes.len())
@@ -67,8 +67,8 @@ impl Span {
 }
 
 impl<D: Disk> Folder<D> {
-    /// Some bytes of a part, in existing memory that is extended if needed. All of the part is read and checked, but
-    /// memory holds no more at a time than these bytes and some megabytes.
+    /// Reads some bytes of a part, into existing memory that is extended if needed. It reads and checks the whole part,
+    /// but memory holds only these bytes and some megabytes.
     ///
     /// # Errors
     /// The errors of [`part`](Self::part), and if a range ends beyond the last byte.
@@ -81,9 +81,9 @@ impl<D: Disk> Folder<D> {
         Ok(Bytes::from(own))
     }
 
-    /// Hands the bytes of [`part_range`](Self::part_range) to `take`, piece after piece as they are read. The part's
-    /// digest is known only when all of it was read. Until then the caller must not act on what the pieces make, nor on
-    /// where this fails.
+    /// Passes the bytes of [`part_range`](Self::part_range) to `take`, piece by piece as they are read. The digest is
+    /// known only after the whole part was read. Until then the caller must not act on the pieces, or on the position
+    /// of an error.
     ///
     /// # Errors
     /// The errors of `part_range`.
@@ -114,7 +114,7 @@ impl<D: Disk> Folder<D> {
     }
 }
 
-/// Refuses a part whose length is not what the manifest says.
+/// Checks that a part has the length that the manifest says.
 pub(super) fn check_len(part: &Part, found: u64) -> Result<(), Error> {
     if found == part.len {
         return Ok(());
@@ -134,7 +134,7 @@ pub(super) fn check_len(part: &Part, found: u64) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    /// However a part comes in pieces, the same bytes are taken of it.
+    /// Any division of a part into pieces gives the same bytes.
     #[test]
     fn a_span_is_taken_of_any_pieces() {
         let bytes: Vec<u8> = (0..120).collect();

@@ -1,21 +1,20 @@
-//! Receiving a newer version of an index, a piece at a time.
+//! Receives a newer version of an index, piece by piece.
 
 use super::{Folder, names};
 use crate::manifest::{Part, SignedManifest};
 use crate::{Disk, Error, digest};
 
 impl<D: Disk> Folder<D> {
-    /// True if a part of this length exists; it stays until a version names it. Its content is not read.
+    /// True if a part of this length exists. It stays until a version names it. Its content is not read.
     pub fn holds(&self, part: &Part) -> bool {
         let path = self.parts().join(names::of_digest(&part.digest));
         self.disk.len(&path) == part.len && self.disk.stays(&path)
     }
 
-    /// The stored parts of a version that are not here yet, each once, with the number of bytes that have
-    /// been received of it.
+    /// The stored parts of a version that are missing here, each once, with the number of bytes already received.
     ///
     /// # Errors
-    /// If the manifest has no such parts; [`Error::File`].
+    /// [`Error`] if the manifest has no such parts; [`Error::File`].
     pub fn missing(&self, manifest: &SignedManifest) -> Result<Vec<(Part, u64)>, Error> {
         let mut missing: Vec<(Part, u64)> = Vec::new();
         for part in manifest.parts()? {
@@ -27,7 +26,7 @@ impl<D: Disk> Folder<D> {
             let received = self.parts().join(names::received(&name));
             let mut held = self.disk.len(&received);
             if held >= part.len {
-                // All of it, and it was never checked: it is sent again.
+                // All bytes are here, but they were never checked, so the part is sent again.
                 self.run(&received, self.disk.remove(&received))?;
                 held = 0;
             }
@@ -36,12 +35,12 @@ impl<D: Disk> Folder<D> {
         Ok(missing)
     }
 
-    /// Takes the next bytes of a part that is not complete. With its last bytes the part is checked and gets its name,
-    /// durably. A part that does not have its digest is removed.
+    /// Appends the next bytes of an incomplete part. With its last bytes the part is checked and gets its name,
+    /// durably. A part with a wrong digest is removed.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for bytes that are not the next ones, none at all, or too many;
-    /// [`Error::Digest`], [`Error::File`].
+    /// [`Error::Malformed`] if the bytes are not the next ones, are none, or are too many; [`Error::Digest`],
+    /// [`Error::File`].
     pub fn receive(&self, part: &Part, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let wrong = |why: String| Error::Malformed {
             what: part.kind.name(),
@@ -73,7 +72,7 @@ impl<D: Disk> Folder<D> {
         self.put_in_place(&path, &self.parts().join(name))
     }
 
-    /// Removes parts, whole or begun, that are not among these. They belong to a change that did not come to its end.
+    /// Removes complete and incomplete parts that are not among these. They belong to an abandoned change.
     ///
     /// # Errors
     /// [`Error::File`].

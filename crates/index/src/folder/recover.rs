@@ -1,4 +1,4 @@
-//! The newest whole version of a directory whose `CURRENT` is gone or damaged.
+//! Finds the newest whole version of a directory whose `CURRENT` is lost or damaged.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,29 @@ use crate::manifest::SignedManifest;
 use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
-/// The version that is the newest again, and the versions that are not.
+/// The recovered version, and the newer versions that are not whole.
 #[derive(Debug)]
 pub struct Recovered {
     /// The index's id.
     pub index: [u8; 16],
     /// The version.
     pub version: u64,
-    /// True if `CURRENT` was written: otherwise it was whole, and so was the version that it names.
+    /// True if `CURRENT` was written. False if `CURRENT` was whole, and so was its version.
     pub written: bool,
-    /// Newer versions that are not whole, the newest first, each with its fault.
+    /// Newer versions that are not whole, the newest first, each with its error.
     pub passed: Vec<(u64, Error)>,
 }
 
 impl<D: Disk> Folder<D> {
-    /// Makes the newest whole version the newest again, where nothing says any more which one is. Its manifest is
-    /// signed by `owner`, and all its parts are whole. The next change removes parts of newer versions that were passed
-    /// over. `check` is asked about that version first: the keeper of the folder may have taken newer ones away.
+    /// Makes the newest whole version current again, if nothing names the current version any more. Its manifest must
+    /// be signed by `owner`, and all its parts must be whole. The next change removes parts of newer versions that are
+    /// not whole. `check` must accept that version first, because a dishonest keeper of the folder may have removed
+    /// newer ones.
     ///
     /// # Errors
     /// The errors of `check`. [`Error::Malformed`] for a folder with manifests of several indexes. [`Error::NoIndex`],
-    /// [`Error::Locked`], [`Error::File`]. If no version is whole: the newest one's fault. If `CURRENT` names a version
-    /// that is not whole: its fault, and no version is rolled back.
+    /// [`Error::Locked`], [`Error::File`]. If no version is whole, the newest one's error. If `CURRENT` names a version
+    /// that is not whole, its error, and no version is rolled back.
     pub fn recover(
         &self,
         owner: &OwnerPublicKey,
@@ -41,7 +42,7 @@ impl<D: Disk> Folder<D> {
             Err(error) => return Err(error),
         }
         let _lock = self.lock()?;
-        // From here on the lock keeps others from writing it.
+        // From here on the lock keeps other programs from writing it.
         match self.current() {
             Ok(current) => {
                 let manifest = self.manifest(&current, owner)?;
@@ -81,7 +82,7 @@ impl<D: Disk> Folder<D> {
         Err(newest.map_or(Error::NoIndex { path }, |(_, error)| error))
     }
 
-    /// Refuses manifests of several indexes: the highest number would win, whichever index it belongs to.
+    /// Refuses manifests of several indexes: otherwise the highest number would win, whatever index it belongs to.
     fn check_one(&self, versions: &[u64], owner: &OwnerPublicKey) -> Result<(), Error> {
         let signed = versions.iter().filter_map(|&version| {
             let bytes = self.manifest_bytes(version).ok()?;
@@ -103,7 +104,7 @@ impl<D: Disk> Folder<D> {
         Err(Error::Malformed { what, why })
     }
 
-    /// The manifest of a version, if that is whole.
+    /// The manifest of a version, if the version is whole.
     fn whole(&self, version: u64, owner: &OwnerPublicKey) -> Result<SignedManifest, Error> {
         let manifest = signed(&self.manifest_bytes(version)?, version, owner)?;
         self.check_whole(&manifest)?;
@@ -112,7 +113,7 @@ impl<D: Disk> Folder<D> {
 
     fn check_whole(&self, manifest: &SignedManifest) -> Result<(), Error> {
         let parts = manifest.parts()?;
-        // Read, but not kept.
+        // The parts are read, but not kept.
         let nothing = Span::from(0..0);
         let mut stored = parts.iter().filter(|part| part.holder.is_stored());
         stored.try_for_each(|part| self.part_pieces(part, &nothing, &mut |_| ()))

@@ -1,4 +1,4 @@
-//! Entries of logs, and the chain that the entries of one index are.
+//! Entries of logs. The entries of one index form a chain.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,17 @@ use crate::{Error, LogFault};
 /// Bytes of an entry.
 pub(super) const ENTRY_LEN: usize = 16 + 8 + 32 + 32;
 
-/// The context that separates entries from all else that is digested.
+/// The context that separates entries from everything else that is digested.
 const CONTEXT: &str = "sordino-index v1 log: entry";
 
-/// A version of an index, in the words of the log.
+/// A version of an index, as the log records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// The index's id.
     pub index: [u8; 16],
     /// The version's number.
     pub version: u64,
-    /// The digest of the signed manifest before; zeros in the first version.
+    /// The digest of the signed manifest before, or zeros in the first version.
     pub previous: Digest,
     /// The digest of its signed manifest.
     pub manifest: Digest,
@@ -40,7 +40,7 @@ impl Entry {
         }
     }
 
-    /// True if it is of this version, with this manifest.
+    /// True if it records this version with this manifest.
     pub(super) fn is(&self, version: &Pin) -> bool {
         let &Pin {
             index,
@@ -76,7 +76,7 @@ impl Entry {
     }
 }
 
-/// The digests that the tree is over.
+/// The digests that are the leaves of the tree.
 pub(super) fn leaves(entries: &[Entry]) -> Vec<Hash> {
     let entries: Vec<_> = entries.iter().map(|entry| entry.to_bytes()).collect();
     BatchHasher::new_derive_key(CONTEXT).hash(&entries)
@@ -90,7 +90,7 @@ impl Lines {
     /// The chains of a log.
     ///
     /// # Errors
-    /// [`LogFault::Line`] if an entry does not follow from the one before of its index.
+    /// [`LogFault::Line`] if an entry does not follow from the last one of its index.
     pub(super) fn of(entries: &[Entry]) -> Result<Self, Error> {
         let mut lines = Self::default();
         for &entry in entries {
@@ -99,10 +99,10 @@ impl Lines {
         Ok(lines)
     }
 
-    /// Adds an entry at the end of its index's line, or begins one.
+    /// Adds an entry at the end of its index's chain, or begins a chain.
     ///
     /// # Errors
-    /// [`LogFault::Line`] if it does not follow from the entry at the end.
+    /// [`LogFault::Line`] if it does not follow from the last entry.
     pub(super) fn add(&mut self, entry: Entry) -> Result<(), Error> {
         if let Some(last) = self.0.get(&entry.index) {
             let follows = entry.version > last.version && entry.previous == last.manifest;

@@ -7,13 +7,13 @@ use crate::digest::Digest;
 use crate::public_key::{OwnerPublicKey, OwnerSigner, SIGNATURE_LEN};
 use crate::{Error, LogFault};
 
-/// Bytes that are signed: length, root.
+/// Bytes that the owner signs: length and root.
 const SIGNED_LEN: usize = 8 + 32;
 
 /// Bytes of a head with its signature.
 pub(super) const HEAD_LEN: usize = SIGNED_LEN + SIGNATURE_LEN;
 
-/// The length and the root of a log: to be stored where a reader's next run finds it. It is no secret.
+/// The length and the root of a log. Store it where a reader's next run finds it. It is not secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Entries.
@@ -34,7 +34,7 @@ impl Head {
         [&self.count.to_le_bytes()[..], &self.root].concat()
     }
 
-    /// The error of a log with this head whose first entries are others than were seen.
+    /// The error for a log with this head that does not begin with the entries seen before.
     pub(super) fn fork(&self, seen: &Self) -> Error {
         Error::Log(LogFault::Fork {
             found: self.count,
@@ -42,7 +42,7 @@ impl Head {
         })
     }
 
-    /// The error of a log with this head that has fewer entries than were seen.
+    /// The error for a log with this head that has fewer entries than were seen before.
     pub(super) fn rollback(&self, seen: &Self) -> Error {
         Error::Log(LogFault::Rollback {
             found: self.count,
@@ -70,7 +70,7 @@ impl SignedHead {
         [self.head.to_bytes(), self.signature.clone()].concat()
     }
 
-    /// Reads a head and checks its signature; what follows it.
+    /// Reads a head and checks its signature. Also returns the bytes that follow.
     pub(super) fn split<'a>(
         what: &'static str,
         bytes: &'a [u8],

@@ -1,4 +1,4 @@
-//! A short proof from a log, for readers that do not have all of it.
+//! A short proof from a log, for readers that do not have the whole log.
 
 use sordino_hash::Hash;
 use sordino_hash::merkle::{Extension, Proof};
@@ -10,9 +10,9 @@ use crate::public_key::OwnerPublicKey;
 use crate::wire::{LOG_PROOF, file_head, strip_file_head};
 use crate::{Error, LogFault};
 
-/// A proof that a version is in a log, and that the log begins with one that was seen before. At most 9 KB.
+/// A proof that a version is in a log, and that the log begins with one that was seen before. It has at most 9 KB.
 ///
-/// It says nothing of other entries. Only a reader of the whole log sees that there is no second manifest of the
+/// It says nothing about other entries. Only a reader of the whole log can see that there is no second manifest of the
 /// version, and no newer version.
 ///
 /// ```text
@@ -32,30 +32,30 @@ fn malformed(why: String) -> Error {
 }
 
 impl LogProof {
-    /// The head of the log that it is from: what a reader remembers after [`check`](Self::check).
+    /// The head of the proof's log. A reader remembers it after [`check`](Self::check).
     #[must_use]
     pub fn head(&self) -> Head {
         self.signed.head
     }
 
-    /// The version that it is about, as the proof claims.
+    /// The entry of the version that the proof is about, as the proof claims.
     #[must_use]
     pub fn entry(&self) -> &Entry {
         &self.entry
     }
 
-    /// The entries of the older log that it begins with, as the proof claims.
+    /// The number of entries of the older log, as the proof claims.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.extension.old()
     }
 
-    /// Refuses a proof that is not of this version, or not from a log that begins with the one that was seen before.
+    /// Refuses a proof that is not about this version, or not from a log that begins with the one that was seen before.
     ///
     /// # Errors
-    /// [`LogFault::NotLogged`]. [`Error::Malformed`] if its parts are of logs of different lengths.
+    /// [`LogFault::NotLogged`]. [`Error::Malformed`] if its parts belong to logs of different lengths.
     /// [`LogFault::Rollback`] if the log has fewer entries than were seen. [`LogFault::Fork`] if it does not begin with
-    /// them. [`LogFault::ProofFrom`] if the proof does not begin at the length that was seen, and so tells neither.
+    /// them. [`LogFault::ProofFrom`] if the proof does not begin at the length that was seen, so that it shows neither.
     pub fn check(&self, version: &Pin, seen: Option<&Head>) -> Result<(), Error> {
         let head = self.head();
         let counts = [self.inclusion.count(), self.extension.new_len()];
@@ -76,7 +76,7 @@ impl LogProof {
             return Err(head.rollback(seen));
         }
         let from = self.seen();
-        // Two logs of one length with two roots need no proof.
+        // Two logs of the same length with two roots differ without a proof.
         if head.count > seen.count && from != seen.count {
             let seen = seen.count;
             return Err(Error::Log(LogFault::ProofFrom { from, seen }));

@@ -1,6 +1,7 @@
 //! Additions: records that a writer appends to an index without its owner.
 //!
-//! A base is signed in one piece with its list of deletions, so what has a higher version than that list was added since.
+//! An owner signs the base together with its list of deletions. So segments with a higher version than that list were
+//! added since.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,38 +14,38 @@ use crate::payload::{PageGroup, Payloads};
 /// The most additions between two changes by the owner.
 pub const MAX_ADDITIONS: usize = 64;
 
-/// The most segments of an addition.
+/// The most segments of one addition.
 pub const MAX_ADDED: usize = 8;
 
-/// The most records of an addition. What clients download follows from it, and writers are trusted less than the owner.
+/// The most records of one addition. They determine what clients download, and writers are less trusted than the owner.
 pub const MOST_ADDED_RECORDS: u64 = 1 << 20;
 
-/// The most bytes of the pages that an addition brings: all clients download them.
+/// The most bytes of the pages that an addition has. All clients download them.
 pub const MOST_ADDED_BYTES: u64 = 1 << 26;
 
-/// An addition's number may be this much above the one before, because interrupted changes use numbers up.
+/// The most by which an addition's number may exceed the one before. Interrupted changes can use numbers up.
 const MAX_STEP: u64 = 1024;
 
 /// Records that a writer adds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Addition {
-    /// The version that it makes.
+    /// The version that the addition makes.
     pub version: u64,
-    /// The time at which it was made, as its writer says, in seconds since 1970.
+    /// The time of the addition, as its writer claims, in seconds since 1970.
     pub time: u64,
     /// The digest of the version before.
     pub previous: Digest,
-    /// The number of the content key that all of it is under.
+    /// The number of the content key of the whole addition.
     pub key: u32,
     /// Its segments.
     pub segments: Vec<ColumnSegment>,
-    /// The payloads of their records, if records carry something.
+    /// The payloads of its records, if records have any.
     pub payloads: Option<Payloads>,
 }
 
 impl Addition {
-    /// Segments under the key of this number, and what their records carry.
+    /// Segments under the key of this number, and the payloads of their records.
     #[must_use]
     pub fn new(
         (version, time): (u64, u64),
@@ -63,14 +64,14 @@ impl Addition {
         }
     }
 
-    /// Its records.
+    /// The number of its records.
     #[must_use]
     pub fn records(&self) -> u64 {
         let segments = self.segments.iter();
         segments.map(|it| u64::from(it.segment.n)).sum()
     }
 
-    /// Gives all of it its content key, which its encoding has once.
+    /// Gives all its parts the content key, which its encoding has only once.
     fn keyed(mut self) -> Self {
         for column in &mut self.segments {
             column.segment.key = self.key;
@@ -85,7 +86,7 @@ impl Addition {
         self
     }
 
-    /// Refuses what this writer may not add to a version with this digest.
+    /// Refuses an addition that this writer may not make to a version with this digest.
     fn check(&self, manifest: &Manifest, before: &Digest, writer: &Writer) -> Result<(), String> {
         require(
             self.previous == *before,
@@ -143,10 +144,10 @@ impl Addition {
 }
 
 impl Manifest {
-    /// Appends what a writer adds to this version, which has this digest; the addition, with its keys.
+    /// Appends a writer's addition to this version, which has this digest. Returns the addition with its keys.
     ///
     /// # Errors
-    /// The first reason why that may not be.
+    /// The first reason why the addition is not allowed.
     pub(super) fn append(
         &mut self,
         addition: Addition,
@@ -179,25 +180,26 @@ impl Manifest {
         Ok(addition)
     }
 
-    /// Bytes of a segment's rows in sealed chunks, as local mode has them.
+    /// Bytes of a segment's rows in sealed chunks, as in local mode.
     fn row_bytes(&self, column: &ColumnSegment) -> u64 {
         let layout = column.segment.layout(self.stored_dim(), self.chunk_codec());
         u64::from(column.segment.chunks()) * layout.sealed_len() as u64
     }
 
-    /// True of a segment that a writer added since the owner's last change: deletions were listed without it.
+    /// True for a segment that a writer added since the owner's last change: the list of deletions is older.
     #[must_use]
     pub fn is_added(&self, segment: &Segment) -> bool {
         segment.version > self.deleted.version
     }
 
-    /// True of the version of a part that a writer added since the owner's last change.
+    /// True if a part of this version was added by a writer since the owner's last change.
     #[must_use]
     pub fn was_added(&self, version: u64) -> bool {
         !self.writers.is_empty() && version > self.deleted.version
     }
 
-    /// A fault in a part of this version: [`Error::Addition`] if a writer added it, unless a file could not be read.
+    /// The error for a fault in a part of this version: [`Error::Addition`] if a writer added the part, unless a file
+    /// could not be read.
     #[must_use]
     pub fn blamed(&self, version: u64, fault: Error) -> Error {
         match fault {
@@ -207,8 +209,8 @@ impl Manifest {
         }
     }
 
-    /// The places of the records that a part of payloads may speak of. The owner's parts may speak of all. A part that
-    /// a writer added may speak of the segments that were added with it.
+    /// The places of the records that a part of payloads may contain. The owner's parts may contain all records. A part
+    /// that a writer added may contain records of the segments that were added with it.
     #[must_use]
     pub fn places_of(&self, payloads: &Payloads) -> std::ops::Range<u64> {
         if payloads.version <= self.deleted.version {
@@ -218,7 +220,7 @@ impl Manifest {
         for segment in self.segments() {
             let after = place + u64::from(segment.n);
             if segment.version == payloads.version {
-                // Segments of one addition follow one another.
+                // The segments of an addition follow one another.
                 let first = if own.is_empty() { place } else { own.start };
                 own = first..after;
             }

@@ -1,4 +1,4 @@
-//! The conditions on a manifest: every size that is computed from it later is bounded here.
+//! The conditions on a manifest. They bound every size that is later computed from it.
 
 use super::{
     Checking, Columns, Deleted, Local, MAX_BASES, MAX_DIM, MAX_K, MAX_KEYS, MAX_SEGMENTS, Manifest,
@@ -11,10 +11,10 @@ use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
 use crate::sketch::Sketch;
 
-/// The longest code of one run of rows, and of their count.
+/// The most bytes of the code of one run of rows, or of their count.
 pub(super) const RUN_LEN: u64 = 10;
 
-/// The longest code of an id: of a number in a run of its own, of a text with its length, of a UUID.
+/// The most bytes of an id's code: of a number in its own run, of a text with its length, or of a UUID.
 const fn id_len(kind: IdKind) -> u64 {
     match kind {
         IdKind::Number => 20,
@@ -26,7 +26,7 @@ const fn id_len(kind: IdKind) -> u64 {
 /// The most bytes of all buckets, so that no sum of lengths overflows.
 const MOST_BYTES: u64 = 1 << 48;
 
-/// The longest code of a row of attributes, in all columns; the names and types come on top.
+/// The most bytes of the code of a row of attributes, in all columns. Names and types come in addition.
 const ATTRIBUTES_LEN: u64 = 64 * (4 + 4096 + 1);
 const NAMES_LEN: u64 = 1 + 64 * (2 + 64);
 
@@ -119,7 +119,7 @@ impl Manifest {
         )
     }
 
-    /// `sums`: readers hold sums of the rows.
+    /// Checks the constants of open or masked mode. `sums` is true if readers hold sums of the rows.
     fn check_columns(&self, columns: &Columns, sums: bool) -> Result<(), String> {
         let mut scales = columns.segments.iter().map(|it| it.segment.scales);
         require(scales.all(|it| it.is_some()), "rows without scales")?;
@@ -130,7 +130,7 @@ impl Manifest {
             columns.combined.is_some() == exact,
             "combinations where there are none, or none where there are",
         )?;
-        // Not all readers of one with readers of its own have the weights of all rows.
+        // In an index with readers of its own, not all readers have the weights of all rows.
         require(
             !exact || self.readers.is_none(),
             "exact checks of an index with readers of its own",
@@ -153,7 +153,7 @@ impl Manifest {
         self.check_lists(&deleted.rows, RUN_LEN * (most + 1), "deletions")
     }
 
-    /// Refuses sealed lists of at most `most` bytes each: one of a class or, with readers of its own, one for each key.
+    /// Checks sealed lists of at most `most` bytes each: one of a class or, with readers of its own, one for each key.
     fn check_lists(&self, coded: &Coded, most: u64, what: &str) -> Result<(), String> {
         if self.readers.is_none() {
             return check_coded(coded, most, what);
@@ -225,7 +225,7 @@ impl Manifest {
         self.check_columns(&routed.tail, false)?;
         let grid = &routed.grid;
         let width = self.stored_dim() as usize;
-        // The shape bounds groups, places and columns each, so that their products fit.
+        // The shape bounds groups, places and columns, so that their products fit.
         require(
             grid.shape(width).is_ok(),
             "clusters of a shape that no table has",
@@ -249,7 +249,7 @@ impl Manifest {
     }
 }
 
-/// Refuses a sealed code of at most `most` bytes whose length is not a class's.
+/// Checks that a sealed code has the length of a class, and at most `most` bytes.
 fn check_coded(coded: &Coded, most: u64, what: &str) -> Result<(), String> {
     let class = coded.len.saturating_sub(TAG_LEN as u64);
     let largest = most.next_power_of_two().max(MIN_CODED as u64);

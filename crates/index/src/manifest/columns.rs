@@ -9,16 +9,16 @@ use sordino_ckks::column::Params;
 use super::{Manifest, Mode, Segment};
 use crate::digest::Digest;
 
-/// The constants of an index that is scored whole, in columns. All segments share the seed, so one
-/// encrypted query scores them all.
+/// The constants of an index whose rows are all scored, in columns. All segments share the seed, so one encrypted query scores
+/// all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Columns {
     /// The number of coordinates in a polynomial.
     pub packing: Packing,
-    /// The way in which clients check scores.
+    /// How clients check scores.
     pub checking: Checking,
-    /// The combinations that check them exactly; only with [`Checking::Exact`].
+    /// The combinations for exact checks, only with [`Checking::Exact`].
     pub combined: Option<Combined>,
     /// The seed of the public polynomials of queries and hint.
     pub seed: [u8; 32],
@@ -27,7 +27,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Without segments, checked by sums.
+    /// The constants of an index without segments, checked by sums.
     #[must_use]
     pub fn new(packing: Packing, seed: [u8; 32]) -> Self {
         Self {
@@ -40,25 +40,25 @@ impl Columns {
     }
 }
 
-/// A way in which clients check the scores of rows that are scored whole.
+/// How clients check the scores of an index whose rows are all scored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Checking {
-    /// No check: in open mode alone.
+    /// No check, only allowed in open mode.
     None,
-    /// By sums of some hundred to some thousand rows: check rows that the server stores, or in open mode sums that readers hold. Changes that are small next to the noise
-    /// of such a sum are not seen.
+    /// By sums of some hundred to some thousand rows. They are check rows that the server stores, or in open mode sums that
+    /// readers hold. A change that is small compared with the noise of such a sum is not detected.
     #[default]
     Sums,
-    /// By combinations of all rows mod `q`, before anything is decrypted. Any change is seen, and a refusal of a reply
-    /// says nothing of the query. Replies are about three times as long.
+    /// By combinations of all rows mod `q`, before anything is decrypted. Every change is detected, and a refusal reveals nothing
+    /// about the query. Replies are about three times as long.
     Exact,
 }
 
 impl Checking {
-    /// All of them.
+    /// All ways to check.
     pub const ALL: [Self; 3] = [Self::None, Self::Sums, Self::Exact];
 
-    /// The word for it in reports.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,20 +69,20 @@ impl Checking {
     }
 }
 
-/// Combinations of all rows, sealed: a part of a version, of one length whatever the rows are.
+/// The sealed combinations of all rows: a part of a version, whose length does not depend on the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Combined {
-    /// Random and bound to the content, as a segment's id is.
+    /// Random and bound to the content, like a segment's id.
     pub id: [u8; 16],
-    /// The version of the index that they were written for.
+    /// The version of the index in which they were written.
     pub version: u64,
     /// The digest of the sealed part.
     pub part: Digest,
 }
 
 impl Combined {
-    /// A sealed part that was written for `version`.
+    /// A sealed part that was written in `version`.
     #[must_use]
     pub fn new(id: [u8; 16], version: u64, part: Digest) -> Self {
         Self { id, version, part }
@@ -100,7 +100,7 @@ impl Manifest {
     }
 }
 
-/// A segment that is scored whole.
+/// A segment whose rows are all scored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ColumnSegment {
@@ -108,7 +108,7 @@ pub struct ColumnSegment {
     pub segment: Segment,
     /// The digest of the hint of these rows.
     pub hint: Digest,
-    /// The digest of the sealed sums that readers hold of open rows, where they are checked by these.
+    /// The digest of the sealed sums of open rows that readers hold, if these check the rows.
     pub sums: Option<Digest>,
 }
 
@@ -123,27 +123,27 @@ impl ColumnSegment {
         }
     }
 
-    /// A segment in sealed chunks that clients download whole, as additions in local mode have it: it has no hint.
+    /// A segment in sealed chunks that clients download as a whole, like additions in local mode. It has no hint.
     #[must_use]
     pub fn sealed_whole(segment: Segment) -> Self {
         Self::new(segment, Digest::default())
     }
 
-    /// True if it is such a segment.
+    /// True if it is a segment that clients download as a whole.
     pub(super) fn is_sealed_whole(&self) -> bool {
         self.hint == Digest::default() && self.sums.is_none() && self.segment.scales.is_none()
     }
 }
 
-/// A number of coordinates in a polynomial: more of them mean shorter queries and a longer hint.
+/// The number of coordinates in a polynomial. A larger number means shorter queries and a longer hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Packing {
     /// Four coordinates share a polynomial.
     T4,
     /// Eight coordinates share a polynomial.
     T8,
-    /// Sixty-four coordinates share a polynomial, for a thousand dimensions and more; and of what was added to a routed
-    /// index, which is little.
+    /// Sixty-four coordinates share a polynomial. For a thousand dimensions and more, and for additions to a routed index, which
+    /// are small.
     T64,
     /// Sixteen coordinates share a polynomial, for hundreds of dimensions.
     T16,
@@ -152,7 +152,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// All, the fewest coordinates first.
+    /// All packings, the fewest coordinates first.
     pub const ALL: [Self; 5] = [Self::T4, Self::T8, Self::T16, Self::T32, Self::T64];
 
     /// The number of coordinates `t`.
@@ -173,7 +173,7 @@ impl Packing {
         Self::ALL.into_iter().find(|packing| packing.t() == t)
     }
 
-    /// The word for it in reports.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Mode;
 
-/// A mode without what is chosen in it.
+/// A mode without its constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModeKind {
     /// See [`Mode::Masked`].
@@ -40,7 +40,7 @@ impl fmt::Display for ModeKind {
 }
 
 impl Mode {
-    /// The mode alone.
+    /// The mode without its constants.
     #[must_use]
     pub fn kind(&self) -> ModeKind {
         match self {

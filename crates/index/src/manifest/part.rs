@@ -1,4 +1,4 @@
-//! The parts of an index: what its manifest's digests name, and the holder of each.
+//! The parts of an index, which its manifest's digests name, and who holds each.
 
 use super::{Columns, Manifest, Mode, PartKind, Routed, Routing, Rows, Scheme, Sealed, Segment};
 use crate::checks::{exact, held};
@@ -6,16 +6,16 @@ use crate::digest::{Coded, Digest};
 use crate::payload::{Fetch, Payloads};
 use crate::{Error, TAG_LEN};
 
-/// The holder of a part.
+/// Who holds a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// The server keeps it to answer from.
+    /// The server, which needs it for its answers.
     Server,
-    /// The server keeps it and clients download it.
+    /// The server, and clients download it.
     Everyone,
-    /// Clients download it; the server computes it from what it keeps.
+    /// Clients download it; the server computes it from its other parts.
     Clients,
-    /// The owner alone; it is never served.
+    /// Only the owner. It is never served.
     Owner,
 }
 
@@ -44,11 +44,11 @@ impl Holder {
 pub struct Part {
     /// The kind of its content.
     pub kind: PartKind,
-    /// Bytes.
+    /// The length in bytes.
     pub len: u64,
-    /// The digest that the manifest names.
+    /// The digest by which the manifest names it.
     pub digest: Digest,
-    /// Its holder.
+    /// Who holds it.
     pub holder: Holder,
     /// The number of the segment that it belongs to, if it belongs to one.
     pub segment: Option<usize>,
@@ -92,7 +92,7 @@ impl Payloads {
         coded(PartKind::PayloadPlaces, &self.places, Holder::Everyone)
     }
 
-    /// The parts: all pages, where records are, and the hint to fetch some with, if there is one.
+    /// The parts: all pages, the places of records, and the PIR hint, if pages are fetched with one.
     fn parts(&self) -> Result<Vec<Part>, Error> {
         let mut parts = vec![self.content_part(), self.places_part()];
         let hint = match &self.fetch {
@@ -132,10 +132,10 @@ impl Part {
 }
 
 impl Manifest {
-    /// The part of this kind, of this segment if it belongs to one.
+    /// The part of this kind, and of this segment if the kind belongs to segments.
     ///
     /// # Errors
-    /// If the manifest has no such part, or no such lengths.
+    /// [`Error`] if the manifest has no such part, or the part's length cannot be computed.
     pub fn part(&self, kind: PartKind, segment: Option<usize>) -> Result<Part, Error> {
         let parts = self.parts()?;
         let part = parts
@@ -150,7 +150,7 @@ impl Manifest {
     /// All parts, in the order in which they are stored and downloaded.
     ///
     /// # Errors
-    /// If there are more or longer vectors than the mode can hold.
+    /// [`Error`] if there are more or longer vectors than the mode can hold.
     pub fn parts(&self) -> Result<Vec<Part>, Error> {
         let mut parts = vec![
             coded(PartKind::Frame, &self.frame.part, Holder::Everyone),
@@ -175,7 +175,7 @@ impl Manifest {
         Ok(parts)
     }
 
-    /// Bytes of all parts that are stored.
+    /// Bytes of all stored parts.
     ///
     /// # Errors
     /// The errors of [`parts`](Self::parts).
@@ -185,9 +185,9 @@ impl Manifest {
         Ok(stored.fold(0, |sum, part| sum.saturating_add(part.len)))
     }
 
-    /// Refuses a version whose stored parts have more than `most` bytes together. It also counts what a server computes
-    /// of them and that may take many times their room. That is the hint in routed mode and of pages that are scanned,
-    /// and pages that are fetched without a hint.
+    /// Refuses a version whose stored parts have more than `most` bytes together. It also counts data that a server
+    /// computes from the parts and that may be many times larger. They are the hints in routed mode and of scanned
+    /// pages, and pages that are fetched without a hint.
     ///
     /// # Errors
     /// [`Error::Room`], and the errors of [`parts`](Self::parts).
@@ -199,7 +199,8 @@ impl Manifest {
         }
     }
 
-    /// Bytes of what a server computes of a version's parts, where it may take many times their room.
+    /// Bytes of the data that a server computes from a version's parts, if these may be many times larger than the
+    /// parts.
     fn expanded_len(&self) -> Result<u64, Error> {
         let hint = match &self.mode {
             Mode::Routed(mode) => mode.grid.encoded_hint_len(),
@@ -272,7 +273,7 @@ impl Manifest {
         self.column_parts(1, &mode.tail, Rows::Masked, parts)
     }
 
-    /// The parts of segments that are scored whole; the first of them has number `first`.
+    /// The parts of segments whose rows are all scored. The first segment has number `first`.
     fn column_parts(
         &self,
         first: usize,

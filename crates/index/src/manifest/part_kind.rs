@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PartKind {
-    /// The centre and the bases that vectors are stored relative to.
+    /// The centre and the bases, relative to which vectors are stored.
     Frame,
     /// The list of deletions.
     Deleted,
@@ -26,7 +26,7 @@ pub enum PartKind {
     Buckets,
     /// The digest of each bucket.
     BucketDigests,
-    /// The centroids, or the mean, that buckets are found by.
+    /// The centroids, or the mean, by which clients find buckets.
     Centroids,
     /// The PIR hint of the buckets.
     BucketHint,
@@ -38,7 +38,7 @@ pub enum PartKind {
     RowsHint,
     /// Sums of a segment's rows in open mode.
     Sums,
-    /// The combinations of all rows with which open and masked mode check scores exactly.
+    /// The combinations of all rows for exact checks in open and masked mode.
     Combination,
     /// Routed mode's clusters.
     Table,
@@ -47,7 +47,7 @@ pub enum PartKind {
 }
 
 impl PartKind {
-    /// The words for it in reports and errors.
+    /// Its name in reports and errors.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -13,7 +13,7 @@ const MOST_SCAN: u64 = 1 << 36;
 const MOST_FETCHED: u64 = MAX_K as u64;
 
 impl Manifest {
-    /// All that records carry, oldest first: a record is in the last that has its place.
+    /// All parts of payloads, oldest first. A record is in the last one that has its place.
     #[must_use]
     pub fn all_payloads(&self) -> impl DoubleEndedIterator<Item = &Payloads> {
         self.payloads.iter().chain(&self.recent)
@@ -45,7 +45,7 @@ impl Manifest {
             let form = (it.form.payloads, it.form.look);
             it.fetch == Fetch::Download && Some(form) == first
         };
-        // Parts that writers added have a limit of their own.
+        // Parts that writers added have their own limit.
         let owners = self.recent.iter();
         let owners = owners.filter(|it| it.version <= self.deleted.version);
         require(
@@ -67,7 +67,8 @@ impl Manifest {
         let form = payloads.form;
         require(form.exists(), "pages of a length that none has")?;
         self.check_look(form.look)?;
-        // A record has a byte at least, and its first one a number of 32 bits, in steps of 16 bytes at most.
+        // A record has at least one byte, and the position of its first byte has 32 bits, in steps of at
+        // most 16 bytes.
         let bytes = u64::from(payloads.pages) * u64::from(form.page_len);
         require(
             u64::from(payloads.records) <= bytes && bytes <= MOST_PAGE_BYTES,
@@ -103,14 +104,14 @@ impl Manifest {
         )
     }
 
-    /// Refuses lists whose length does not fit the numbers of records and pages.
+    /// Checks that the length of lists fits the numbers of records and pages.
     fn check_places(&self, payloads: &Payloads) -> Result<(), String> {
         let most = u64::from(payloads.records);
         let places = (RUN_LEN * (most + 1))
             .next_power_of_two()
             .max(MIN_CODED as u64);
         let (starts, _) = payloads.form.starts(payloads.records, payloads.pages);
-        // Each key has a list of its own, with a dictionary.
+        // Each key has its own list, with a dictionary.
         let keys = payloads.groups().len() as u64;
         let each = (MOST_DICTIONARY + MIN_CODED + 64) as u64;
         let all = places.saturating_add(starts.list_len() as u64);

@@ -1,8 +1,8 @@
-//! The readers of an index that has its own: whose content keys are wrapped for each of them.
+//! The readers of an index that has its own. Its content keys are wrapped for each of them.
 //!
-//! A content key has a number. Number 0 is the key that readers share who have no keys of their own. Other keys are of
-//! a label and a generation, which only the owner knows. Revoking a reader makes a newer key for the same label. What
-//! was written before keeps its own key until it is rewritten.
+//! A content key has a number. Number 0 is the key that readers without keys of their own share. Every other key belongs to a
+//! label and a generation, which only the owner knows. Revoking a reader makes a newer key for the same label. Older content
+//! keeps its own key until it is rewritten.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,13 +20,13 @@ pub const MAX_READERS: usize = 1024;
 /// The longest list that the owner keeps of its readers, labels and groups.
 pub const MAX_DIRECTORY: usize = 1 << 24;
 
-/// Bytes of a content key wrapped for a reader next to the key: its number.
+/// Bytes of a wrapped content key in addition to the key: its number.
 pub const NUMBER_LEN: usize = 4;
 
 /// Bytes of the head of a ring: of its file, and of three lengths.
 pub const RING_HEAD_LEN: usize = crate::wire::FILE_HEAD_LEN + 12;
 
-/// Bytes of what is encapsulated for a reader: an X-Wing ciphertext.
+/// Bytes of the encapsulation for a reader: an X-Wing ciphertext.
 pub const CIPHERTEXT_LEN: usize = 1120;
 
 /// Bytes of a reader's entry with room for `keys` keys.
@@ -35,7 +35,7 @@ pub const fn entry_len(keys: usize) -> usize {
     CIPHERTEXT_LEN + keys * (NUMBER_LEN + 32) + TAG_LEN
 }
 
-/// A ring is never longer.
+/// The most bytes of a ring.
 const MAX_RING: u64 =
     (RING_HEAD_LEN + MAX_DIRECTORY + TAG_LEN + MAX_READERS * entry_len(MAX_KEYS)) as u64;
 
@@ -43,9 +43,9 @@ const MAX_RING: u64 =
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Readers {
-    /// Random and bound to the content of the ring, as a segment's id is.
+    /// Random and bound to the content of the ring, like a segment's id.
     pub id: [u8; 16],
-    /// The version of the index that the ring was written for.
+    /// The version of the index in which the ring was written.
     pub version: u64,
     /// The ring: the content keys, wrapped for each reader.
     pub ring: Coded,
@@ -56,16 +56,16 @@ pub struct Readers {
 /// A content key of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct KeyUse {
-    /// Its number.
+    /// The number of the key.
     pub number: u32,
-    /// The number of the newest key of the same label: what is written now is under that.
+    /// The number of the newest key of the same label. New content is written under that key.
     pub newest: u32,
-    /// The salt that the owner derives it by; zeros for the shared key.
+    /// The salt from which the owner derives it, or zeros for the shared key.
     pub salt: [u8; 16],
 }
 
 impl Readers {
-    /// Readers by the ring of this id, which was written for `version`.
+    /// Readers with the ring of this id, which was written in `version`.
     #[must_use]
     pub fn new(id: [u8; 16], version: u64, ring: Coded, keys: Vec<KeyUse>) -> Self {
         Self {
@@ -76,20 +76,20 @@ impl Readers {
         }
     }
 
-    /// The use of the key of this number.
+    /// The entry of the key of this number.
     #[must_use]
     pub fn key(&self, number: u32) -> Option<&KeyUse> {
         let at = self.keys.binary_search_by_key(&number, |key| key.number);
         at.ok().map(|at| &self.keys[at])
     }
 
-    /// Refuses keys that do not fit together.
+    /// Checks that the keys fit together.
     fn check(&self) -> Result<(), &'static str> {
         let ascending = self.keys.is_sorted_by(|a, b| a.number < b.number);
         if self.keys.is_empty() || self.keys.len() > MAX_KEYS || !ascending {
             return Err("content keys that are none, too many, or out of order");
         }
-        // The shared key is never the newest.
+        // The shared key is never the newest key of a label.
         let newest = |it: &KeyUse| {
             it.newest != SHARED && self.key(it.newest).map(|it| it.newest) == Some(it.newest)
         };
@@ -103,7 +103,7 @@ impl Readers {
     }
 }
 
-/// The part of a manifest that only an index with readers of its own has: it follows the rest.
+/// The part of a manifest that only an index with readers of its own has. It follows the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Trailer {
     readers: Readers,
@@ -148,7 +148,7 @@ impl Trailer {
 }
 
 impl Manifest {
-    /// The number of the newest key of the label of this key.
+    /// The number of the newest key of the label to which this key belongs.
     #[must_use]
     pub fn newest(&self, number: u32) -> u32 {
         let key = self
@@ -158,8 +158,8 @@ impl Manifest {
         key.map_or(SHARED, |key| key.newest)
     }
 
-    /// The keys that lists of deletions are under, in order: the newest of each segment's label. Segments that were added since have
-    /// no list.
+    /// The keys of lists of deletions, in order: the newest key of each segment's label. Segments that were added since have no
+    /// list.
     #[must_use]
     pub fn lists(&self) -> Vec<u32> {
         let segments = self.segments().into_iter();

@@ -13,27 +13,27 @@ use crate::{Error, TAG_LEN};
 
 /// Routed mode's constants.
 ///
-/// The records lie in clusters of one size, these in groups of one size. Group `g` is a matrix with a row for each
-/// place of a cluster, then one for each of its check rows. Its clusters lie next to each other. A search scores one
-/// cluster of each group.
+/// The records lie in clusters of one size, and the clusters in groups of one size. Group `g` is a matrix with a row for
+/// each place of a cluster, followed by a row for each check row. Its clusters lie next to each other. A search scores
+/// one cluster of each group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Routed {
-    /// The records in the clusters. Its chunks are the owner's, to cluster again from; a server does not have them.
+    /// The records in the clusters. Only the owner has its chunks, from which it clusters again; a server does not.
     pub base: Segment,
-    /// Records added since, which every search scores whole, as in masked mode.
+    /// Records that were added later. Every search scores all of them, as in masked mode.
     pub tail: Columns,
-    /// The cut of the base.
+    /// How the base is cut into groups and clusters.
     pub grid: Grid,
-    /// The recall that was wished for, in millionths: compaction plans with it.
+    /// The requested recall, in millionths. Compaction plans with it.
     pub recall: u32,
-    /// The searches of a typical client: compaction plans with it.
+    /// The number of searches of a typical client. Compaction plans with it.
     pub queries: u64,
     /// The seed of the public matrix of a query's words.
     pub seed: [u8; 32],
     /// The seed of the public polynomials of a query's secret, and of the hint.
     pub hint_seed: [u8; 32],
-    /// The digest of the table, the clusters' codes under pads.
+    /// The digest of the table: the clusters' codes under pads.
     pub table: Digest,
     /// The digest of the hint.
     pub hint: Digest,
@@ -43,24 +43,25 @@ pub struct Routed {
     pub members: Digest,
 }
 
-/// The cut of records into clusters, and of clusters into groups.
+/// How records are cut into clusters, and clusters into groups.
 ///
-/// Its fields are these for good: a segment's id binds each of them, and a new one that is not bound must not compile.
+/// The fields must not change: a segment's id binds each of them. A new field that the id does not bind must not
+/// compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Grid {
-    /// Groups: a search scores one cluster of each.
+    /// The number of groups. A search scores one cluster of each.
     pub groups: u32,
-    /// Clusters of a group.
+    /// The number of clusters of a group.
     pub clusters: u32,
-    /// Places of a cluster: with its check rows whole blocks of the packing.
+    /// The number of places of a cluster. Together with its check rows they are whole blocks of the packing.
     pub slots: u32,
     /// The entries of a query's secret that share a polynomial.
     pub packing: SecretPacking,
 }
 
 impl Routed {
-    /// Clusters cut in this way, of the records of `base`: the other numbers and the digests are zeros, to be
-    /// filled in.
+    /// The constants for clusters cut in this way, of the records of `base`. The other numbers and the digests are
+    /// zeros, which the caller replaces.
     #[must_use]
     pub fn new(base: Segment, grid: Grid, tail: Columns) -> Self {
         Self {
@@ -86,29 +87,30 @@ impl Grid {
         lwe::Params::module_1536()
     }
 
-    /// The fewest places of a cluster, no fewer than `least`, that are whole blocks of a packing with their check rows.
+    /// The fewest places of a cluster, at least `least`, that together with their check rows are whole blocks of a
+    /// packing.
     #[must_use]
     pub fn slots_from(least: usize, packing: SecretPacking) -> Option<usize> {
         let block = packing.params().block_vectors();
         let whole = |slots: &usize| (slots + balance::count(*slots)).is_multiple_of(block);
-        // A part of check rows has 512 places, several blocks: one of the next few numbers ends a block.
+        // A part of check rows has 512 places, which are several blocks, so one of the next few numbers ends a block.
         (least..).find(whole)
     }
 
-    /// True if clusters and check rows are whole blocks of this packing too.
+    /// True if clusters with their check rows are whole blocks of this packing, too.
     #[must_use]
     pub fn packs(&self, packing: SecretPacking) -> bool {
         self.stored()
             .is_multiple_of(packing.params().block_vectors())
     }
 
-    /// All clusters.
+    /// The number of all clusters.
     #[must_use]
     pub fn all_clusters(&self) -> usize {
         self.groups as usize * self.clusters as usize
     }
 
-    /// Rows of a cluster: its places, and its check rows behind them.
+    /// Rows of a cluster: its places, followed by its check rows.
     #[must_use]
     pub fn stored(&self) -> usize {
         let slots = self.slots as usize;
@@ -127,13 +129,13 @@ impl Grid {
         self.all_clusters() * self.slots as usize
     }
 
-    /// Scores of a search, with the scores of check rows.
+    /// The number of scores of a search, including the scores of check rows.
     #[must_use]
     pub fn scores(&self) -> usize {
         self.groups as usize * self.stored()
     }
 
-    /// The most that the check rows of a part of a cluster are off in an honest reply, of vectors of `width` coordinates
+    /// The largest error of the check rows of a part of a cluster in an honest reply, for vectors of `width` coordinates
     /// ([`balance`]).
     #[must_use]
     pub fn tolerance(&self, width: usize) -> u64 {
@@ -149,7 +151,7 @@ impl Grid {
         noise.tolerance(parts as f64)
     }
 
-    /// The standard deviation of the noise of an encrypted product of vectors of `width` coordinates, in steps of `P`.
+    /// The standard deviation of the noise of an encrypted product, for vectors of `width` coordinates, in steps of `P`.
     #[must_use]
     pub fn noise(&self, width: usize) -> f64 {
         let columns = self.clusters as usize * width;
@@ -157,13 +159,13 @@ impl Grid {
         words.hypot(self.engine_noise())
     }
 
-    /// The part of it that the product of hint and secret has.
+    /// The part of this noise that comes from the product of hint and secret.
     fn engine_noise(&self) -> f64 {
         let error = self.packing.params().statistical_error(Self::params().n());
         error / balance::STEP
     }
 
-    /// The shape of the table of vectors of `width` coordinates.
+    /// The shape of the table, for vectors of `width` coordinates.
     ///
     /// # Errors
     /// If no table has this shape.
@@ -182,17 +184,17 @@ impl Grid {
     /// Bytes of the hint of one group.
     ///
     /// # Errors
-    /// If there are more places than a hint can be of.
+    /// [`Error`] if there are more places than a hint can have.
     pub fn group_hint_len(&self) -> Result<usize, Error> {
         let n = Self::params().n();
         let params = self.packing.params();
         let len = column::Hint::encoded_len(&params, n, self.stored())?;
-        // All groups together are scored as one.
+        // All groups together are scored like one database.
         column::Reply::encoded_len(&params, n, self.scores())?;
         Ok(len)
     }
 
-    /// Bytes of a server's memory for the hint of all groups, encoded to be multiplied with secrets: a residue of 50
+    /// Bytes of a server's memory for the hint of all groups, encoded for multiplication with secrets. A residue of 50
     /// bits takes 7.
     #[must_use]
     pub fn encoded_hint_len(&self) -> u64 {
@@ -202,7 +204,7 @@ impl Grid {
     /// Bytes of an encrypted query for the clusters.
     ///
     /// # Errors
-    /// If no table has this shape.
+    /// [`Error`] if no table has this shape.
     pub fn query_len(&self, width: usize) -> Result<usize, Error> {
         let words = lwe::Query::encoded_len(self.shape(width)?);
         let params = self.packing.params();
@@ -212,7 +214,7 @@ impl Grid {
     /// Bytes of the encrypted scores of the clusters.
     ///
     /// # Errors
-    /// If there are more than one reply holds.
+    /// [`Error`] if there are more scores than one reply can hold.
     pub fn reply_len(&self) -> Result<usize, Error> {
         let params = self.packing.params();
         let n = Self::params().n();
@@ -226,21 +228,22 @@ impl Grid {
         width * coordinate + self.all_clusters() * (share + width) + TAG_LEN
     }
 
-    /// Bytes of the sealed list of each cluster's records, of `n` records.
+    /// Bytes of the sealed list of each cluster's records, for `n` records.
     #[must_use]
     pub fn members_len(&self, n: u32) -> usize {
         let clusters = self.all_clusters().saturating_mul(self.cluster_len(n));
         clusters.saturating_add(TAG_LEN)
     }
 
-    /// Bytes of a cluster in that list: the range of its vectors' parts, its rows, and where in that range each part is.
+    /// Bytes of a cluster in that list: the range of its vectors' parts, its rows, and the position of each part in the
+    /// range.
     #[must_use]
     pub fn cluster_len(&self, n: u32) -> usize {
         let along = (self.slots as usize * ALONG_BITS).div_ceil(8);
         SPREAD_LEN + self.rows(n).list_len() + along
     }
 
-    /// The rows of a cluster's places, of `n` records; empty places have row `n`.
+    /// The format of the rows of a cluster's places, for `n` records. Empty places have row `n`.
     #[must_use]
     pub fn rows(&self, n: u32) -> EliasFano {
         EliasFano::new(self.slots as usize, n)
@@ -253,5 +256,5 @@ pub const ENTRY_LEN: usize = 3;
 /// Bytes of the range of a cluster's parts.
 pub const SPREAD_LEN: usize = 8;
 
-/// Bits of a part in that range.
+/// Bits of the position of a part in that range.
 pub const ALONG_BITS: usize = 10;

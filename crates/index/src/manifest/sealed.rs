@@ -10,38 +10,39 @@ use crate::digest::Digest;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Sealed {
-    /// The records in the buckets. Its chunks are the owner's, to cluster again from; a server
-    /// does not have them.
+    /// The records in the buckets. Only the owner has its chunks, from which it clusters again; a server
+    /// does not.
     pub base: Segment,
-    /// Records added since: chunks that every client downloads and searches whole.
+    /// Records that were added later, in chunks that every client downloads and searches as a whole.
     pub tail: Vec<Segment>,
-    /// Buckets, one for each cluster.
+    /// The number of buckets, one for each cluster.
     pub clusters: u32,
-    /// Buckets that every search fetches.
+    /// The number of buckets that every search fetches.
     pub probes: u32,
     /// The shape of a bucket.
     pub layout: Layout,
-    /// The way in which a client finds the buckets it wants.
+    /// How a client finds the buckets it wants.
     pub routing: Routing,
-    /// The recall that was wished for, in millionths: compaction plans with it.
+    /// The requested recall, in millionths. Compaction plans with it.
     pub recall: u32,
-    /// The searches of a typical client: compaction plans with it.
+    /// The number of searches of a typical client. Compaction plans with it.
     pub queries: u64,
-    /// The seed of the PIR matrix A, or, without a hint, of the pads and of the slots of requests.
+    /// The seed of the PIR matrix A. Without a hint, the seed of the public streams and of the slots of
+    /// requests.
     pub pir_seed: [u8; 32],
     /// The digest of all sealed buckets, one after the other.
     pub buckets: Digest,
     /// The digest of the list of all sealed buckets' digests.
     pub digests: Digest,
-    /// The digest of the PIR hint; `None` where buckets are fetched without one.
+    /// The digest of the PIR hint, or `None` if buckets are fetched without a hint.
     pub hint: Option<Digest>,
-    /// The digest of the centroids, in the form that `routing` gives out.
+    /// The digest of the centroids, in the form that `routing` gives to clients.
     pub centroids: Digest,
 }
 
 impl Sealed {
-    /// Buckets of this shape, found in this way, over the records of `base`: the numbers and the digests
-    /// are zeros, to be filled in.
+    /// The constants for buckets of this shape, found in this way, over the records of `base`. The
+    /// numbers and the digests are zeros, which the caller replaces.
     #[must_use]
     pub fn new(base: Segment, layout: Layout, routing: Routing) -> Self {
         Self {
@@ -62,23 +63,23 @@ impl Sealed {
     }
 }
 
-/// The way in which a client finds the buckets it wants.
+/// How a client finds the buckets it wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub enum Routing {
-    /// The centroids are downloaded once, sealed, and scored by the client: the server does not
-    /// see them and takes no part.
+    /// Clients download the sealed centroids once, and score them. The server does not see them and
+    /// takes no part.
     Downloaded,
-    /// The server holds the centroids in the clear and scores them under encryption, for every
-    /// query: nothing to download first.
+    /// The server holds the centroids in the clear and scores them under encryption for every query, so
+    /// clients download nothing first.
     Encrypted,
 }
 
 impl Routing {
-    /// All ways.
+    /// All routings.
     pub const ALL: [Self; 2] = [Self::Downloaded, Self::Encrypted];
 
-    /// The word for it in reports.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -104,7 +105,8 @@ impl TryFrom<u32> for Routing {
         match number {
             0 => Ok(Self::Downloaded),
             1 => Ok(Self::Encrypted),
-            // No other routing gets this number, so that such an index is never read as a different one.
+            // No other routing may get this number, so that such an index is never read as a different
+            // one.
             2 => Err("buckets by a keyed hash, which are served no more: build the index again from its vectors".to_owned()),
             other => Err(format!("routing {other}, which there is not")),
         }

@@ -1,13 +1,13 @@
-//! A manifest with the owner's signature, as it is stored and sent. One with what writers added since is a form of its
-//! own, which begins with the base that the owner signed:
+//! A manifest with the owner's signature, in the form that is stored and sent. A manifest with additions of writers has another
+//! form, which begins with the base that the owner signed:
 //!
 //! ```text
 //! head SRDN | length of the base: 32 bits | base
 //!           | for each addition: length of the next two: 32 bits | number of its writer: 16 bits | addition | signature
 //! ```
 //!
-//! The writer signs its number and the addition, which has the digest of all bytes before it. These are the bytes of
-//! the base, or of the form that ends there. So a form shows each version since the base, and the bytes of each.
+//! The writer signs its number and the addition, which has the digest of all bytes before it. These are the bytes of the base, or
+//! of the form that ends there. So a form shows each version since the base, and the bytes of each.
 
 use super::Manifest;
 use super::addition::{Addition, MAX_ADDITIONS};
@@ -20,25 +20,25 @@ use crate::wire::{self, Edition};
 
 mod added;
 
-/// Bytes of all writers, at most: a key, a time and two lengths each, and labels.
+/// The most bytes of all writers: a key, a time and two lengths each, and labels.
 const WRITERS_LEN: usize = MAX_WRITERS * (PUBLIC_KEY_LEN + 24 + MAX_WRITABLE * 20) + 8;
 
-/// An encoded manifest without its signature and without writers is never longer: 1,024 segments take up to 210,000 bytes.
+/// The most bytes of an encoded manifest without its signature and without writers. 1,024 segments take up to 210,000 bytes.
 const MAX_WITHOUT_WRITERS: usize = 1 << 18;
 
-/// An encoded manifest without its signature is never longer.
+/// The most bytes of an encoded manifest without its signature.
 pub(super) const MAX_LEN: usize = MAX_WITHOUT_WRITERS + WRITERS_LEN;
 
-/// An encoded addition is never longer: 8 segments take up to 1,700 bytes.
+/// The most bytes of an encoded addition. 8 segments take up to 1,700 bytes.
 const ADDITION_LEN: usize = 1 << 12;
 
-/// All additions of a version are never longer.
+/// The most bytes of all additions of a version.
 pub(super) const MAX_ADDED_LEN: usize = 4 + MAX_ADDITIONS * (4 + ADDITION_LEN + SIGNATURE_LEN);
 
-/// A manifest with its encoding and the owner's signature on that, and with what writers added to it.
+/// A manifest with its encoding, the owner's signature on it, and the additions of writers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignedManifest {
-    /// The base with all additions.
+    /// The base, including all additions.
     manifest: Manifest,
     bytes: Vec<u8>,
     additions: Vec<SignedAddition>,
@@ -46,7 +46,7 @@ pub struct SignedManifest {
     before_base: Digest,
 }
 
-/// A version that a newer one has in it.
+/// An earlier version that a newer one includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownVersion {
     /// The number.
@@ -61,7 +61,7 @@ struct SignedAddition {
     writer: usize,
     addition: Addition,
     before: ShownVersion,
-    /// The bytes of that version are these of the form's.
+    /// The range of the form's bytes that are the bytes of that version.
     bytes: std::ops::Range<usize>,
 }
 
@@ -100,13 +100,12 @@ impl SignedManifest {
         }
     }
 
-    /// Reads a manifest and checks its signature and that its parts agree. If it has additions, all of them are
-    /// checked. Each must be made for the version before it, under a label that its writer may use, and before the
-    /// writer's end.
+    /// Reads a manifest, and checks its signature and that its parts agree. If it has additions, it checks all of them. Each must
+    /// be made for the version before it, under a label that its writer may use, and before the writer's end.
     ///
     /// # Errors
-    /// If it is not signed by `owner`, or no writer that the owner names made an addition. Also if it is not a manifest
-    /// that this version can serve.
+    /// [`Error`] if it is not signed by `owner`, or an addition is not by a writer that the owner names. Also if it is not a
+    /// manifest that this version of the program can serve.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         match wire::is_added(bytes) {
             true => added::read(bytes, Some(owner)),
@@ -114,7 +113,7 @@ impl SignedManifest {
         }
     }
 
-    /// Reads what the owner signed; without a key, what was verified before.
+    /// Reads the part that the owner signed. Without a key, the bytes must have been verified before.
     fn read_base(bytes: &[u8], owner: Option<&OwnerPublicKey>) -> Result<Self, Error> {
         let (version, body) = wire::strip_manifest_head(bytes)?;
         let head_len = bytes.len() - body.len();
@@ -133,7 +132,7 @@ impl SignedManifest {
                 SIGNATURE_LEN + most
             )));
         };
-        // Its content is not read before the signature is known to be the owner's.
+        // The content is read only after the signature was verified.
         if let Some(owner) = owner {
             owner.verify(&bytes[..head_len + len], &body[len..])?;
         }
@@ -155,7 +154,7 @@ impl SignedManifest {
             return Err(malformed(format!("{} bytes after its end", len - read)));
         }
         manifest.check().map_err(malformed)?;
-        // Segments of a higher version than the list of deletions are added ones.
+        // Segments of a higher version than the list of deletions are additions.
         if !manifest.writers.is_empty() && manifest.deleted.version != manifest.version {
             return Err(malformed(
                 "writers of a version whose deletions are of another".to_owned(),
@@ -170,13 +169,13 @@ impl SignedManifest {
         &self.bytes
     }
 
-    /// The digest that the next version names as its predecessor.
+    /// The digest by which the next version names this one.
     #[must_use]
     pub fn digest(&self) -> Digest {
         *blake3::hash(&self.bytes).as_bytes()
     }
 
-    /// The edition: requests about this version name it.
+    /// The edition, by which requests name this version.
     #[must_use]
     pub fn edition(&self) -> Edition {
         Edition::new(self.manifest.version, &self.digest())
@@ -198,7 +197,7 @@ fn malformed(why: String) -> Error {
     }
 }
 
-/// The value that bytes begin with, and how many they are.
+/// The value at the front of bytes, and how many bytes it takes.
 fn decoded<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<(T, usize), Error> {
     bincode::serde::decode_from_slice(bytes, config()).map_err(|error| {
         malformed(match error {
@@ -208,7 +207,7 @@ fn decoded<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<(T, usize), E
     })
 }
 
-/// Numbers of fixed size, so that a manifest's length depends on its mode and its number of segments alone.
+/// Numbers have a fixed size, so that a manifest's length depends only on its mode and its number of segments.
 fn config() -> impl bincode::config::Config {
     bincode::config::standard()
         .with_fixed_int_encoding()
@@ -363,7 +362,7 @@ mod tests {
         );
     }
 
-    /// Forms 6 and 7 had each payload in a slot of its own, and forms 8 to 10 other pads; what follows their heads is not looked at.
+    /// Forms 6 and 7 had a slot for each payload, and forms 8 to 10 had other pads. The reader does not look behind their heads.
     #[test]
     fn another_version_is_refused_by_name_and_says_what_to_do() {
         let owner = owner();
@@ -390,7 +389,7 @@ mod tests {
         }
     }
 
-    /// Indexes of an earlier build may have buckets by a keyed hash, whose number no other routing has.
+    /// Indexes of an earlier build may have buckets by a keyed hash. No other routing has that number.
     #[test]
     fn a_routing_that_is_served_no_more_is_refused_by_name() {
         let encoded = |routing| {
@@ -467,7 +466,7 @@ mod tests {
         assert!(why.contains("2^48"), "{why}");
     }
 
-    /// Short codes lose too much where a metric brings scores closer together.
+    /// Short codes lose too much recall if a metric brings scores closer together.
     #[test]
     fn buckets_have_a_code_that_serves_the_metric() {
         for metric in Metric::ALL {
@@ -582,11 +581,11 @@ mod tests {
                 }
             }
         }
-        // Buckets are ranked by what was fetched of them.
+        // Clients rank buckets by what they fetch of them.
         assert!(with(sealed().mode, false, 32, 128).is_err());
     }
 
-    /// Columns whose scores nothing checks.
+    /// Columns whose scores no check covers.
     fn unchecked(columns: Columns) -> Columns {
         Columns {
             checking: Checking::None,
@@ -615,7 +614,7 @@ mod tests {
         for mode in [Mode::Open, Mode::Masked] {
             let open = matches!(mode(Columns::new(Packing::T8, [4; 32])), Mode::Open(_));
             assert_eq!(with(mode, &|it| it.checking = Checking::None), open);
-            // Sums are the readers' in open mode, and rows of the server's in masked mode.
+            // In open mode sums belong to readers, and in masked mode check rows belong to the server.
             assert_eq!(with(mode, &|_| ()), !open);
             assert_eq!(with(mode, &sums), open);
             assert!(with(mode, &exact));
@@ -712,7 +711,7 @@ mod tests {
             manifest.mode = Mode::Routed(mode);
             let signed = SignedManifest::sign(manifest, &owner());
             let read = SignedManifest::from_bytes(signed.to_bytes(), &owner().public());
-            // Every length that follows from a manifest that was accepted is one.
+            // Every length that follows from an accepted manifest can be computed.
             read.map(|read| read.parts().map(|parts| parts.len()))
                 .is_ok_and(|parts| parts.is_ok())
         };
@@ -776,8 +775,8 @@ mod tests {
 
     #[test]
     fn packings_keep_their_numbers_and_there_are_no_others() {
-        // In front of the seed, before the check (four bytes) and no combinations (one). Packings from before there
-        // were sixteen and thirty-two keep their numbers.
+        // The position in front of the seed, before the check (four bytes) and no combinations (one byte). Packings from before
+        // sixteen and thirty-two were added keep their numbers.
         let numbered = [0u32, 1, 3, 4, 2].into_iter().zip(Packing::ALL);
         for (number, packing) in numbered {
             let mut columns = Columns::new(packing, [77; 32]);

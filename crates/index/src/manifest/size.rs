@@ -1,11 +1,11 @@
-//! Lengths and parameters that follow from a manifest.
+//! Computes lengths and parameters from a manifest.
 
 use super::{Routing, Sealed};
 use crate::code::SCALES_HEAD_LEN;
 use crate::metric::Metric;
 use crate::{Error, TAG_LEN};
 
-/// Bases of a frame, at most.
+/// The most bases of a frame.
 pub const MAX_BASES: usize = 256;
 
 /// Bytes of a frame before its centre: a bound, a recall, the number of bases.
@@ -30,7 +30,7 @@ pub fn scales_len(metric: Metric, n: usize) -> usize {
 /// The PIR parameters of an index: a column for each bucket.
 ///
 /// # Errors
-/// If no parameter set serves buckets of this number or length.
+/// [`Error`] if no parameter set serves buckets of this number or length.
 pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::simple::Params, Error> {
     let (columns, len) = (mode.clusters as usize, mode.layout.sealed_len());
     Ok(sordino_pir::Params::for_columns(columns, len)?)
@@ -39,14 +39,14 @@ pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::simple::Params, Error> {
 /// The layout of an index whose buckets are fetched without a hint.
 ///
 /// # Errors
-/// If no layout serves buckets of this number or length, or this number at a time.
+/// [`Error`] if no layout serves buckets of this number or length, or this number in one request.
 pub fn hintless_params(mode: &Sealed) -> Result<sordino_pir::hintless::Params, Error> {
     let (buckets, len) = (mode.clusters as usize, mode.layout.sealed_len());
     let probes = mode.probes as usize;
     Ok(sordino_pir::hintless::Params::new(buckets, len, probes)?)
 }
 
-/// The length of what clients download to find buckets.
+/// The length of what clients download in order to find buckets.
 #[must_use]
 pub fn route_len(routing: Routing, clusters: usize, width: usize) -> usize {
     match routing {

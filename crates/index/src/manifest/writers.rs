@@ -1,4 +1,5 @@
-//! The writers of an index, who may add records as its owner does: under which content keys, and until when.
+//! The writers of an index, who may add records without its owner. The manifest says under which content keys, and
+//! until when.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use crate::public_key::PUBLIC_KEY_LEN;
 /// The most writers of an index.
 pub const MAX_WRITERS: usize = 32;
 
-/// The most content keys that a writer may add under.
+/// The most content keys under which a writer may add.
 pub const MAX_WRITABLE: usize = 64;
 
 /// Bytes of a tag.
@@ -19,26 +20,26 @@ pub const TAG_OF_LABEL_LEN: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Writer {
-    /// The public key that its additions are checked with, of ML-DSA-87.
+    /// The ML-DSA-87 public key that verifies its additions.
     pub public: Vec<u8>,
     /// The time at which its right ends, in seconds since 1970.
     pub until: u64,
-    /// The content keys that it may add under, in the order of their numbers.
+    /// The content keys under which it may add, in the order of their numbers.
     pub labels: Vec<Writable>,
 }
 
-/// A content key that a writer may add under.
+/// A content key under which a writer may add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Writable {
-    /// Its number.
+    /// The number of the key.
     pub key: u32,
-    /// A keyed digest of the label's name under the content key. A reader who has the key and is told the name finds
-    /// the number with it.
+    /// A keyed digest of the label's name, under the content key. A reader who has the key and knows the name finds
+    /// the number by it.
     pub tag: [u8; TAG_OF_LABEL_LEN],
 }
 
 impl Writer {
-    /// A writer of this public key.
+    /// A writer with this public key.
     #[must_use]
     pub fn new(public: Vec<u8>, until: u64, labels: Vec<Writable>) -> Self {
         Self {
@@ -56,7 +57,7 @@ impl Writer {
 }
 
 impl Manifest {
-    /// Refuses writers that an index cannot have.
+    /// Checks writers against the limits of an index.
     pub(super) fn check_writers(&self) -> Result<(), String> {
         let writers = &self.writers;
         if writers.is_empty() {

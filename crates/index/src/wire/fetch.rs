@@ -6,7 +6,7 @@
 //! by a scan:      request: words | their encrypted secret      reply: one answer for all
 //! ```
 //!
-//! Keys stand only before a query whose session the server may not know.
+//! Keys come only before a query whose session the server may not know.
 
 use sordino_ckks::column;
 use sordino_lwe as lwe;
@@ -41,7 +41,8 @@ pub fn read_queries(
         .collect()
 }
 
-/// Reads the `count` answers of the reply to such a `request`. The server's are already encoded, one after the other.
+/// Reads the `count` answers of the reply to such a `request`. A server writes its answers already encoded, one after
+/// the other.
 ///
 /// # Errors
 /// The errors of [`read_queries`].
@@ -60,13 +61,14 @@ pub fn read_answers(
         .collect()
 }
 
-/// The body of a request without a hint. The keys are encoded, for a session sends the same several times.
+/// The body of a request without a hint. The keys are already encoded, since a session sends the same keys several
+/// times.
 #[must_use]
 pub fn query(keys: Option<&[u8]>, query: &hintless::Query) -> Vec<u8> {
     [keys.unwrap_or_default(), &query.to_bytes()].concat()
 }
 
-/// The keys of a `request` without a hint, if they stand there, and its query of `query_len` bytes.
+/// The keys of a `request` without a hint, if it has them, and its query of `query_len` bytes.
 ///
 /// # Errors
 /// [`Error::Malformed`] for another length.
@@ -93,13 +95,13 @@ pub fn split_query(
     }
 }
 
-/// The body of a request for pages that are scanned.
+/// The body of a request for scanned pages.
 #[must_use]
 pub fn scan(words: &lwe::Query, secret: &column::Query) -> Vec<u8> {
     [words.to_bytes(), secret.to_bytes()].concat()
 }
 
-/// Reads the words and the encrypted secret of a `request` for pages that are scanned.
+/// Reads the words and the encrypted secret of a `request` for scanned pages.
 ///
 /// # Errors
 /// [`Error::Malformed`] for another length; [`Error::Lwe`], [`Error::Ckks`].

@@ -3,19 +3,19 @@
 use super::{FILE_HEAD_LEN, Kind, strip_head_of};
 use crate::Error;
 
-/// The version of manifests: from 6 on vectors are stored relative to a frame, from 8 on payloads lie in pages, from 11 on pads are one
-/// keystream of counter mode.
+/// The version of manifests. From 6 on vectors are stored relative to a frame, and from 8 on payloads lie in pages. From 11 on
+/// pads are one keystream of counter mode.
 pub(crate) const OF_MANIFESTS: u16 = 11;
 
-/// The version of manifests of indexes with readers of their own: programs that do not know of these refuse them by it.
+/// The version of manifests of indexes with readers of their own. Programs that do not support these refuse them by this version.
 pub(crate) const WITH_READERS: u16 = 12;
 
-/// The version of manifests of indexes with writers. Their form names the writers.
+/// The version of manifests of indexes with writers, which their form names.
 pub(crate) const WITH_WRITERS: u16 = 13;
 
 /// A signed manifest.
 pub(crate) const MANIFEST: Kind = (1, "manifest");
-/// A signed manifest with what writers added to it.
+/// A signed manifest with the additions of writers.
 pub(crate) const ADDED: Kind = (6, "manifest");
 
 /// The version of a manifest, and the bytes after its head.
@@ -26,7 +26,7 @@ pub(crate) fn strip_manifest_head(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
     strip_head_of(MANIFEST, &[OF_MANIFESTS, WITH_READERS, WITH_WRITERS], bytes)
 }
 
-/// True of bytes that say they are a manifest with additions.
+/// True if the bytes say that they are a manifest with additions.
 pub(crate) fn is_added(bytes: &[u8]) -> bool {
     let (kind, _) = ADDED;
     bytes.get(6..FILE_HEAD_LEN) == Some(&kind.to_le_bytes()[..])

@@ -1,4 +1,4 @@
-//! A request that came in.
+//! A request that a server received.
 
 use super::{Message, message_len};
 use crate::Error;
@@ -11,7 +11,7 @@ pub struct Request<B> {
 }
 
 impl<B: AsRef<[u8]>> Request<B> {
-    /// Reads the head. A reply has one too, and the server refuses it by its kind.
+    /// Reads the head. It accepts replies, too; the server refuses them by their kind.
     ///
     /// # Errors
     /// [`Error::Malformed`], [`Error::FormatVersion`].
@@ -32,7 +32,7 @@ impl<B: AsRef<[u8]>> Request<B> {
         &self.bytes.as_ref()[message_len(0)..]
     }
 
-    /// The same request, without a copy of its bytes.
+    /// The same request, borrowing its bytes.
     #[must_use]
     pub fn borrowed(&self) -> Request<&[u8]> {
         Request {

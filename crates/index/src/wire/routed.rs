@@ -5,7 +5,7 @@
 //! reply:   scores of the clusters | scores of the segments
 //! ```
 //!
-//! Without segments the last piece of each is empty.
+//! Without added segments the last piece of each is empty.
 
 use sordino_ckks::column;
 use sordino_lwe as lwe;
@@ -13,14 +13,14 @@ use sordino_lwe as lwe;
 use super::Message;
 use crate::Error;
 
-/// Bytes of each piece of a request. They follow from the manifest, and every shard has the same.
+/// Bytes of each piece of a request. They follow from the manifest, and are the same for every shard.
 #[derive(Clone, Copy, Debug)]
 pub struct Lens {
-    /// The words of the clusters' query.
+    /// The words of the query for clusters.
     pub words: usize,
     /// Their encrypted secret.
     pub secret: usize,
-    /// The query for the segments: 0 without any.
+    /// The query for the added segments, or 0 without any.
     pub tail: usize,
 }
 
@@ -32,14 +32,14 @@ impl Lens {
     }
 }
 
-/// A query for the clusters, and one for the segments that were added since, if there are any.
+/// A query for the clusters, and one for the segments that were added later, if there are any.
 #[derive(Debug)]
 pub struct Query {
     /// The query for the clusters.
     pub words: lwe::Query,
     /// Its secret, encrypted for the product with the hint.
     pub secret: column::Query,
-    /// The query for the segments.
+    /// The query for the added segments.
     pub tail: Option<column::Query>,
 }
 
@@ -69,12 +69,12 @@ impl Query {
     }
 }
 
-/// The encrypted scores of the chosen clusters, and of the segments that were added since, if there are any.
+/// The encrypted scores of the chosen clusters, and of the segments that were added later, if there are any.
 #[derive(Debug)]
 pub struct Reply {
     /// The scores of the clusters.
     pub clusters: column::Reply,
-    /// The scores of the segments.
+    /// The scores of the added segments.
     pub tail: Option<column::Reply>,
 }
 
@@ -86,10 +86,10 @@ impl Reply {
         [self.clusters.to_bytes(), tail.unwrap_or_default()].concat()
     }
 
-    /// Reads the body of a reply, whose scores of clusters have `clusters` bytes.
+    /// Reads the body of a reply. The scores of clusters take `clusters` bytes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a shorter one; [`Error::Ckks`].
+    /// [`Error::Malformed`] for a shorter body; [`Error::Ckks`].
     pub fn from_bytes(clusters: usize, body: &[u8]) -> Result<Self, Error> {
         let pieces = body.split_at_checked(clusters);
         let (own, tail) = pieces.ok_or_else(|| Message::Scored.wrong_len(body, clusters))?;

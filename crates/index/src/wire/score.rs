@@ -1,12 +1,12 @@
-//! The bodies of [`Score`](Message::Score): one encrypted query, for all vectors or for all centroids. Queries and replies write
-//! themselves, for nothing stands before or after them. Routed mode has [bodies of its own](super::routed).
+//! The bodies of [`Score`](Message::Score): one encrypted query, for all vectors or for all centroids. The body is only the
+//! query or the reply, without a frame around it. Routed mode has [bodies of its own](super::routed).
 
 use sordino_ckks::{column, dot};
 
 use super::Message;
 use crate::Error;
 
-/// The query for the scores of vectors of `dim` coordinates.
+/// Reads a query for the scores of vectors of `dim` coordinates.
 ///
 /// # Errors
 /// [`Error::Malformed`] for another length, [`Error::Ckks`].
@@ -15,7 +15,7 @@ pub fn read(params: &column::Params, dim: usize, body: &[u8]) -> Result<column::
     Ok(column::Query::from_bytes(body)?)
 }
 
-/// The query for the scores of centroids of `dim` coordinates.
+/// Reads a query for the scores of centroids of `dim` coordinates.
 ///
 /// # Errors
 /// The errors of [`read`].

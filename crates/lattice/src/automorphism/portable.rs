@@ -1,4 +1,4 @@
-//! The definition: a sum and a difference.
+//! The portable definition: a sum and a difference.
 
 use crate::Modulus;
 

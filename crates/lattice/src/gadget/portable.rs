@@ -1,4 +1,4 @@
-//! The definition: balanced digits of the centred residue.
+//! The portable definition: balanced digits of the centred residue.
 
 use super::Gadget;
 use crate::Modulus;
@@ -12,10 +12,10 @@ pub(super) fn digit(gadget: Gadget, modulus: Modulus, i: u32, residues: &[u64], 
         dropped,
     } = gadget;
     let half = 1i64 << (log_z - 1);
-    // With half a unit added to each digit all digits are what a shift and a mask leave.
+    // After half a unit is added to each digit, a shift and a mask give every digit.
     let raised = (0..digits).fold(0, |sum, i| sum + (half << (log_z * i)));
     let nearest = (1i64 << dropped) >> 1;
-    // The last digit takes what is left: it is z/2 at most.
+    // The last digit takes the rest, which is at most z/2.
     let mask = if i + 1 == digits { -1 } else { 2 * half - 1 };
     for (out, &residue) in out.iter_mut().zip(residues) {
         let rounded = (modulus.centred(residue) + nearest) >> dropped;

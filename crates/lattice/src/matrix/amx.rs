@@ -1,8 +1,8 @@
-//! AMX. Products of tiles by `tdpbsud`: signed digits as they lie in `D`, 16 rows of 64 bytes, times
-//! unsigned byte planes. It does not saturate, so sums are exact mod 2^32.
+//! AMX. `tdpbsud` multiplies tiles: signed digits in the layout of `D`, 16 rows of 64 bytes, times unsigned byte
+//! planes. It does not saturate, so sums are exact mod 2^32.
 //!
-//! The compiler knows no tiles: they are named in assembly, and nothing else uses them. So each block of assembly finds
-//! the shapes that the one before gave them.
+//! The compiler does not know tiles. Only the assembly here names and uses them, so each block of assembly finds the
+//! tile shapes that the block before set.
 
 #![expect(
     unsafe_code,
@@ -19,12 +19,12 @@ use tiles::{Config, ROWS, Tiles};
 use super::panels::Strip;
 use super::{LANES, PANEL, avx512};
 
-/// Rows of `D` in one step of [`mul_vec`]: four tiles of sums, so that no product waits for the one
-/// before it.
+/// Rows of `D` in one step of [`mul_vec`]. They fill four tiles of sums, so that no product waits for the one before
+/// it.
 const GROUP: usize = 4 * ROWS;
-/// Bytes of a matrix up to which a vector is multiplied by tiles. Beyond the L2 cache they gain nothing. Prototypes of
-/// both ways on Sapphire Rapids, one thread, read 129 GB/s by tiles and 56 by vectors from 1 MB. From 13 MB they read
-/// 29 and 30, and from 256 MB 13.4 and 15.0.
+/// Bytes of the largest matrix that tiles multiply with a vector. Beyond the L2 cache tiles gain nothing. Prototypes of
+/// both ways on Sapphire Rapids, with one thread, read 129 GB/s by tiles and 56 by vectors from 1 MB. From 13 MB they
+/// read 29 and 30, and from 256 MB 13.4 and 15.0.
 pub(super) const CACHED: usize = 2 << 20;
 /// Columns of `D` per cache block of [`mul_panels`]. A panel's block takes 32 KiB and 16 rows of `D` 8 KiB. The L1
 /// cache has 48 KiB on Sapphire Rapids.
@@ -32,7 +32,7 @@ const DEPTH: usize = 512;
 /// Rows of `D` per cache block of [`mul_panels`]: 128 KiB of the L2 cache at full depth.
 const HEIGHT: usize = 256;
 
-/// `out += D q`, with `q` once in planes for vectors and once in planes for tiles.
+/// `out += D q`, with `q` given in planes for vectors and in planes for tiles.
 pub(super) fn mul_vec(token: Amx, d: &[u8], q: &[u32], tiles: &[u32], out: &mut [u32]) {
     let tiled = out.len() - out.len() % GROUP;
     let (out, rest) = out.split_at_mut(tiled);
@@ -49,11 +49,11 @@ pub(super) fn mul_panels(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     unsafe { mul_panels_tiles(token, d, b, out) }
 }
 
-/// Sums as tiles leave them in memory: of every plane 16 rows of 16, or of 64 rows all four planes.
+/// Sums as tiles store them in memory: 16 rows of 16 for every plane, or all four planes of 64 rows.
 #[repr(C, align(64))]
 struct Sums([u32; 4 * ROWS * PANEL]);
 
-/// The products of `out.len()` rows, a multiple of [`GROUP`].
+/// The products of `out.len()` rows. The number is a multiple of [`GROUP`].
 #[target_feature(enable = "avx512f")]
 fn mul_vec_tiles(token: Amx, d: &[u8], planes: &[u32], out: &mut [u32]) {
     let _tiles = Tiles::configure(token, &Config::of_vector());
@@ -72,10 +72,10 @@ fn mul_vec_tiles(token: Amx, d: &[u8], planes: &[u32], out: &mut [u32]) {
     }
 }
 
-/// The sums of 64 rows with the byte planes of a vector: in 64 columns, five loads of tiles for four products.
+/// The sums of 64 rows with the byte planes of a vector. For 64 columns, five loads of tiles serve four products.
 ///
 /// # Safety
-/// Tiles are configured by [`Config::of_vector`].
+/// Tiles must be configured by [`Config::of_vector`].
 unsafe fn multiply_vector(d: &[u8], planes: &[u32], sums: &mut Sums) {
     let stride = planes.len();
     assert!(stride != 0 && stride.is_multiple_of(LANES) && d.len() >= GROUP * stride);
@@ -140,7 +140,7 @@ fn mul_panels_tiles(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
             for (first, width, panel) in b.panels() {
                 let panel = &panel[depth * PANEL..end * PANEL];
                 for i in (top..bottom).step_by(height) {
-                    // The last block may begin among rows that have been added; these are left out.
+                    // The last block may begin among rows that were added before; these are skipped.
                     let start = i.min(rows - height);
                     let d = &d[start * stride + depth..(start + height - 1) * stride + end];
                     // SAFETY: configured for this above.
@@ -159,7 +159,7 @@ fn mul_panels_tiles(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
 /// of tiles serve four products.
 ///
 /// # Safety
-/// Tiles are configured by [`Config::of_panel`] for this height.
+/// Tiles must be configured by [`Config::of_panel`] for this height.
 unsafe fn multiply_panel(d: &[u8], stride: usize, panel: &[u32], height: usize, sums: &mut Sums) {
     let depth = panel.len() / PANEL;
     assert!(depth != 0 && depth.is_multiple_of(LANES));

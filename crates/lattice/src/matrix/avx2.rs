@@ -1,4 +1,4 @@
-//! AVX2. Balanced 16-bit limbs and `vpmaddwd`; whole words and `vpmulld` for panels.
+//! AVX2. Products use balanced 16-bit limbs and `vpmaddwd`, and for panels whole words and `vpmulld`.
 
 #![expect(
     unsafe_code,
@@ -17,7 +17,7 @@ use super::PANEL;
 use super::layout::{Encoding, row, row_len};
 use super::panels::Strip;
 
-/// Parts of a strip that [`mul_vec`] reads next to each other, and rows that [`mul_panels`] does.
+/// Parts of a strip that [`mul_vec`] reads next to each other, and rows that [`mul_panels`] reads so.
 const STREAMS: usize = 4;
 
 pub(super) fn mul_vec(_: Avx2, d: &[u8], q: &[u32], out: &mut [u32]) {
@@ -104,7 +104,7 @@ fn mul_vec_avx2(d: &[u8], q: &[u32], out: &mut [u32]) {
     }
 }
 
-/// `R` rows of a strip against the two limb planes of its `q`.
+/// Multiplies `R` rows of a strip with the two limb planes of its `q`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn dot_rows<const R: usize>(rows: [&[u8]; R], q: &[u32]) -> [u32; R] {
@@ -146,8 +146,8 @@ fn mul_panels_avx2(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     }
 }
 
-/// `R` rows of `D` against one panel: `width` sums are added to each row of `out`, `columns` words
-/// apart.
+/// Multiplies `R` rows of `D` with one panel. It adds `width` sums to each row of `out`; the rows are
+/// `columns` words apart.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn panel_rows<const R: usize>(
@@ -182,7 +182,8 @@ fn panel_rows<const R: usize>(
     }
 }
 
-/// `ROUNDED` or whole words; sums of rounded ones are not shifted yet.
+/// Multiplies rows of rounded words (`ROUNDED`) or whole words. The sums of rounded words are not
+/// shifted yet.
 #[target_feature(enable = "avx2")]
 fn mul_small_avx2<const ROUNDED: bool>(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
     if stride == 0 {
@@ -203,7 +204,7 @@ fn mul_small_avx2<const ROUNDED: bool>(w: &[u32], s: &[i16], stride: usize, out:
     }
 }
 
-/// `R` rows of `W` against `C` secrets.
+/// Multiplies `R` rows of `W` with `C` secrets.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn small_tile<const R: usize, const C: usize, const ROUNDED: bool>(

@@ -15,8 +15,9 @@ use std::arch::x86_64::*;
 
 /// 64 bytes of a slice, from byte `at` on.
 ///
-/// Arrays of these are filled by loops. In a build without link-time optimisation, a closure under
-/// `std::array::from_fn` is a call for every load. The library's function between has no vector level to inline it at.
+/// Arrays of loads are filled by loops. In a build without link-time optimisation, a closure under
+/// `std::array::from_fn` is a call for every load. The reason is that the library's function in between has no
+/// vector level for inlining.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load<T>(slice: &[T], at: usize) -> __m512i {
@@ -26,7 +27,7 @@ fn load<T>(slice: &[T], at: usize) -> __m512i {
     unsafe { _mm512_loadu_si512(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 
-/// The value that the sums of the `P` highest planes have together.
+/// The value of the sums of the `P` highest planes together.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn sum_planes<const P: usize>(acc: [__m512i; P]) -> __m512i {
@@ -40,7 +41,7 @@ fn sum_planes<const P: usize>(acc: [__m512i; P]) -> __m512i {
     sum
 }
 
-/// The sum of the lanes of each of at most four vectors, by one tree for all of them.
+/// The sum of the lanes of each of up to four vectors, by one tree of additions for all.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn add_lanes<const R: usize>(sums: [__m512i; R]) -> [u32; R] {

@@ -1,4 +1,4 @@
-//! The left operand of a scan.
+//! The left operand of a scan: a matrix of digits.
 
 use std::ops::Range;
 
@@ -9,18 +9,19 @@ use super::{LANES, Panels, STRIP, Vector, portable, stride};
 #[cfg(target_arch = "x86_64")]
 use super::{amx, avx2, avx512};
 
-/// A view of `D`: `rows x columns` centred digits, in strips of [`STRIP`] columns, one after the other;
-/// within a strip row after row. The last strip is as wide as is left of [`stride`] columns.
+/// A view of `D`: `rows x columns` centred digits, in strips of [`STRIP`] columns, one strip after the other. Within a
+/// strip, row follows row. The last strip has the rest of the [`stride`] columns.
 ///
-/// A byte is the two's complement of a digit in `[-128, 128)`. The padding may hold anything: it only ever meets zeros.
+/// A byte is the two's complement of a digit in `[-128, 128)`. The padding may hold anything, since kernels multiply it
+/// only with zeros.
 ///
-/// A strip is read from end to end against the same few words of `q`, which stay in the L1 cache. If the rows of a wide
-/// matrix were whole, `q` would be streamed as well, at one byte for each byte of `D`. On Zen 5 a scan of 8192 x 16384
+/// A strip is read from end to end against the same few words of `q`, which stay in the L1 cache. With whole rows of a
+/// wide matrix, `q` would be read again for each row, at one byte for each byte of `D`. On Zen 5 a scan of 8192 x 16384
 /// digits then takes 30 % longer.
 #[derive(Clone, Copy)]
 pub struct Digits<'a> {
     bytes: &'a [u8],
-    /// Rows of the matrix that this is a view of, and the first of them in view.
+    /// The rows of the matrix that this is a view of, and the number of the first row in view.
     height: usize,
     first: usize,
     rows: usize,
@@ -37,7 +38,7 @@ impl<'a> Digits<'a> {
     /// A view of `rows x columns` digits in `bytes`.
     ///
     /// # Panics
-    /// If `bytes` is not `rows * stride(columns)` long.
+    /// Panics if `bytes` is not `rows * stride(columns)` long.
     #[must_use]
     pub fn new(bytes: &'a [u8], rows: usize, columns: usize) -> Self {
         assert_eq!(bytes.len(), rows * stride(columns), "digits and shape");
@@ -50,18 +51,18 @@ impl<'a> Digits<'a> {
         }
     }
 
-    /// Where digit `(i, j)` of a matrix of `rows x columns` digits lies among its bytes.
+    /// The position of digit `(i, j)` of a matrix of `rows x columns` digits among its bytes.
     #[must_use]
     pub const fn place(rows: usize, columns: usize, i: usize, j: usize) -> usize {
         let left = j / STRIP * STRIP;
         left * rows + i * strip_width(columns, left) + (j - left)
     }
 
-    /// The 64 digits of row `i` from column `first` on, a multiple of 64; padding is among them where
-    /// there are fewer.
+    /// The 64 digits of row `i` from column `first` on, which is a multiple of 64. If there are fewer columns, padding
+    /// follows them.
     ///
     /// # Panics
-    /// If there is no row `i` or no column `first`.
+    /// Panics if there is no row `i` or no column `first`.
     #[must_use]
     pub fn line(&self, i: usize, first: usize) -> &'a [u8; LANES] {
         assert!(i < self.rows && first < self.columns, "a place in view");
@@ -82,10 +83,10 @@ impl<'a> Digits<'a> {
         self.columns
     }
 
-    /// Some of the rows, so that threads can share a product.
+    /// A view of some rows, so that threads can share a product.
     ///
     /// # Panics
-    /// If `rows` reaches past the last row.
+    /// Panics if `rows` reaches past the last row.
     #[must_use]
     pub fn slice(&self, rows: Range<usize>) -> Self {
         assert!(rows.end <= self.rows, "rows of the view");
@@ -100,17 +101,17 @@ impl<'a> Digits<'a> {
     fn strips(&self) -> impl Iterator<Item = (usize, usize, &'a [u8])> {
         (0..self.columns).step_by(STRIP).map(|left| {
             let width = strip_width(self.columns, left);
-            // Kernels read whole vectors of a row without looking for its end.
+            // Kernels read whole vectors of a row without a check for its end.
             assert!(width.is_multiple_of(LANES), "a strip of {width} columns");
             let start = left * self.height + self.first * width;
             (left, width, &self.bytes[start..start + self.rows * width])
         })
     }
 
-    /// `out = D q mod 2^32`: one pass over `D`.
+    /// Computes `out = D q mod 2^32` in one pass over `D`.
     ///
     /// # Panics
-    /// If `q` does not have `m` entries or `out` does not have `l`.
+    /// Panics if `q` does not have `m` entries or `out` does not have `l`.
     pub fn mul_vec(&self, q: &Vector, out: &mut [u32]) {
         assert_eq!(q.len, self.columns, "columns of D and entries of q");
         assert_eq!(out.len(), self.rows, "rows of D and entries of the product");
@@ -140,10 +141,10 @@ impl<'a> Digits<'a> {
         }
     }
 
-    /// `out = D B mod 2^32`, row after row: one pass over `D` for all columns of `B`.
+    /// Computes `out = D B mod 2^32`, row after row, in one pass over `D` for all columns of `B`.
     ///
     /// # Panics
-    /// If `B` does not have `m` rows or `out` is not `l * k` long.
+    /// Panics if `B` does not have `m` rows or `out` is not `l * k` long.
     pub fn mul_panels(&self, b: &Panels, out: &mut [u32]) {
         assert_eq!(b.rows, self.columns, "columns of D and rows of B");
         assert_eq!(out.len(), self.rows * b.columns, "shape of the product");

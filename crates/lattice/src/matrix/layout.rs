@@ -1,5 +1,5 @@
-//! Layouts of the word operands. Words in, words out: a kernel reads them as bytes or limbs in little-endian order.
-//! Every processor that has the kernel has this order.
+//! Layouts of the word operands. A layout is made of words, which kernels read as little-endian bytes or limbs. Every
+//! processor that has such a kernel is little-endian.
 
 use std::ops::{Deref, DerefMut};
 
@@ -34,17 +34,17 @@ impl DerefMut for Aligned {
 /// The encoding of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Words of 32 bits, as the kernels want them.
+    /// Words of 32 bits, in the layout of the kernels.
     Whole,
     /// Multiples of `2^shift`, 24 bits each: planes of balanced 16-bit limbs and of bytes.
     Rounded {
-        /// At least 8.
+        /// The shift, at least 8.
         shift: u32,
     },
 }
 
 impl Encoding {
-    /// Words that a row of `stride` entries takes.
+    /// The number of words that a row of `stride` entries takes.
     pub(super) const fn row_len(self, stride: usize) -> usize {
         match self {
             Self::Whole => stride,
@@ -53,7 +53,7 @@ impl Encoding {
     }
 }
 
-/// [`Encoding::row_len`], for kernels that are compiled once for each encoding.
+/// Like [`Encoding::row_len`], for kernels that are compiled once for each encoding.
 #[cfg(target_arch = "x86_64")]
 pub(super) const fn row_len<const ROUNDED: bool>(stride: usize) -> usize {
     if ROUNDED {
@@ -63,25 +63,25 @@ pub(super) const fn row_len<const ROUNDED: bool>(stride: usize) -> usize {
     }
 }
 
-/// Row `i` of a strip that is `width` wide.
+/// Row `i` of a strip of `width` columns.
 pub(super) fn row(d: &[u8], width: usize, i: usize) -> &[u8] {
     &d[i * width..(i + 1) * width]
 }
 
-/// Two planes of balanced 16-bit limbs: `q = low + 2^16 high`, both in `[-2^15, 2^15)`.
+/// Writes two planes of balanced 16-bit limbs: `q = low + 2^16 high`, both in `[-2^15, 2^15)`.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn limbs(q: &[u32], out: &mut [u32]) {
     let (low, high) = out.split_at_mut(out.len() / 2);
     for ((two, low), high) in q.chunks(2).zip(low).zip(high) {
         let first = two[0];
         let second = two.get(1).copied().unwrap_or(0);
-        // Adding 2^15 carries into the high limb exactly when the low one will be read as negative.
+        // Adding 2^15 carries into the high limb exactly when the kernel will read the low one as negative.
         *low = (first & 0xffff) | second << 16;
         *high = (first.wrapping_add(0x8000) >> 16) | (second.wrapping_add(0x8000) & 0xffff_0000);
     }
 }
 
-/// Four planes of bytes, 64 columns at a time: `q = b0 + 2^8 b1 + 2^16 b2 + 2^24 b3`.
+/// Writes four planes of bytes, 64 columns at a time: `q = b0 + 2^8 b1 + 2^16 b2 + 2^24 b3`.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn byte_planes(q: &[u32], out: &mut [u32]) {
     let out: &mut [u8] = bytemuck::cast_slice_mut(out);
@@ -94,7 +94,7 @@ pub(super) fn byte_planes(q: &[u32], out: &mut [u32]) {
     }
 }
 
-/// The words behind two planes of limbs.
+/// Reads the words from two planes of limbs.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn from_limbs(limbs: &[u32], out: &mut [u32]) {
     let (low, high) = limbs.split_at(limbs.len() / 2);
@@ -107,8 +107,8 @@ pub(super) fn from_limbs(limbs: &[u32], out: &mut [u32]) {
     }
 }
 
-/// Multiples of `2^shift`, as `2^shift (low + 2^16 high)`: two balanced 16-bit limbs to a word, then
-/// four bytes to a word, which count mod 256.
+/// Writes multiples of `2^shift`, as `2^shift (low + 2^16 high)`: two balanced 16-bit limbs to a word, then four
+/// bytes to a word. Only the value of the bytes mod 256 counts.
 pub(super) fn rounded(q: &[u32], shift: u32, out: &mut [u32]) {
     let (low, high) = out.split_at_mut(out.len() / 3 * 2);
     let mut put = |at: usize, words: [u32; 4]| {
@@ -128,7 +128,7 @@ pub(super) fn rounded(q: &[u32], shift: u32, out: &mut [u32]) {
     }
 }
 
-/// The words behind [`rounded`] planes.
+/// Reads the words from [`rounded`] planes.
 pub(super) fn from_rounded(planes: &[u32], shift: u32, out: &mut [u32]) {
     for (words, values) in out.chunks_mut(4).zip(rounded_values(planes)) {
         for (word, value) in words.iter_mut().zip(values) {
@@ -137,7 +137,7 @@ pub(super) fn from_rounded(planes: &[u32], shift: u32, out: &mut [u32]) {
     }
 }
 
-/// `low + 2^16 high` for every four entries of [`rounded`] planes.
+/// The values `low + 2^16 high` of every four entries of [`rounded`] planes.
 pub(super) fn rounded_values(planes: &[u32]) -> impl Iterator<Item = [u32; 4]> {
     let (low, high) = planes.split_at(planes.len() / 3 * 2);
     let (low, _) = low.as_chunks::<2>();
@@ -149,7 +149,7 @@ pub(super) fn rounded_values(planes: &[u32]) -> impl Iterator<Item = [u32; 4]> {
     })
 }
 
-/// Four words at a time in byte planes: word `k` of four holds byte `k` of each.
+/// Writes four words at a time in byte planes: word `k` of four holds byte `k` of each.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn vector_planes(q: &[u32], out: &mut [u32]) {
     let (outs, _) = out.as_chunks_mut::<4>();
@@ -164,8 +164,8 @@ pub(super) fn vector_planes(q: &[u32], out: &mut [u32]) {
     }
 }
 
-/// Four rows of one panel in byte planes, the operand that `vpdpbusd` sums over. Word `c` of plane `k` holds byte `k`
-/// of column `c` of the four rows.
+/// Writes four rows of one panel in byte planes, over which `vpdpbusd` sums. Word `c` of plane `k` holds byte `k` of
+/// column `c` of the four rows.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn panel_planes(rows: &[u32], width: usize, first: usize, out: &mut [u32]) {
     let row = |r: usize| rows[r * width + first..].first_chunk::<PANEL>();
@@ -174,7 +174,7 @@ pub(super) fn panel_planes(rows: &[u32], width: usize, first: usize, out: &mut [
     };
     let (planes, _) = out.as_chunks_mut::<PANEL>();
     for i in 0..PANEL {
-        // Bytes 0 and 2, and bytes 1 and 3, of two rows each; then the halves of these.
+        // First bytes 0 and 2, and bytes 1 and 3, of two rows each; then the halves of these words.
         let even = |x: u32, y: u32| (x & 0x00ff_00ff) | (y & 0x00ff_00ff) << 8;
         let odd = |x: u32, y: u32| (x >> 8 & 0x00ff_00ff) | (y & 0xff00_ff00);
         let (ab, cd) = (even(a[i], b[i]), even(c[i], d[i]));
@@ -186,7 +186,7 @@ pub(super) fn panel_planes(rows: &[u32], width: usize, first: usize, out: &mut [
     }
 }
 
-/// Four rows of one panel as they are.
+/// Writes four rows of one panel unchanged.
 pub(super) fn panel_rows(rows: &[u32], width: usize, first: usize, out: &mut [u32]) {
     for (row, out) in rows.chunks_exact(width).zip(out.chunks_exact_mut(PANEL)) {
         out.copy_from_slice(&row[first..first + PANEL]);

@@ -1,4 +1,4 @@
-//! NEON. Digits are widened to words and meet them in `mla`.
+//! NEON. Digits are widened to words, and `mla` multiplies them with words.
 
 #![expect(
     unsafe_code,
@@ -94,7 +94,7 @@ fn mul_vec_neon(d: &[u8], q: &[u32], out: &mut [u32]) {
     }
 }
 
-/// `R` rows of a strip against its `q`.
+/// Multiplies `R` rows of a strip with its `q`.
 #[inline]
 #[target_feature(enable = "neon")]
 fn dot_rows<const R: usize>(rows: [&[u8]; R], q: &[u32]) -> [u32; R] {
@@ -130,8 +130,8 @@ fn mul_panels_neon(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     }
 }
 
-/// `R` rows of `D` against one panel: `width` sums are added to each row of `out`, `columns` words
-/// apart.
+/// Multiplies `R` rows of `D` with one panel. It adds `width` sums to each row of `out`; the rows are
+/// `columns` words apart.
 #[inline]
 #[target_feature(enable = "neon")]
 fn panel_rows<const R: usize>(
@@ -185,7 +185,7 @@ fn mul_small_neon(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
     }
 }
 
-/// `R` rows of `W` against one secret; the sums go to words of `out`, `k` apart.
+/// Multiplies `R` rows of `W` with one secret. The sums go to words of `out` that are `k` apart.
 #[inline]
 #[target_feature(enable = "neon")]
 fn small_rows<const R: usize>(w: &[u32], s: &[i16], k: usize, out: &mut [u32]) {
@@ -207,7 +207,7 @@ fn small_rows<const R: usize>(w: &[u32], s: &[i16], k: usize, out: &mut [u32]) {
     }
 }
 
-/// [`mul_small_neon`] over rounded words; the sums are not shifted yet.
+/// Like [`mul_small_neon`], for rounded words. The sums are not shifted yet.
 #[target_feature(enable = "neon")]
 fn mul_small_rounded_neon(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
     if stride == 0 {
@@ -228,7 +228,8 @@ fn mul_small_rounded_neon(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) 
     }
 }
 
-/// `R` rows of rounded words against one secret; the sums go to words of `out`, `k` apart.
+/// Multiplies `R` rows of rounded words with one secret. The sums go to words of `out` that are `k`
+/// apart.
 #[inline]
 #[target_feature(enable = "neon")]
 fn rounded_rows<const R: usize>(w: &[u32], s: &[i16], k: usize, out: &mut [u32]) {

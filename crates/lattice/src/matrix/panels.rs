@@ -17,8 +17,8 @@ pub struct Panels {
 impl Panels {
     /// Lays out the matrix whose row `j` is what `row(j, out)` writes to `out`.
     ///
-    /// Rows are asked for in order, each once, into a slice of `columns` zeros. No row is asked for if there are no
-    /// columns.
+    /// `row` is called for every row once, in order, with a slice of `columns` zeros. It is not called if there are
+    /// no columns.
     #[must_use]
     pub fn from_rows(
         backend: Backend,
@@ -34,7 +34,7 @@ impl Panels {
         let mut all = 0;
         for first in (0..rows).step_by(4) {
             four.fill(0);
-            // Rows without columns do not count.
+            // Without columns there is nothing to write, and `row` is not called.
             for (j, row_out) in (first..rows).zip(four.chunks_exact_mut(width.max(1))) {
                 row(j, &mut row_out[..columns]);
             }
@@ -74,7 +74,7 @@ impl Panels {
     /// Lays out the matrix with these columns.
     ///
     /// # Panics
-    /// If the columns differ in length.
+    /// Panics if the columns differ in length.
     #[must_use]
     pub fn from_columns(backend: Backend, columns: &[&[u32]]) -> Self {
         let rows = columns.first().map_or(0, |column| column.len());
@@ -90,7 +90,7 @@ impl Panels {
     }
 }
 
-/// Some rows of `B`: what meets one strip of `D`.
+/// Some rows of `B`: those that are multiplied with one strip of `D`.
 #[derive(Clone, Copy)]
 pub(super) struct Strip<'a> {
     words: &'a [u32],
@@ -100,7 +100,7 @@ pub(super) struct Strip<'a> {
     pub(super) width: usize,
     /// `k`, the columns of `B`.
     pub(super) columns: usize,
-    /// All words are multiples of 256: their low bytes need not be looked at.
+    /// True if all words are multiples of 256, so that kernels can skip their low bytes.
     #[cfg_attr(
         not(target_arch = "x86_64"),
         expect(dead_code, reason = "other kernels have no plane to leave out")
@@ -109,7 +109,7 @@ pub(super) struct Strip<'a> {
 }
 
 impl<'a> Strip<'a> {
-    /// The first column of each panel, how many it has, and its rows, 16 words each.
+    /// For each panel, the number of its first column, its number of columns, and its rows of 16 words each.
     pub(super) fn panels(self) -> impl Iterator<Item = (usize, usize, &'a [u32])> {
         let rows = self.left * PANEL..(self.left + self.width) * PANEL;
         let panels = self.words.chunks_exact(self.stride * PANEL).enumerate();

@@ -1,4 +1,4 @@
-//! The definition of every product, in plain Rust.
+//! The portable definition of every product.
 
 #![expect(
     clippy::cast_sign_loss,
@@ -14,7 +14,7 @@ fn digit(byte: u8) -> u32 {
     i32::from(byte.cast_signed()) as u32
 }
 
-/// `out[i] += sum_j D[i][j] q[j]`, `j` in one strip.
+/// `out[i] += sum_j D[i][j] q[j]`, for the columns `j` of one strip.
 pub(super) fn mul_vec(d: &[u8], q: &[u32], out: &mut [u32]) {
     for (row, out) in d.chunks_exact(q.len()).zip(out) {
         *out = row.iter().zip(q).fold(*out, |sum, (d, q)| {
@@ -23,7 +23,7 @@ pub(super) fn mul_vec(d: &[u8], q: &[u32], out: &mut [u32]) {
     }
 }
 
-/// `out[i][c] += sum_j D[i][j] B[j][c]`, `j` in one strip.
+/// `out[i][c] += sum_j D[i][j] B[j][c]`, for the columns `j` of one strip.
 pub(super) fn mul_panels(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     let rows = d.chunks_exact(b.width);
     for (row, out) in rows.zip(out.chunks_exact_mut(b.columns)) {
@@ -41,7 +41,8 @@ pub(super) fn mul_panels(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     }
 }
 
-/// `out[i][t] = sum_j W[i][j] S[t][j]`, rows of `S` `stride` long, rows of `W` in their encoding.
+/// `out[i][t] = sum_j W[i][j] S[t][j]`. Rows of `S` are `stride` long, and rows of `W` are in their
+/// encoding.
 pub(super) fn mul_small(w: &[u32], encoding: Encoding, s: &[i16], stride: usize, out: &mut [u32]) {
     if stride == 0 {
         return out.fill(0);

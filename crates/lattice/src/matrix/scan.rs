@@ -5,24 +5,25 @@ use sordino_cpu::Level;
 use super::{Backend, Digits, PANEL, Panels, Vector};
 use crate::threads;
 
-/// Products of digits and words below which a scan stays on its thread. Waking another takes about 20 us (Zen 5, two
-/// virtual cores). With 316 KB scanned by both, and the client's products with 2 MB, a query took 96 instead of 55 us.
+/// Products of digits and words below which a scan stays on its thread. Waking another thread takes about 20 us (Zen 5,
+/// two virtual cores). A query took 96 instead of 55 us when two threads shared its scan of 316 KB and the client's
+/// products with 2 MB.
 const SHARED_DIGITS: usize = 1 << 23;
-/// Bytes of digits of a thread's chunk, at least.
+/// The least number of bytes of digits in a thread's chunk.
 const CHUNK_BYTES: usize = 1 << 18;
-/// The most columns beyond full panels that are computed one by one: more of them are cheaper as a panel of 16. On 13
-/// to 20 MB a panel takes as long as 12 of them, and 8 of them two thirds of that (Zen 5).
+/// The most columns beyond full panels that are computed one by one. More columns are cheaper as a panel of 16. On 13
+/// to 20 MB, a panel takes as long as 12 single columns, and 8 columns take two thirds of that (Zen 5).
 const MAX_ALONE: usize = 11;
-/// The same where tiles multiply panels. On 8 and on 154 MB a panel takes as long as two columns, and ten columns three
-/// to four times as long (Sapphire Rapids).
+/// Like `MAX_ALONE`, where tiles multiply panels. On 8 and on 154 MB (Sapphire Rapids) a panel takes as long as two
+/// columns. Ten columns take three to four times as long as a panel.
 const MAX_ALONE_BY_TILES: usize = 2;
-/// Chunks are a multiple of this many rows, so that every kernel's row blocks (of 4, 6, 8 or 16) are full.
+/// Chunks are a multiple of this many rows, so that the row blocks of every kernel (4, 6, 8 or 16 rows) are full.
 pub const CHUNK_ROWS: usize = 48;
 
-/// `out = product(D)`, `width` words a row, chunk by chunk on all threads.
+/// Computes `out = product(D)`, `width` words a row, chunk by chunk on all threads.
 ///
 /// # Panics
-/// If the length of `out` is not `width` words for every row.
+/// Panics if the length of `out` is not `width` words for every row.
 pub fn for_row_chunks(
     digits: Digits<'_>,
     width: usize,
@@ -50,13 +51,13 @@ pub fn for_row_chunks(
     );
 }
 
-/// `D B` for any number of columns of `B`, row after row: one pass over `D`.
+/// Computes `D B` for any number of columns of `B`, row after row, in one pass over `D`.
 ///
-/// Full panels of 16 columns go through the panel kernel. A few columns next to them are cheaper one by
-/// one, over rows that are still in the cache.
+/// The panel kernel computes full panels of 16 columns. A few columns beyond them are cheaper one by one, over rows
+/// that are still in the cache.
 ///
 /// # Panics
-/// If the length of a column differs from a row of `D`.
+/// Panics if the length of a column differs from a row of `D`.
 #[must_use]
 pub fn product(backend: Backend, digits: Digits<'_>, columns: &[&[u32]]) -> Vec<u32> {
     let k = columns.len();
@@ -107,10 +108,10 @@ pub fn product(backend: Backend, digits: Digits<'_>, columns: &[&[u32]]) -> Vec<
     out
 }
 
-/// Rows that are taken apart together: every cache line of them serves all columns before the next rows.
+/// Rows that are separated together: every cache line of them serves all columns before the next rows.
 const APART: usize = 64;
 
-/// The `k` columns of a product, which has them row after row.
+/// Separates a product, which is in row order, into its `k` columns.
 #[must_use]
 pub fn columns(product: &[u32], k: usize) -> Vec<Vec<u32>> {
     if k == 0 {

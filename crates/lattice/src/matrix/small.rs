@@ -29,7 +29,7 @@ impl Small {
     /// Row `i`.
     ///
     /// # Panics
-    /// If there is no row `i`.
+    /// Panics if there is no row `i`.
     pub fn row_mut(&mut self, i: usize) -> &mut [i16] {
         let start = i * stride(self.columns);
         &mut self.entries[start..start + self.columns]
@@ -38,23 +38,23 @@ impl Small {
     /// Row `i`.
     ///
     /// # Panics
-    /// If there is no row `i`.
+    /// Panics if there is no row `i`.
     #[must_use]
     pub fn row(&self, i: usize) -> &[i16] {
         let start = i * stride(self.columns);
         &self.entries[start..start + self.columns]
     }
 
-    /// All rows, to be filled.
+    /// All rows, for writing.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [i16]> {
         let rows = self.entries.chunks_exact_mut(stride(self.columns).max(1));
         rows.map(|row| &mut row[..self.columns])
     }
 
-    /// Some rows as a matrix of their own.
+    /// Copies some rows to a matrix of their own.
     ///
     /// # Panics
-    /// If `rows` ends beyond the last row.
+    /// Panics if `rows` ends beyond the last row.
     #[must_use]
     pub fn part(&self, rows: Range<usize>) -> Self {
         let mut part = Self::zeroed(rows.len(), self.columns);
@@ -64,10 +64,11 @@ impl Small {
         part
     }
 
-    /// The rows of all of these, in one matrix; an empty matrix if there are no rows.
+    /// Joins the rows of all of these matrices into one. Without rows, the result is an empty
+    /// matrix.
     ///
     /// # Panics
-    /// If they have not equally many columns.
+    /// Panics if they differ in their number of columns.
     #[must_use]
     pub fn together(parts: &[&Self]) -> Self {
         let rows = parts.iter().map(|part| part.rows).sum();

@@ -8,14 +8,14 @@ use super::{Backend, STRIP, layout, stride};
 pub struct Vector {
     pub(super) kernels: Kernels,
     pub(super) len: usize,
-    /// All words are multiples of 256: their low bytes need not be looked at.
+    /// True if all words are multiples of 256, so that kernels can skip their low bytes.
     #[cfg_attr(
         not(target_arch = "x86_64"),
         expect(dead_code, reason = "other kernels have no plane to leave out")
     )]
     pub(super) rounded: bool,
     pub(super) words: layout::Aligned,
-    /// The same for tiles, where the kernels use them.
+    /// The words laid out for tiles, if the kernels use them.
     #[cfg(target_arch = "x86_64")]
     pub(super) tiles: layout::Aligned,
 }

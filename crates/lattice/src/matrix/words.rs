@@ -1,4 +1,4 @@
-//! Words that meet small secrets.
+//! Words that are multiplied with small secrets.
 
 use std::ops::Range;
 
@@ -34,11 +34,11 @@ impl Words {
         Self::laid_out(Kernels::of(backend), Encoding::Whole, rows, columns, row)
     }
 
-    /// [`Self::from_rows`] with every word a multiple of `2^(32 - bits)`: up to 24 bits it takes
-    /// three bytes instead of four, until a row is changed.
+    /// Like [`Self::from_rows`], with every word a multiple of `2^(32 - bits)`. Up to 24 bits it
+    /// takes three bytes a word instead of four, until a row is changed.
     ///
     /// # Panics
-    /// If `bits` is not in `1..=32`.
+    /// Panics if `bits` is not in `1..=32`.
     #[must_use]
     pub fn from_rounded_rows(
         backend: Backend,
@@ -79,13 +79,13 @@ impl Words {
         words
     }
 
-    /// Where row `i` is laid out.
+    /// The position at which row `i` is laid out.
     fn place(&self, i: usize) -> Range<usize> {
         let row_len = self.encoding.row_len(stride(self.columns));
         i * row_len..(i + 1) * row_len
     }
 
-    /// Row `i` becomes `row`.
+    /// Writes `row` as row `i`.
     fn put(&mut self, i: usize, row: &[u32]) {
         let place = self.place(i);
         let out = &mut self.words[place];
@@ -99,7 +99,7 @@ impl Words {
         }
     }
 
-    /// Row `i`.
+    /// Reads row `i` into `row`.
     fn get(&self, i: usize, row: &mut [u32]) {
         let words = &self.words[self.place(i)];
         match (self.encoding, self.kernels) {
@@ -118,11 +118,11 @@ impl Words {
         self.rows
     }
 
-    /// Changes row `i` by `change`. Rounded words are laid out as whole ones from then on: what they
-    /// become need not be rounded.
+    /// Changes row `i` by `change`. All rows are whole words from then on, because a changed word
+    /// need not be rounded.
     ///
     /// # Panics
-    /// If there is no row `i`.
+    /// Panics if there is no row `i`.
     pub fn update_row(&mut self, i: usize, change: impl FnOnce(&mut [u32])) {
         self.make_whole(self.rows);
         let mut row = vec![0; self.columns];
@@ -132,7 +132,7 @@ impl Words {
         row.zeroize();
     }
 
-    /// Appends rows, up to `rows` of them: row `i` is what `row(i, out)` writes.
+    /// Appends rows until there are `rows`. `row(i, out)` writes row `i`.
     pub fn extend(&mut self, rows: usize, mut row: impl FnMut(usize, &mut [u32])) {
         if rows <= self.rows {
             return;
@@ -163,11 +163,12 @@ impl Words {
         );
     }
 
-    /// `out = W[rows] S^T mod 2^32`, row after row, `k` words each: one pass over those rows.
+    /// Computes `out = W[rows] S^T mod 2^32`, row after row, `k` words each, in one pass over those
+    /// rows.
     ///
     /// # Panics
-    /// If `rows` reaches past the last row, the rows of `S` do not have `n` entries, or `out` is
-    /// not `rows.len() * k` long.
+    /// Panics if `rows` reaches past the last row, the rows of `S` do not have `n` entries, or `out`
+    /// is not `rows.len() * k` long.
     ///
     /// # Security
     /// `S` is secret: neither branches nor addresses depend on it.
@@ -180,7 +181,7 @@ impl Words {
             return;
         }
         let s = &*s.entries;
-        // Kernels read whole vectors of a row without looking for its end.
+        // Kernels read whole vectors of a row without a check for its end.
         assert!(stride.is_multiple_of(LANES), "rows of {stride} entries");
         match self.kernels {
             Kernels::Portable => portable::mul_small(words, self.encoding, s, stride, out),

@@ -11,7 +11,7 @@ use sordino_cpu::Avx2Fma;
 use super::Plan;
 use super::double::{self, Factor, Factors, Field, Lanes};
 
-/// `2^52`: its bits are the bits of the double `2^52 + x`, less `x`, for an integer `x` below `2^52`.
+/// `2^52`. For an integer `x` below `2^52`, the bits of the double `2^52 + x` are these bits plus `x`.
 const TWO52: f64 = 4_503_599_627_370_496.0;
 
 pub(super) fn forward(token: Avx2Fma, plan: &Plan, a: &mut [u64]) {
@@ -56,7 +56,7 @@ pub(super) fn multiply(token: Avx2Fma, plan: &Plan, a: &mut [u64], b: &[u64]) {
     unsafe { entered(token, plan, a, b) }
 }
 
-/// Halves of two registers: `(a0 a1 b0 b1, a2 a3 b2 b3)`. Its own inverse.
+/// Exchanges halves of two registers: `(a0 a1 b0 b1, a2 a3 b2 b3)`. It is its own inverse.
 #[inline(always)]
 fn halves(_: Avx2Fma, a: __m256d, b: __m256d) -> (__m256d, __m256d) {
     // SAFETY: the token proves the target features.
@@ -68,7 +68,8 @@ fn halves(_: Avx2Fma, a: __m256d, b: __m256d) -> (__m256d, __m256d) {
     }
 }
 
-/// First and second words of the pairs in two registers: `(x0 y0 x2 y2, x1 y1 x3 y3)`. Its own inverse.
+/// Collects the first and the second words of the pairs in two registers: `(x0 y0 x2 y2, x1 y1 x3 y3)`.
+/// It is its own inverse.
 #[inline(always)]
 fn ones(_: Avx2Fma, x: __m256d, y: __m256d) -> (__m256d, __m256d) {
     // SAFETY: the token proves the target features.

@@ -1,13 +1,13 @@
 //! Double precision with fused multiply-add, for processors without wide integer products.
 //!
-//! A value is an integer in a double, with `h = fl(y w)` and `k = round(fl(y (w / q)))`. The rest `y w - k q = (h - k
-//! q) - (h - y w)` takes two fused operations, each exact. `h` is a multiple of its own last place, and both
+//! A value is an integer in a double, with `h = fl(y w)` and `k = round(fl(y (w / q)))`. The remainder `y w - k q = (h
+//! - k q) - (h - y w)` takes two fused operations, each exact. `h` is a multiple of its own last place, and both
 //! differences are integers below `2^53`.
 //!
 //! Ranges, as multiples of `q < 2^50`, for `|w| <= q / 2`: a product of `|y| <= Y q` is at most `1/2 + Y/8`, where the
 //! eighth is the error of `k`. Up to `Y = 8` a value is exact. Products of two canonical residues are at most `7/8`. A
-//! double holds its value in the word of the residue that it replaces. All operations take the same time whatever the
-//! values, as none is subnormal.
+//! double is stored in the word of the residue that it replaces. All operations take the same time for all values, as
+//! no value is subnormal.
 
 mod field;
 mod forward;
@@ -18,7 +18,7 @@ pub(super) use field::Field;
 pub(super) use forward::forward;
 pub(super) use inverse::{inverse_product, inverse_strided, multiply};
 
-/// The largest size of a value, as a multiple of `q`.
+/// The largest absolute value, as a multiple of `q`.
 const MOST: f64 = 8.0;
 
 /// Constant factors `w`, balanced, and `w / q`.
@@ -37,16 +37,16 @@ impl Factors {
     }
 }
 
-/// Registers of `L` doubles. A value of the type proves that its instructions may be used.
+/// Registers of `L` doubles. A value of the type proves that its instructions are supported.
 pub(super) trait Lanes<const L: usize>: Copy {
     type Vector: Copy;
     fn splat(self, x: f64) -> Self::Vector;
     fn doubles(self, from: &[f64; L]) -> Self::Vector;
     fn get(self, words: &[u64; L]) -> Self::Vector;
     fn put(self, words: &mut [u64; L], x: Self::Vector);
-    /// Words below `2^52`, as doubles.
+    /// Converts words below `2^52` to doubles.
     fn doubles_of(self, words: Self::Vector) -> Self::Vector;
-    /// Doubles that are integers in `[0, 2^52)`, as words.
+    /// Converts doubles that are integers in `[0, 2^52)` to words.
     fn words_of(self, x: Self::Vector) -> Self::Vector;
     fn add(self, x: Self::Vector, y: Self::Vector) -> Self::Vector;
     fn sub(self, x: Self::Vector, y: Self::Vector) -> Self::Vector;
@@ -54,12 +54,12 @@ pub(super) trait Lanes<const L: usize>: Copy {
     /// `z - x y`, rounded once.
     fn sub_product(self, z: Self::Vector, x: Self::Vector, y: Self::Vector) -> Self::Vector;
     fn round(self, x: Self::Vector) -> Self::Vector;
-    /// `q` where `x < 0`, 0 elsewhere.
+    /// `q` in lanes with `x < 0`, 0 in the others.
     fn where_negative(self, x: Self::Vector, q: Self::Vector) -> Self::Vector;
-    /// The words at even and at odd places of two registers.
+    /// The words at even and at odd positions of two registers.
     fn evens_and_odds(self, x: Self::Vector, y: Self::Vector) -> (Self::Vector, Self::Vector);
-    /// The stages of a forward transform whose partners share a register, on registers `2 pair` and
-    /// `2 pair + 1` of a transform of length `n`.
+    /// The stages of a forward transform whose partners share a register, on registers `2 pair` and `2 pair + 1` of a
+    /// transform of length `n`.
     fn last_stages(
         self,
         field: Field<Self, L>,
@@ -68,7 +68,7 @@ pub(super) trait Lanes<const L: usize>: Copy {
         pair: usize,
         n: usize,
     ) -> (Self::Vector, Self::Vector);
-    /// The same stages of an inverse transform.
+    /// The stages of an inverse transform whose partners share a register.
     fn first_stages(
         self,
         field: Field<Self, L>,
@@ -79,7 +79,7 @@ pub(super) trait Lanes<const L: usize>: Copy {
     ) -> (Self::Vector, Self::Vector);
 }
 
-/// One factor for every lane, or one for each.
+/// One factor for every lane, or a separate factor for each.
 #[derive(Clone, Copy)]
 pub(super) struct Factor<V> {
     pub(super) w: V,

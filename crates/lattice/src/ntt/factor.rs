@@ -2,13 +2,14 @@
 
 use crate::modulus::Modulus;
 
-/// The products of portable transforms. WebAssembly has no wide products of integers: the quotient is found in double precision there.
+/// The factor type of portable transforms. WebAssembly has no wide products of integers, so there the quotient is computed in
+/// double precision.
 #[cfg(not(target_family = "wasm"))]
 pub(super) type Factor = Wide;
 #[cfg(target_family = "wasm")]
 pub(super) type Factor = Real;
 
-/// The definition: a factor `w < q` with Shoup's quotient.
+/// The portable definition: a factor `w < q` with Shoup's quotient.
 #[derive(Clone, Copy, Debug)]
 #[cfg(any(test, not(target_family = "wasm")))]
 pub(super) struct Wide {
@@ -23,14 +24,14 @@ impl Wide {
         Self { w, quotient }
     }
 
-    /// `x w mod q` up to one `q`: in `[0, 2q)` for every 64-bit `x`.
+    /// `x w mod q` plus at most one `q`: in `[0, 2q)` for every 64-bit `x`.
     #[inline]
     pub(super) fn times(self, x: u64, q: u64) -> u64 {
         crate::modulus::mul_lazy(x, self.w, self.quotient, q)
     }
 }
 
-/// A factor in `(-q/2, q/2)`, and its share of `q`.
+/// A factor in `(-q/2, q/2)`, and its quotient by `q`.
 #[derive(Clone, Copy, Debug)]
 #[cfg(any(test, target_family = "wasm"))]
 pub(super) struct Real {
@@ -48,10 +49,10 @@ impl Real {
         }
     }
 
-    /// `x w mod q` up to one `q`: in `(0, 2q)` for `x < 4q`.
+    /// `x w mod q` plus at most one `q`: in `(0, 2q)` for `x < 4q`.
     ///
-    /// The quotient `x w / q` is below `2^51` in absolute value, so the share's rounding moves it by at most 1/4, the product's
-    /// by 1/8 and the integer's by 1/2: what is left is in `(-7q/8, 7q/8)`, and right mod `2^64`.
+    /// The quotient `x w / q` is below `2^51` in absolute value. Rounding moves it by at most 1/4 in `w / q`, 1/8 in the product
+    /// and 1/2 in the integer. So the remainder is in `(-7q/8, 7q/8)`, and right mod `2^64`.
     #[inline]
     pub(super) fn times(self, x: u64, q: u64) -> u64 {
         let quotient = crate::modulus::nearest(x.cast_signed() as f64 * self.ratio);

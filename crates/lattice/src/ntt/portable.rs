@@ -1,10 +1,11 @@
-//! The definition: products with constant [factors](super::factor), lazy ranges, canonical results.
+//! The portable definition: products with constant [factors](super::factor), lazy ranges, canonical
+//! results.
 
 use super::Plan;
 use crate::modulus::subtract_once;
 
-/// Values in `[0, 4q)` between stages: `x` loses `2q` if it can, then `x' = x + w y`,
-/// `y' = x - w y + 2q`.
+/// Values are in `[0, 4q)` between stages. A stage subtracts `2q` from `x` if the result is not
+/// negative, then computes `x' = x + w y`, `y' = x - w y + 2q`.
 pub(super) fn forward(plan: &Plan, a: &mut [u64]) {
     let q = plan.modulus.q();
     let factors = &plan.forward.each;
@@ -29,8 +30,8 @@ pub(super) fn forward(plan: &Plan, a: &mut [u64]) {
     }
 }
 
-/// The first `k` stages of an inverse transform of the length of `a` with their sums left out, then what
-/// is left of it.
+/// The first `k` stages of an inverse transform of the length of `a`, without their sums, then the
+/// remaining stages.
 pub(super) fn inverse_strided(plan: &Plan, a: &mut [u64], k: u32) {
     let mut len = a.len();
     for _ in 0..k {
@@ -40,8 +41,8 @@ pub(super) fn inverse_strided(plan: &Plan, a: &mut [u64], k: u32) {
     inverse(plan, &mut a[..len]);
 }
 
-/// The first stage of an inverse transform of the length of `a`, differences only:
-/// `a_i = w (a_2i - a_(2i+1) + 2q)`. In and out in `[0, 2q)`.
+/// The first stage of an inverse transform of the length of `a`, with differences only: `a_i = w (a_2i -
+/// a_(2i+1) + 2q)`. Input and output are in `[0, 2q)`.
 pub(super) fn prune(plan: &Plan, a: &mut [u64]) {
     let q = plan.modulus.q();
     let len = a.len() / 2;
@@ -56,8 +57,9 @@ pub(super) fn prune(plan: &Plan, a: &mut [u64]) {
     }
 }
 
-/// An inverse transform of the length of `a`, a part of the plan's, scaled by `1/n`. In `[0, 2q)` and so
-/// between stages: `x' = x + y` less `2q` if it can, `y' = w (x - y + 2q)`; out canonical.
+/// An inverse transform of the length of `a`, a part of the plan's, scaled by `1/n`. Values are in `[0,
+/// 2q)` before and between stages: `x' = x + y`, minus `2q` if the result is not negative, and `y' = w
+/// (x - y + 2q)`. The output is canonical.
 pub(super) fn inverse(plan: &Plan, a: &mut [u64]) {
     let q = plan.modulus.q();
     let factors = &plan.inverse.each;

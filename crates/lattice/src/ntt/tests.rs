@@ -1,4 +1,5 @@
-//! The transform against its definition, schoolbook products, tfhe-ntt, and backend against backend.
+//! Tests that compare the transform with its definition, with schoolbook products and with tfhe-ntt,
+//! and the backends with each other.
 
 use proptest::prelude::*;
 
@@ -28,7 +29,7 @@ fn plans() -> Vec<Plan> {
     let mut plans = Vec::new();
     let near_powers = [(Q50, 2048), (Q40, 2048), (Q31, 2048), (Q50_LONG, 1 << 16)];
     let all = near_powers.into_iter().chain(BETWEEN.map(|q| (q, 1024)));
-    // Under Miri few and short ones.
+    // Miri is slow, so it runs few and short transforms.
     let (count, most) = if cfg!(miri) {
         (2, 32)
     } else {

@@ -34,10 +34,10 @@ pub(super) fn add(
     }
 }
 
-/// The three sums of four values from `at` on, for both of a pair.
+/// The three sums of four values from `at` on, for both polynomials of a pair.
 ///
 /// # Safety
-/// The checks of `add_by` hold, for a length of more than `at`, a multiple of four.
+/// The checks of `add_by` must hold, for a length of more than `at`, which is a multiple of four.
 #[target_feature(enable = "avx2")]
 unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     let low = _mm256_set1_epi64x((1 << HALF) - 1);
@@ -64,7 +64,7 @@ unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
             sums[2] = _mm256_add_epi64(sums[2], _mm256_mul_epu32(x1, y1));
         }
     }
-    // Loops, since `array::map` is compiled without these features and would be called for each register.
+    // Loops, because `array::map` is compiled without these target features and would be a call for each register.
     let mut words = [[[0; LANES]; 3]; 2];
     for (words, sums) in words.iter_mut().zip(&sums) {
         for (words, sum) in words.iter_mut().zip(sums) {

@@ -1,4 +1,4 @@
-//! AVX-512 IFMA: the two 52-bit halves of products are summed apart, and joined at the end.
+//! AVX-512 IFMA: the two 52-bit halves of products are summed separately, and joined at the end.
 #![expect(
     unsafe_code,
     reason = "vector loads and stores, entry into target features"
@@ -11,7 +11,7 @@ use sordino_cpu::Avx512Ifma;
 use super::{LANES, Operands};
 use crate::Modulus;
 
-/// Vectors of a row that are summed at a time, with four accumulators each.
+/// Vectors of a row that are summed at the same time, with four accumulators each.
 const HELD: usize = 4;
 
 pub(super) fn add(
@@ -27,7 +27,8 @@ pub(super) fn add(
 }
 
 /// # Safety
-/// The checks of `add_by` hold: for the length of `first` and `second`, rows and pairs of `o` lie within their slices.
+/// The checks of `add_by` must hold: for the length of `first` and `second`, rows and pairs of `o` lie within their
+/// slices.
 #[target_feature(enable = "avx512f,avx512ifma")]
 unsafe fn add_vectors(modulus: Modulus, o: &Operands<'_>, first: &mut [u64], second: &mut [u64]) {
     let reduction = Reduction::new(modulus);
@@ -44,10 +45,10 @@ unsafe fn add_vectors(modulus: Modulus, o: &Operands<'_>, first: &mut [u64], sec
     }
 }
 
-/// Adds `V` vectors from value `at` on. How many values that are.
+/// Adds `V` vectors from value `at` on. Returns how many values these have.
 ///
 /// # Safety
-/// The checks of `add_by` hold, and `first` and `second` have `8 V` values from `at` on.
+/// The checks of `add_by` must hold, and `first` and `second` must have `8 V` values from `at` on.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 unsafe fn add_held<const V: usize>(
@@ -100,7 +101,7 @@ unsafe fn add_held<const V: usize>(
     V * LANES
 }
 
-/// Reduction of sums of halves, by products with the constants 1, `2^52` and `2^104` after Shoup.
+/// Reduces sums of halves by Shoup's products with the constants 1, `2^52` and `2^104`.
 #[derive(Clone, Copy)]
 struct Reduction {
     q: __m512i,
@@ -143,7 +144,7 @@ impl Reduction {
         }
     }
 
-    /// `x w mod q` in `[0, 2q)`; of `x`, the low 52 bits count.
+    /// `x w mod q` in `[0, 2q)`. Only the low 52 bits of `x` count.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn mul(self, x: __m512i, factor: Factor) -> __m512i {
@@ -159,7 +160,7 @@ impl Reduction {
     fn join(self, old: __m512i, [low, high]: [__m512i; 2]) -> __m512i {
         let high = _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low));
         let top = _mm512_srli_epi64::<52>(high);
-        // At most 2q each, and q: below 7q, which is below 2^53.
+        // Each term is at most 2q, plus q: the sum is below 7q, which is below 2^53.
         let sum = _mm512_add_epi64(
             _mm512_add_epi64(old, self.mul(low, self.one)),
             _mm512_add_epi64(self.mul(high, self.two52), self.mul(top, self.two104)),

@@ -11,7 +11,7 @@ use sordino_cpu::Neon;
 use super::{HALF, Operands, join};
 use crate::Modulus;
 
-/// Values that are multiplied at a time, in two registers.
+/// Values that are multiplied at the same time, in two registers.
 const LANES: usize = 4;
 
 pub(super) fn add(
@@ -34,10 +34,10 @@ pub(super) fn add(
     }
 }
 
-/// The lower and the upper halves of four values.
+/// The lower and upper halves of four values.
 ///
 /// # Safety
-/// Four words at `values`.
+/// `values` must point to four words.
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn halves(values: *const u64) -> (uint32x4_t, uint32x4_t) {
@@ -49,7 +49,7 @@ unsafe fn halves(values: *const u64) -> (uint32x4_t, uint32x4_t) {
     (low, high)
 }
 
-/// Adds the products of four halves by four others to two sums.
+/// Adds the products of four halves with four other halves to two sums.
 #[inline]
 #[target_feature(enable = "neon")]
 fn add_products(sums: &mut [uint64x2_t; 2], a: uint32x4_t, b: uint32x4_t) {
@@ -57,10 +57,10 @@ fn add_products(sums: &mut [uint64x2_t; 2], a: uint32x4_t, b: uint32x4_t) {
     sums[1] = vmlal_high_u32(sums[1], a, b);
 }
 
-/// The three sums of four values from `at` on, for both of a pair.
+/// The three sums of four values from `at` on, for both polynomials of a pair.
 ///
 /// # Safety
-/// The checks of `add_by` hold, for a length of more than `at`, a multiple of four.
+/// The checks of `add_by` must hold, for a length of more than `at`, which is a multiple of four.
 #[target_feature(enable = "neon")]
 unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     let mut sums = [[[vdupq_n_u64(0); 2]; 3]; 2];

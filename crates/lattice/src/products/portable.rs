@@ -1,4 +1,4 @@
-//! The definition: sums of 128-bit products, reduced at the end.
+//! The portable definition: sums of 128-bit products, reduced at the end.
 
 use super::{LANES, Operands};
 use crate::Modulus;

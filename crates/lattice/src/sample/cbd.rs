@@ -10,19 +10,18 @@ mod avx512;
 /// Half the number of coins of one sample.
 pub const ETA: u32 = 21;
 
-/// Its variance, `ETA / 2`: standard deviation 3.24, just above the 3.19 that the security estimates
-/// assume.
+/// The variance, `ETA / 2`. The standard deviation is 3.24, just above the 3.19 that the security estimates assume.
 pub const VARIANCE: f64 = 10.5;
 
-/// Samples of one 16-byte block of the stream.
+/// Samples from one 16-byte block of the stream.
 const PER_BLOCK: usize = 3;
 
 /// Fills `out` with independent samples in `-21..=21`.
 ///
-/// A sum of 21 coins minus a sum of 21 others is the sum of all 42 with the others turned over, minus 21. So each
-/// sample is a count of 42 bits. A block of the stream is two 64-bit words and gives three samples. They are the low 42
-/// bits of each word, and the top 21 bits of both. With `m = ceil(part.len() / 3)` for parts of at most `3 CHUNK / 16`
-/// samples, block `i` gives samples `i`, `m + i` and `2m + i`. Constant-time.
+/// A sum of 21 coins minus a sum of 21 others is the sum of all 42, with the others inverted, minus 21. So each sample
+/// is a count of 42 bits. A block of the stream is two 64-bit words and gives three samples. They are the low 42 bits of
+/// each word, and the top 21 bits of both. With `m = ceil(part.len() / 3)` for parts of at most `3 CHUNK / 16` samples,
+/// block `i` gives samples `i`, `m + i` and `2m + i`. Constant-time.
 pub fn fill(stream: &mut Stream, out: &mut [i8]) {
     for part in out.chunks_mut(PER_BLOCK * CHUNK / 16) {
         let blocks = part.len().div_ceil(PER_BLOCK);
@@ -70,7 +69,7 @@ mod tests {
     #[test]
     fn backends_agree() {
         let lens = [0, 1, 2, 3, 4, 5, 100, 767, 768, 769, 2048];
-        // Under Miri 0, 5 and 2048.
+        // Under Miri only the lengths 0, 5 and 2048.
         for len in lens.into_iter().step_by(if cfg!(miri) { 5 } else { 1 }) {
             let mut found = vec![0; len];
             fill(&mut Stream::new(&[3; 32], 0), &mut found);
@@ -100,7 +99,7 @@ mod tests {
         fill(&mut Stream::new(&[9; 32], 0), &mut samples);
         let mean = samples.iter().map(|&x| f64::from(x)).sum::<f64>() / SAMPLES as f64;
         let second = samples.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / SAMPLES as f64;
-        // Five standard deviations of each estimate.
+        // Allows five standard deviations of each estimate.
         assert!(
             mean.abs() < 5.0 * (VARIANCE / SAMPLES as f64).sqrt(),
             "{mean}"

@@ -1,17 +1,17 @@
 //! The discrete Gaussian over the integers, centred at 0, by inversion of its cumulative table.
 //!
-//! The probability of `x` is proportional to `rho(x) = exp(-x^2 / (2 sigma^2))`; `sigma` is the standard deviation, not
+//! The probability of `x` is proportional to `rho(x) = exp(-x^2 / (2 sigma^2))`. `sigma` is the standard deviation, not
 //! the width `s = sigma sqrt(2 pi)` of other texts. The table holds `T[k] = floor(2^128 P(|x| >= k))` for every `k >=
-//! 1` for which that is not 0 (beyond 13 `sigma` nothing is left). So a uniform 128-bit `u` gives `|x| = #{k : u <
-//! T[k]}`, and one more bit gives the sign. The table is computed with integers only; its entries are within `2^-128`
-//! of the truth.
+//! 1` for which that is not 0 (up to about 13 `sigma`). So a uniform 128-bit `u` gives `|x| = #{k : u < T[k]}`, and one
+//! more bit gives the sign. The table is computed with integers only; its entries are within `2^-128` of the exact
+//! values.
 //!
 //! # Security
-//! The portable draw finds its block of 32 entries by comparing with the last one of every block. It copies that block
-//! out by reading all of them under masks, and compares with its 32 entries. Neither branches nor addresses nor
-//! divisions depend on `u`. Comparisons are borrows of subtractions, since the compiler is free to make branches of
-//! `<`. `scripts/constant_time.sh` checks what it made. Samples and the randomness behind them are secret; the stream
-//! zeroises its own.
+//! The portable draw finds its block of 32 entries by comparing `u` with the last entry of every block. It copies that
+//! block by reading all blocks under masks, and compares `u` with its 32 entries. Neither branches nor addresses nor
+//! divisions depend on `u`. Comparisons are borrows of subtractions, since the compiler may turn `<` into branches.
+//! `scripts/constant_time.sh` checks the compiled code. Samples and their randomness are secret; the stream zeroises
+//! its own.
 
 use super::stream::{CHUNK, Stream};
 
@@ -26,23 +26,22 @@ use fixed::Fixed;
 
 /// Entries of a block of the table.
 const BLOCK: usize = 32;
-/// Samples that share one call of the stream: a chunk of it.
+/// Samples that share one call of the stream, which is a chunk of the stream.
 const BATCH: usize = CHUNK / 16;
-/// Samples that calls of the stream are rounded up to: 64 blocks are encrypted together, and fewer take
-/// as long.
+/// Calls of the stream are rounded up to this many samples: 64 blocks are encrypted together, and fewer take as long.
 const STEP: usize = 64;
 
 /// The cumulative table of one `sigma`.
 #[derive(Clone)]
 pub struct Sampler {
-    /// Entries that are not 0.
+    /// The number of entries that are not 0.
     bound: usize,
     table: Vec<Block>,
     #[cfg(target_arch = "x86_64")]
     runs: Option<avx512::Runs>,
 }
 
-/// `T[32 b + 1], ..., T[32 b + 32]`, high and low words apart.
+/// `T[32 b + 1], ..., T[32 b + 32]`, with high and low words in separate arrays.
 #[derive(Clone, Copy)]
 struct Block {
     high: [u64; BLOCK],
@@ -58,11 +57,11 @@ impl std::fmt::Debug for Sampler {
 }
 
 impl Sampler {
-    /// The table for `sigma = numerator / denominator`: about 13 `sigma` entries, computed in about
-    /// a millisecond. Keep it.
+    /// The table for `sigma = numerator / denominator`. It has about 13 `sigma` entries and takes about a millisecond,
+    /// so keep it.
     ///
     /// # Panics
-    /// If `sigma` is not between 1 and 1024, or its terms are above 32768.
+    /// Panics if `sigma` is not between 1 and 1024, or its numerator or denominator is above 32768.
     #[must_use]
     pub fn new(numerator: u32, denominator: u32) -> Self {
         assert!(
@@ -74,7 +73,7 @@ impl Sampler {
             "sigma in lowest terms"
         );
         let densities = densities(numerator, denominator);
-        // tails[k - 1] = rho(k) + rho(k + 1) + ...: summed from the small end.
+        // tails[k - 1] = rho(k) + rho(k + 1) + ..., summed from the small end.
         let mut tails = Vec::with_capacity(densities.len());
         let mut tail = Fixed::ZERO;
         for density in densities.iter().skip(1).rev() {
@@ -121,7 +120,7 @@ impl Sampler {
         self.bound += 1;
     }
 
-    /// The largest magnitude that can be drawn.
+    /// The largest absolute value of a sample.
     #[must_use]
     pub const fn bound(&self) -> usize {
         self.bound
@@ -130,7 +129,7 @@ impl Sampler {
     /// `T[k] = floor(2^128 P(|x| >= k))`, for `k` from 1 to [`Self::bound`].
     ///
     /// # Panics
-    /// If `k` is outside of that range.
+    /// Panics if `k` is outside of that range.
     #[must_use]
     pub fn tail(&self, k: usize) -> u128 {
         assert!((1..=self.bound).contains(&k), "no entry {k}");
@@ -140,7 +139,7 @@ impl Sampler {
     }
 
     /// Fills `out` with independent samples, from 129 bits of the stream each. For each part of up to 256 samples it
-    /// takes 128 bits of every sample, and then a bit for each sign.
+    /// takes 128 bits for every sample, and then a bit for each sign.
     pub fn fill(&self, stream: &mut Stream, out: &mut [i16]) {
         for part in out.chunks_mut(BATCH) {
             let words = stream.chunk(16 * part.len().next_multiple_of(STEP));
@@ -157,7 +156,7 @@ impl Sampler {
         }
     }
 
-    /// Magnitudes from 16 bytes each; `words` are of whole steps.
+    /// Computes magnitudes from 16 bytes each. `words` has whole steps.
     fn magnitudes(&self, words: &[u8], out: &mut [i16]) {
         #[cfg(target_arch = "x86_64")]
         if let (Some(token), Some(runs)) = (sordino_cpu::Avx512::detect(), &self.runs) {
@@ -169,7 +168,7 @@ impl Sampler {
     }
 }
 
-/// `rho(0), rho(1), ...` until nothing is left of it.
+/// `rho(0), rho(1), ...` up to the last one above 0.
 fn densities(numerator: u32, denominator: u32) -> Vec<Fixed> {
     // g = exp(-1 / (2 sigma^2)); rho(k + 1) = rho(k) g^(2 k + 1).
     let g = Fixed::exp_minus(denominator * denominator, numerator * numerator);
@@ -202,7 +201,7 @@ mod tests {
         values.collect::<Vec<_>>().concat()
     }
 
-    /// The numbers of `words`, shifted right: of every length, down to 0.
+    /// The numbers in `words`, shifted right by `shifts`, so that all lengths down to 0 occur.
     fn scaled(words: &[u8], shifts: &[u32]) -> Vec<u8> {
         let (words, _) = words.as_chunks::<16>();
         let values = words.iter().zip(shifts).map(|(word, shift)| {

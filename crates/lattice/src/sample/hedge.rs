@@ -1,21 +1,20 @@
-//! Secret seeds of one-time secrets, hedged against a generator that repeats itself.
+//! Seeds of one-time secrets, hedged against a generator that repeats itself.
 //!
-//! A generator repeats after a virtual machine is restored from a snapshot, and in a child process if its state was
-//! copied by `fork`. If a query's secret were the generator's bytes alone, two queries from one state would share it,
-//! and show their difference. So the bytes key BLAKE3, whose input is everything that the query says. From one state,
-//! different queries have independent secrets. Only the same query comes out the same, which shows that it is the same
-//! and nothing else.
+//! A generator repeats itself after a virtual machine is restored from a snapshot, and in a child process if `fork`
+//! copied its state. If a query's secret were only the generator's bytes, two queries from one state would share it,
+//! and show their difference. So the bytes key BLAKE3, whose input is everything that the query asks. From one state,
+//! different queries get independent secrets. The same query gives the same message, which shows only the repetition.
 //!
-//! Bytes of a generator are never shown, not even as the seed of something public. A copy of the generator may take the
-//! same bytes for the key of a secret. Public seeds are outputs of the hash, too.
+//! Bytes of a generator are never shown, not even as the seed of something public. A copy of the generator may use the
+//! same bytes for the key of a secret. So public seeds are outputs of the hash, too.
 
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
-/// `BLAKE3(key = 32 bytes of a generator, purpose || fields)`, every part behind its length.
+/// `BLAKE3(key = 32 bytes of a generator, purpose || fields)`, with the length in front of every part.
 ///
-/// The key and the state are zeroised. BLAKE3 has no branch and no address that depends on its input; only the input's
-/// length shows.
+/// The key and the state are zeroised. BLAKE3 has no branch and no address that depends on its input. Only the length
+/// of the input shows.
 pub struct Hedge {
     hasher: Zeroizing<blake3::Hasher>,
 }
@@ -27,7 +26,7 @@ impl std::fmt::Debug for Hedge {
 }
 
 impl Hedge {
-    /// Takes 32 bytes of `rng`, for a `purpose` that no other use shares.
+    /// Takes 32 bytes of `rng`. No other use may have the same `purpose`.
     pub fn new<R: CryptoRng + ?Sized>(rng: &mut R, purpose: &str) -> Self {
         let mut key = Zeroizing::new([0; 32]);
         rng.fill_bytes(key.as_mut());
@@ -37,7 +36,7 @@ impl Hedge {
         hedge.field(purpose.as_bytes())
     }
 
-    /// Adds a part of what is asked.
+    /// Adds a part of the query.
     #[must_use]
     pub fn field(mut self, bytes: &[u8]) -> Self {
         self.hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -45,7 +44,7 @@ impl Hedge {
         self
     }
 
-    /// Adds the words of a secret, 32 at a time: no copy of all of them is made.
+    /// Adds the words of a secret, 32 at a time, so that no copy of all of them is made.
     #[must_use]
     pub fn words<T>(mut self, words: &[T], bytes: impl Fn(&T) -> [u8; 8]) -> Self {
         self.hasher.update(&(words.len() as u64).to_le_bytes());
@@ -76,7 +75,7 @@ impl Hedge {
 mod tests {
     use super::*;
 
-    /// A generator that gives the same bytes for ever.
+    /// A generator that always gives the same bytes.
     struct Stuck(u8);
 
     impl rand_core::TryRng for Stuck {

@@ -4,9 +4,9 @@ use super::stream::Stream;
 use crate::Modulus;
 
 /// Fills `out` with uniform values in `[0, q)`. Each 8 bytes of the stream `nonce` of `seed` are a little-endian
-/// integer, cut to the bits of `q`. It is taken if it is below `q` and skipped if not.
+/// integer, cut to the bits of `q`. The integer is used if it is below `q`, and skipped otherwise.
 ///
-/// Not constant-time in the stream: for public values only.
+/// Not constant-time in the stream, so only for public values.
 pub fn fill_vartime(seed: &[u8; 32], nonce: u64, modulus: Modulus, out: &mut [u64]) {
     let mask = (1 << modulus.bits()) - 1;
     let candidate = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes) & mask;
@@ -15,7 +15,7 @@ pub fn fill_vartime(seed: &[u8; 32], nonce: u64, modulus: Modulus, out: &mut [u6
     while filled < out.len() {
         let (words, _) = stream.chunk(8 * (out.len() - filled)).as_chunks::<8>();
         let rest = &mut out[filled..];
-        // All of a chunk at once; a prime close below a power of two rarely skips any.
+        // Takes all of a chunk at once: a prime close below a power of two rarely skips any value.
         let mut skipped = 0;
         for (residue, bytes) in rest.iter_mut().zip(words) {
             *residue = candidate(bytes);
@@ -46,7 +46,7 @@ mod tests {
         fill_vartime(&[5; 32], 0, modulus, &mut values);
         assert!(values.iter().all(|&x| x < modulus.q()));
         let mean = values.iter().sum::<u64>() as f64 / values.len() as f64 / modulus.q() as f64;
-        // Standard deviation of the mean: 1 / sqrt(12 * 40000) = 0.00144.
+        // The standard deviation of the mean is 1 / sqrt(12 * 40000) = 0.00144.
         assert!((mean - 0.5).abs() < 0.0075, "{mean}");
 
         let mut again = vec![0; 100];

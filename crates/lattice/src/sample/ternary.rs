@@ -9,22 +9,22 @@ const DIGITS: usize = 5;
 
 /// Fills `out` with independent uniform values of `-1, 0, 1`.
 ///
-/// A byte of the stream below 243 holds five digits in base three; larger bytes are skipped. With
-/// `m = ceil(out.len() / 5)`, digit `j` of taken byte `i` is value `j m + i`. Which bytes are skipped decides where the next ones are put, and is
-/// independent of the bytes that are taken. Where one chunk of the stream is enough, but with probability `2^-49` for 2,048
-/// values, time does not depend on it either. The digits are found by multiplication, not by division.
+/// A byte of the stream below 243 holds five digits in base three; larger bytes are skipped. With `m = ceil(out.len() / 5)`,
+/// digit `j` of used byte `i` is value `j m + i`. Skipped bytes decide where the next ones are written, and are independent of
+/// the used bytes. If one chunk of the stream is enough, time does not depend on them either. For 2,048 values it is not with
+/// probability `2^-49`. The digits are found by multiplication, not by division.
 #[expect(clippy::cast_possible_truncation, reason = "bytes and digits")]
 pub fn fill(stream: &mut Stream, out: &mut [i8]) {
     let needed = out.len().div_ceil(DIGITS);
     // A twentieth of the bytes is skipped; a chunk has whole blocks.
     let with_skipped = |needed: usize| (needed * 9 / 8 + 16).next_multiple_of(16).min(CHUNK);
-    // The digits that are not written yet, byte after byte, in 16 bits for the product by 171. All of a chunk has room, so that
-    // it is read to its end.
+    // The digits that are not written yet, byte after byte, in 16 bits for the product by 171. It has room for a whole chunk, so
+    // that the chunk is read to its end.
     let mut rest = Zeroizing::new(vec![0u16; needed + with_skipped(needed)]);
     let mut taken = 0;
     while taken < needed {
         for &byte in stream.chunk(with_skipped(needed - taken)) {
-            // Written in any case, and overwritten by the next byte if it was to be skipped.
+            // A skipped byte is written, too, and the next byte overwrites it.
             rest[taken] = u16::from(byte);
             taken += usize::from(byte < 243);
         }

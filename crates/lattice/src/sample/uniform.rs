@@ -24,14 +24,14 @@ impl Rows {
     /// Fills `out` with row `row`.
     ///
     /// # Panics
-    /// If `row` needs more than 56 bits.
+    /// Panics if `row` needs more than 56 bits.
     pub fn fill(&mut self, row: u64, out: &mut [u32]) {
         assert!(row < 1 << 56, "row {row} does not fit next to the domain");
         self.stream.restart(u64::from(self.domain) << 56 | row);
         let mut out = out.iter_mut();
         while out.len() > 0 {
             let (words, _) = self.stream.chunk(4 * out.len()).as_chunks();
-            // In this order, so that no word is taken when the bytes are at their end.
+            // In this order of the zip, no word is taken when the bytes have ended.
             for (bytes, word) in words.iter().zip(out.by_ref()) {
                 *word = u32::from_le_bytes(*bytes);
             }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_words_are_the_blocks_of_fips_197() {
-        // All zero key and block: AES-256 of FIPS 197 gives dc95c078 a2408989 ad48a214 92842087.
+        // For an all-zero key and block, AES-256 of FIPS 197 gives dc95c078 a2408989 ad48a214 92842087.
         let mut words = [0; 4];
         Rows::new(&[0; 32], 0).fill(0, &mut words);
         let expected = [0x78c0_95dc, 0x8989_40a2, 0x14a2_48ad, 0x8720_8492];

@@ -1,4 +1,4 @@
-//! Files that are read where they lie.
+//! Files that are read in place.
 
 #![expect(unsafe_code, reason = "mapping a file that others might change")]
 
@@ -9,7 +9,7 @@ use memmap2::Mmap;
 
 use super::{Changed, OFFSET};
 
-/// A file that is read where it lies.
+/// A file that is mapped into memory and read in place.
 pub struct Mapped {
     map: Mmap,
     file: File,
@@ -19,11 +19,12 @@ impl Mapped {
     /// Maps a whole file.
     ///
     /// # Errors
-    /// The errors of the system; [`io::ErrorKind::UnexpectedEof`] if the file is shorter than its head.
+    /// The errors of the system. [`io::ErrorKind::UnexpectedEof`] if the file is shorter than its head.
     ///
     /// # Safety
-    /// Nobody may write to the file or shorten it while it is mapped. Its length can be asked for before a scan,
-    /// see [`Store::changed`](super::Store::changed), which cannot see a change in the middle of one.
+    /// No process may write to the file or shorten it while it is mapped.
+    /// [`Store::changed`](super::Store::changed) compares the length before a scan, but cannot see a change that
+    /// happens during the scan.
     pub unsafe fn new(file: File) -> io::Result<Self> {
         // SAFETY: the caller keeps the file as it is.
         let map = unsafe { Mmap::map(&file)? };

@@ -15,7 +15,8 @@ pub(super) fn apply(_: Avx2, switch: Switch, residues: &mut [u64]) {
         let (f0, f1) = (switch.factor & LOW, switch.factor >> HALF);
         for residue in residues {
             let (c0, c1) = (*residue & LOW, *residue >> HALF);
-            // floor(c M / 2^52), exactly: what is cut off first is below one unit of the middle sum.
+            // floor(c M / 2^52), exactly: the bits that are dropped first are below one unit of the
+            // middle sum.
             let middle = c1 * f0 + c0 * f1 + ((c0 * f0) >> HALF);
             let scaled = c1 * f1 + (middle >> HALF);
             *residue = ((scaled + switch.half) >> switch.shift) & switch.mask;

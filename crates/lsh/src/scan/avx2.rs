@@ -1,5 +1,5 @@
-//! Eight codes in two 256-bit vectors. Bits are counted by a table of nibbles (Mula), in bytes until
-//! all words of a code are added: 16 words give at most 128.
+//! Eight codes in two 256-bit vectors. A table of nibbles counts bits (Mula). The counts stay in
+//! bytes until all words of a code are added: 16 words give at most 128.
 #![expect(
     unsafe_code,
     reason = "vector loads and stores, and the call into AVX2 code"
@@ -23,7 +23,7 @@ pub(super) fn scan(_: Avx2, rows: &[[u64; LANES]], query: &[u64], best: &mut Bes
     }
 }
 
-/// Codes of `W` words: the query stays in registers.
+/// Codes of `W` words. The query stays in registers.
 #[target_feature(enable = "avx2")]
 fn fixed<const W: usize>(query: [u64; W], rows: &[[u64; LANES]], best: &mut Best) {
     for (i, group) in rows.as_chunks::<W>().0.iter().enumerate() {
@@ -66,7 +66,7 @@ fn add(bytes: &mut [__m256i; 2], row: &[u64; LANES], word: u64) {
     }
 }
 
-/// Sums the bytes of each code and offers group `i` if one of them is near.
+/// Sums the bytes of each code, and offers group `i` if one of its codes is near.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn finish(i: usize, bytes: [__m256i; 2], best: &mut Best) {

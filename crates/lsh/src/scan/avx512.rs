@@ -22,7 +22,7 @@ pub(super) fn scan(_: Avx512Popcnt, rows: &[[u64; LANES]], query: &[u64], best: 
     }
 }
 
-/// Codes of `W` words: the query stays in registers.
+/// Codes of `W` words. The query stays in registers.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 fn fixed<const W: usize>(query: [u64; W], rows: &[[u64; LANES]], best: &mut Best) {
     let query = query.map(|word| word.cast_signed());

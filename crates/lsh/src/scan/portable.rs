@@ -1,4 +1,4 @@
-//! The definition.
+//! The portable definition.
 
 use super::{Best, LANES};
 

@@ -98,7 +98,7 @@ fn small_stages(values: &mut [f32; SMALL], flips: &[u32; SMALL]) {
     store(values, v);
 }
 
-/// Negates the elements of a mask.
+/// Negates the elements that a mask selects.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn negated(v: __m512, mask: __mmask16) -> __m512 {

@@ -1,9 +1,9 @@
-//! The definition. Bodies are inlined into the other backends' functions where the compiler's own
-//! vectors are as good as ours.
+//! The portable definition. The functions are inlined into other backends where the compiler's own
+//! vector code is as good as ours.
 
 use super::BLOCK;
 
-/// Elements whose stages the other backends do within registers.
+/// Elements whose stages the other backends compute within registers.
 pub(super) const SMALL: usize = 16;
 
 pub(super) fn rotate(values: &mut [f32], flips: &[u32]) {
@@ -21,7 +21,7 @@ pub(super) fn flip(values: &mut [f32], flips: &[u32]) {
     }
 }
 
-/// The butterflies of distance `h`, `2 h`, and so on: all with `h` = 1.
+/// The butterflies of distance `h`, `2 h`, and so on. All of them for `h` = 1.
 #[inline(always)]
 pub(super) fn stages(values: &mut [f32], mut h: usize) {
     while h < values.len() {

@@ -1,7 +1,7 @@
 //! The hint of a table of bytes: for every group it is `D`, or its `D_g`, times the group's own public matrix.
 //!
-//! The transforms of a row of `D` serve all groups. A row's sums are taken eight values at a time, over all
-//! polynomials. So the public polynomials' part that meets them stays in the cache for a block of rows:
+//! The transforms of a row of `D` serve all groups. A row's sums are computed for eight values at a time, over all
+//! polynomials. So the part of the public polynomials that they need stays in the cache for a block of rows:
 //!
 //! | | order |
 //! |---|---|
@@ -20,7 +20,7 @@ use crate::hint::round;
 use crate::params::{N, RANK, plan};
 use crate::public;
 
-/// Values of transformed rows that a thread holds, at most where a block has more than two rows: 1 MiB.
+/// The most values of transformed rows that a thread holds, if a block has more than two rows: 1 MiB.
 const HELD: usize = 1 << 17;
 /// The most rows of a block.
 const ROWS: usize = 16;
@@ -28,11 +28,11 @@ const ROWS: usize = 16;
 const RUNS: usize = N / LANES;
 
 impl ByteTable {
-    /// Rows `rows` of the hints of groups `groups`: `n` numbers for each row of each group, as
-    /// [`Table::hint`](crate::Table::hint) has them, group after group. A call for all groups transforms every row once.
+    /// Rows `rows` of the hints of groups `groups`, group after group. Each row of each group has `n` numbers, as in
+    /// [`Table::hint`](crate::Table::hint). A call for all groups transforms every row only once.
     ///
     /// # Panics
-    /// If a range ends beyond the last group or row.
+    /// Panics if a range ends beyond the last group or row.
     #[must_use]
     pub fn hint(&self, groups: Range<usize>, rows: Range<usize>) -> Vec<i32> {
         assert!(
@@ -54,14 +54,14 @@ impl ByteTable {
         hint
     }
 
-    /// The hint of groups that meet the same matrix.
+    /// Writes the hint of groups that share a matrix.
     fn write_hint(&self, groups: Range<usize>, rows: Range<usize>, hint: &mut [i32]) {
         let (polys, n) = (self.shape.polys(), RANK * N);
         let a = self.tiles(groups.clone());
         let count = u32::try_from(groups.len() * RANK * polys).expect("limits of a shape");
         let terms: Vec<u32> = (0..count).collect();
         let block = (HELD / (polys * N)).clamp(2, ROWS) & !1;
-        // The places of a block of rows: one in each group.
+        // For each block of rows, its place in each group.
         let mut blocks: Vec<Vec<&mut [i32]>> = (rows.clone().step_by(block))
             .map(|_| Vec::with_capacity(groups.len()))
             .collect();
@@ -86,7 +86,7 @@ impl ByteTable {
         });
     }
 
-    /// The public polynomials of some groups, reflected, in runs of eight values.
+    /// The public polynomials of some groups, reflected, in tiles of eight values.
     fn tiles(&self, groups: Range<usize>) -> Aligned<u64> {
         let polys = self.shape.polys();
         let from = plan().permutation(2 * N - 1);
@@ -108,7 +108,7 @@ impl ByteTable {
         tiles
     }
 
-    /// Transforms rows of group `g`'s matrix. Where a last block lacks rows, older ones stand.
+    /// Transforms rows of group `g`'s matrix. If the last block has fewer rows, older rows remain behind them.
     fn transform(&self, g: usize, rows: Range<usize>, room: &mut Room) {
         let (modulus, polys, digits) = (plan().modulus(), self.shape.polys(), self.digits(g));
         let columns = self.shape.columns();
@@ -137,7 +137,7 @@ impl ByteTable {
     }
 }
 
-/// The room of a thread.
+/// Working memory of a thread.
 struct Room {
     poly: Aligned<u64>,
     /// Transformed rows.
@@ -190,13 +190,13 @@ fn sum(a: &[u64], terms: &[u32], polys: usize, block: usize, room: &mut Room) {
 }
 
 impl Room {
-    /// Writes the sums of a block to its places in every group.
+    /// Writes the sums of a block to its place in every group.
     fn write(&mut self, mut places: Vec<&mut [i32]>) {
         let n = RANK * N;
         let groups = places.len();
         for (r, sums) in self.sums.chunks_exact_mut(groups * n).enumerate() {
             for (sums, place) in sums.chunks_exact_mut(n).zip(&mut places) {
-                // The last block may lack rows.
+                // The last block may have fewer rows.
                 let Some(place) = place.get_mut(r * n..(r + 1) * n) else {
                     return;
                 };

@@ -4,7 +4,7 @@ use super::ByteTable;
 use crate::public::epoch;
 use crate::{Params, Query, Seed};
 
-/// Words that are easy to tell apart.
+/// Words that a test can distinguish easily.
 fn words(seed: u64, len: usize) -> Vec<u32> {
     let word = |at: u64| {
         (at + seed)
@@ -16,7 +16,7 @@ fn words(seed: u64, len: usize) -> Vec<u32> {
         .collect()
 }
 
-/// Groups of several queries fill panels, and leave some next to them.
+/// Groups of several queries fill panels, and leave a few columns beyond the last full panel.
 #[test]
 fn every_backend_gives_the_products() {
     let params = Params::module_1536_bytes();

@@ -25,7 +25,7 @@ pub(super) fn products(_: Avx2, words: &Words, rows: &[u8], out: &mut [u32]) {
 }
 
 /// # Safety
-/// `rows` are whole rows.
+/// `rows` must be whole rows.
 #[target_feature(enable = "avx2")]
 unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &mut [u32]) {
     assert_eq!(words.queries, Q);
@@ -47,7 +47,7 @@ unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &
 /// The products of `R` rows.
 ///
 /// # Safety
-/// `rows` are `R` rows, and there are `Q` queries.
+/// `rows` must be `R` rows, and there must be `Q` queries.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[u32; Q]; R] {
@@ -76,7 +76,8 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
                 let mut u = [_mm256_setzero_si256(); R];
                 for r in 0..R {
                     let at = row.wrapping_add(r * stride + part * LINE / 2);
-                    // The same line of the next rows: streams of one row are too short for the hardware to run ahead.
+                    // Prefetches the same line of the next rows: the streams of a row are too short for the hardware
+                    // prefetcher.
                     _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
                     // SAFETY: half of a line.
                     let entries = unsafe { _mm256_loadu_si256(at.cast()) };
@@ -111,7 +112,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
     let mut sums = [[0; Q]; R];
     for r in 0..R {
         for k in 0..Q {
-            // Pairs of 16 bits are added as integers with a sign; only the lower 16 bits count.
+            // The instruction adds pairs of signed 16-bit integers; only the lower 16 bits of a sum are used.
             let high = _mm256_madd_epi16(high[r][k], _mm256_set1_epi16(1));
             let sum = _mm256_add_epi32(low[r][k], _mm256_slli_epi32::<16>(high));
             let sum = _mm_add_epi32(

@@ -13,7 +13,8 @@ use crate::packed::BLOCK;
 
 pub(super) fn products(_: Avx512Vnni, words: &Words, rows: &[u8], out: &mut [u32]) {
     assert_eq!(rows.len() * words.queries, out.len() * words.stride);
-    // Rows are read next to each other, up to the number whose sums registers hold: two for each row and query.
+    // Reads several rows next to each other, up to the number whose sums fit the registers: two for each row and
+    // query.
     // SAFETY: the token proves the target features; there are whole rows, and an output for each row and query.
     unsafe {
         match words.queries {
@@ -26,7 +27,7 @@ pub(super) fn products(_: Avx512Vnni, words: &Words, rows: &[u8], out: &mut [u32
 }
 
 /// # Safety
-/// `rows` are whole rows.
+/// `rows` must be whole rows.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &mut [u32]) {
     assert_eq!(words.queries, Q);
@@ -51,7 +52,7 @@ unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &
 /// The products of `R` rows.
 ///
 /// # Safety
-/// `rows` are `R` rows, and there are `Q` queries.
+/// `rows` must be `R` rows, and there must be `Q` queries.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[u32; Q]; R] {
@@ -77,7 +78,8 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
             let mut u = [_mm512_setzero_si512(); R];
             for r in 0..R {
                 let at = row.wrapping_add(r * stride);
-                // The same line of the next rows: streams of one row are too short for the hardware to run ahead.
+                // Prefetches the same line of the next rows: the streams of a row are too short for the hardware
+                // prefetcher.
                 _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
                 // SAFETY: a line of row `r`.
                 let entries = unsafe { _mm512_loadu_si512(at.cast()) };

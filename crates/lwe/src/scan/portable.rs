@@ -1,4 +1,4 @@
-//! The definition.
+//! The portable definition.
 
 use super::{CENTRE, CHUNK, LANES, LINE, Words};
 use crate::packed::BLOCK;

@@ -19,8 +19,8 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Avx2;
 
-/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, and the bits to shift
-/// away. The second load ends where the fields end.
+/// The positions of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, and the bits to
+/// shift away. The second load ends where the fields end.
 #[repr(C, align(32))]
 struct Fields {
     bytes: [u8; 32],
@@ -57,7 +57,7 @@ static Z_18: Fields = fields(18, 3);
 static Z_20: Fields = fields(20, 3);
 static A: Fields = fields(24, 3);
 
-/// The eight fields in `bytes`, each with the bits of its neighbours above it.
+/// Unpacks the eight fields in `bytes`, each with the bits of its neighbours above it.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES]) -> __m256i {
@@ -119,12 +119,12 @@ fn unpack_z_of<const BYTES: usize>(
     _mm256_movemask_epi8(_mm256_cmpgt_epi32(_mm256_set1_epi32(bound), greatest)) == -1
 }
 
-/// The kernel of [`super::portable::unpack_t1`], whose loop the compiler turns into vectors.
+/// The kernel of [`super::portable::unpack_t1`]. The compiler turns its loop into vector code.
 pub(crate) fn unpack_t1(_: Avx2, out: &mut Poly, bytes: &[u8; 320]) {
     portable::unpack_t1(out, bytes);
 }
 
-/// For each set of accepted lanes, the lanes in their order.
+/// For each set of accepted lanes, the permutation that moves them to the front in order.
 static COMPRESS: Orders = Orders(compress());
 
 #[repr(C, align(32))]
@@ -201,7 +201,7 @@ fn canonical(w: &Poly, i: usize) -> __m256i {
     )
 }
 
-/// All ones where the byte of the hint has a one.
+/// All ones in lanes whose bit of the hint is one.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn mask(hint: &HintBits, i: usize) -> __m256i {
@@ -213,11 +213,11 @@ fn mask(hint: &HintBits, i: usize) -> __m256i {
     )
 }
 
-/// `r1 + 1` or `r1 - 1` where there is a hint, as r is above `r1 alpha` or not; not yet modulo m.
+/// Where there is a hint, `r1 + 1` if r is above `r1 alpha`, else `r1 - 1`. The result is not reduced modulo m yet.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn correct(r: __m256i, r1: __m256i, r1_alpha: __m256i, hint: __m256i) -> __m256i {
-    // all ones are -1
+    // All ones are -1.
     let above = _mm256_cmpgt_epi32(r, r1_alpha);
     let up = _mm256_and_si256(hint, above);
     let down = _mm256_andnot_si256(above, hint);
@@ -229,7 +229,7 @@ fn correct(r: __m256i, r1: __m256i, r1_alpha: __m256i, hint: __m256i) -> __m256i
 #[target_feature(enable = "avx2")]
 fn use_hint_16(w: &Poly, hint: &HintBits, i: usize) -> __m256i {
     let r = canonical(w, i);
-    // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 1023 of up to 16,879
+    // ceil((r - alpha / 2) / alpha). The product gives the exact quotient by 1023 of numbers up to 16,879.
     let y = _mm256_srli_epi32::<9>(_mm256_add_epi32(r, _mm256_set1_epi32(261_887)));
     let r1 = _mm256_srli_epi32::<24>(_mm256_madd_epi16(y, _mm256_set1_epi32(16_401)));
     let r1_alpha = _mm256_slli_epi32::<9>(_mm256_madd_epi16(r1, _mm256_set1_epi32(1023)));
@@ -244,18 +244,18 @@ fn use_hint_16(w: &Poly, hint: &HintBits, i: usize) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn use_hint_44(w: &Poly, hint: &HintBits, i: usize) -> __m256i {
     let r = canonical(w, i);
-    // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 93 of up to 4,138
+    // ceil((r - alpha / 2) / alpha). The product gives the exact quotient by 93 of numbers up to 4,138.
     let y = _mm256_srli_epi32::<11>(_mm256_add_epi32(r, _mm256_set1_epi32(95_231)));
     let r1 = _mm256_srli_epi32::<18>(_mm256_madd_epi16(y, _mm256_set1_epi32(2819)));
     let r1_alpha = _mm256_slli_epi32::<11>(_mm256_madd_epi16(r1, _mm256_set1_epi32(93)));
     let r1 = correct(r, r1, r1_alpha, mask(hint, i));
-    // -1 to 43, 44 to 0
+    // Changes -1 to 43, and 44 to 0.
     let m = _mm256_set1_epi32(44);
     let r1 = _mm256_add_epi32(r1, _mm256_and_si256(_mm256_srai_epi32::<31>(r1), m));
     _mm256_andnot_si256(_mm256_cmpeq_epi32(r1, m), r1)
 }
 
-/// 32 small values of four registers, as bytes in their order.
+/// Packs 32 small values of four registers as bytes, in their order.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn bytes(v: [__m256i; 4]) -> __m256i {
@@ -267,7 +267,7 @@ fn bytes(v: [__m256i; 4]) -> __m256i {
     _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
 }
 
-/// gamma_2 = (q - 1) / 32: four bits each.
+/// For gamma_2 = (q - 1) / 32, with four bits each.
 #[target_feature(enable = "avx2")]
 fn use_hint_encode_16(out: &mut [u8], w: &Poly, hint: &HintBits) {
     for (i, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
@@ -279,7 +279,7 @@ fn use_hint_encode_16(out: &mut [u8], w: &Poly, hint: &HintBits) {
     }
 }
 
-/// gamma_2 = (q - 1) / 88: six bits each.
+/// For gamma_2 = (q - 1) / 88, with six bits each.
 #[target_feature(enable = "avx2")]
 fn use_hint_encode_44(out: &mut [u8], w: &Poly, hint: &HintBits) {
     for (i, out) in out.as_chunks_mut::<24>().0.iter_mut().enumerate() {

@@ -19,8 +19,8 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Avx512;
 
-/// The places of 16 packed fields: the words that each quarter of a register needs, and the bytes of them that each
-/// coefficient needs. With them are the bits to shift away.
+/// The positions of 16 packed fields: the words that each quarter of a register needs, and the bytes of them that
+/// each coefficient needs. Also the bits to shift away.
 #[repr(C, align(64))]
 struct Fields {
     words: [u16; 32],
@@ -42,7 +42,7 @@ const fn fields(width: usize, reach: usize) -> Fields {
     };
     let mut i = 0;
     while i < 16 {
-        // a quarter starts at the word that holds its first bit
+        // A quarter starts at the word that holds its first bit.
         let first_word = i / 4 * 4 * width / 16;
         let bit = i * width;
         let mut b = 0;
@@ -66,7 +66,7 @@ static Z_20: Fields = fields(20, 3);
 static T1: Fields = fields(10, 2);
 static A: Fields = fields(24, 3);
 
-/// The 16 fields at the start of `bytes`, each with the bits of its neighbours above it.
+/// Unpacks the 16 fields at the start of `bytes`, each with the bits of its neighbours above it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES]) -> __m512i {
@@ -159,7 +159,7 @@ fn rej_ntt_poly_of(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     ];
     let greatest = _mm512_max_epi32(_mm512_max_epi32(v[0], v[1]), _mm512_max_epi32(v[2], v[3]));
     let all = _mm512_cmplt_epi32_mask(greatest, _mm512_set1_epi32(Q)) == 0xFFFF;
-    // in nineteen blocks of twenty nothing is refused
+    // In nineteen of twenty blocks, all values are accepted.
     if all && let Some(room) = out.0[filled..].first_chunk_mut::<64>() {
         for (room, v) in room.as_chunks_mut::<16>().0.iter_mut().zip(v) {
             // SAFETY: there is room for 64 bytes.
@@ -216,7 +216,7 @@ fn canonical(w: &Poly, i: usize) -> __m512i {
     )
 }
 
-/// `r1 + 1` or `r1 - 1` where there is a hint, as r is above `r1 alpha` or not; not yet modulo m.
+/// Where there is a hint, `r1 + 1` if r is above `r1 alpha`, else `r1 - 1`. The result is not reduced modulo m yet.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn correct(r: __m512i, r1: __m512i, r1_alpha: __m512i, hint: u16) -> __m512i {
@@ -226,12 +226,12 @@ fn correct(r: __m512i, r1: __m512i, r1_alpha: __m512i, hint: u16) -> __m512i {
     _mm512_mask_sub_epi32(r1, hint & !above, r1, one)
 }
 
-/// gamma_2 = (q - 1) / 32: alpha = 1023 * 2^9, m = 16, four bits each.
+/// For gamma_2 = (q - 1) / 32: alpha = 1023 * 2^9, m = 16, with four bits each.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn use_hint_encode_16(out: &mut [u8], w: &Poly, hint: &HintBits) {
     for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let r = canonical(w, i);
-        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 1023 of up to 16,879
+        // ceil((r - alpha / 2) / alpha). The product gives the exact quotient by 1023 of numbers up to 16,879.
         let y = _mm512_srli_epi32::<9>(_mm512_add_epi32(r, _mm512_set1_epi32(261_887)));
         let r1 = _mm512_srli_epi32::<24>(_mm512_madd_epi16(y, _mm512_set1_epi32(16_401)));
         let r1_alpha = _mm512_slli_epi32::<9>(_mm512_madd_epi16(r1, _mm512_set1_epi32(1023)));
@@ -243,17 +243,17 @@ fn use_hint_encode_16(out: &mut [u8], w: &Poly, hint: &HintBits) {
     }
 }
 
-/// gamma_2 = (q - 1) / 88: alpha = 93 * 2^11, m = 44, six bits each.
+/// For gamma_2 = (q - 1) / 88: alpha = 93 * 2^11, m = 44, with six bits each.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn use_hint_encode_44(out: &mut [u8], w: &Poly, hint: &HintBits) {
     for (i, out) in out.as_chunks_mut::<12>().0.iter_mut().enumerate() {
         let r = canonical(w, i);
-        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 93 of up to 4,138
+        // ceil((r - alpha / 2) / alpha). The product gives the exact quotient by 93 of numbers up to 4,138.
         let y = _mm512_srli_epi32::<11>(_mm512_add_epi32(r, _mm512_set1_epi32(95_231)));
         let r1 = _mm512_srli_epi32::<18>(_mm512_madd_epi16(y, _mm512_set1_epi32(2819)));
         let r1_alpha = _mm512_slli_epi32::<11>(_mm512_madd_epi16(r1, _mm512_set1_epi32(93)));
         let r1 = correct(r, r1, r1_alpha, hint[i]);
-        // -1 to 43, 44 to 0
+        // Changes -1 to 43, and 44 to 0.
         let m = _mm512_set1_epi32(44);
         let zero = _mm512_setzero_si512();
         let r1 = _mm512_mask_add_epi32(r1, _mm512_cmpgt_epi32_mask(zero, r1), r1, m);

@@ -20,8 +20,8 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Neon;
 
-/// The places of eight packed fields: the bytes of each coefficient in two loads of 16 bytes. The second load ends
-/// where the fields end. With them are the bits to shift away (as shifts to the left).
+/// The positions of eight packed fields: the bytes of each coefficient in two loads of 16 bytes. Also the bits to shift
+/// away, as left shifts. The second load ends where the fields end.
 struct Fields {
     bytes: [[u8; 16]; 2],
     shifts: [i32; 4],
@@ -61,15 +61,15 @@ static Z_18: Fields = fields(18);
 static Z_20: Fields = fields(20);
 static A: Fields = fields(24);
 
-/// The eight fields in `bytes`, each with the bits of its neighbours above it cut by `mask`.
+/// Unpacks the eight fields in `bytes`. `mask` cuts the bits of its neighbours above each.
 #[inline]
 fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES], mask: u32) -> [int32x4_t; 2] {
     let first: &[u8; 16] = bytes
         .first_chunk()
         .expect("eight fields of 16 bits or more");
     let last: &[u8; 16] = bytes.last_chunk().expect("eight fields of 16 bits or more");
-    // The second four fields must start at a multiple of 8 bits. They do for widths of an even number of bits, as all are:
-    // 4 * 18 = 9 * 8
+    // The second four fields must start at a multiple of 8 bits. They do, since all widths have an even number of bits: 4
+    // * 18 = 9 * 8.
     let four = |bytes: &[u8; 16], within: &[u8; 16]| {
         // SAFETY: 16 bytes each, and four words.
         unsafe {
@@ -124,7 +124,7 @@ fn unpack_z_of<const BYTES: usize>(
     unsafe { vmaxvq_s32(greatest) < bound }
 }
 
-/// The kernel of [`super::portable::unpack_t1`], whose loop the compiler turns into vectors.
+/// The kernel of [`super::portable::unpack_t1`]. The compiler turns its loop into vector code.
 pub(crate) fn unpack_t1(_: Neon, out: &mut Poly, bytes: &[u8; 320]) {
     portable::unpack_t1(out, bytes);
 }
@@ -137,7 +137,7 @@ pub(crate) fn rej_ntt_poly(_: Neon, out: &mut Poly, filled: usize, block: &[u8; 
             let room = &mut out.0[filled..];
             // SAFETY: NEON is part of every 64-bit Arm target; there is room for 16 bytes.
             unsafe {
-                // a thousandth of all values is refused
+                // Only a thousandth of all values is refused.
                 if let Some(room) = room.first_chunk_mut::<4>()
                     && vmaxvq_s32(values) < Q
                 {
@@ -178,7 +178,7 @@ fn canonical(w: &Poly, at: usize) -> int32x4_t {
     }
 }
 
-/// `r1 + 1` or `r1 - 1` where there is a hint, as r is above `r1 alpha` or not; not yet modulo m.
+/// Where there is a hint, `r1 + 1` if r is above `r1 alpha`, else `r1 - 1`. The result is not reduced modulo m yet.
 #[inline]
 fn correct(
     r: int32x4_t,
@@ -192,7 +192,7 @@ fn correct(
     // SAFETY: four words are 16 bytes.
     unsafe {
         let hint = vreinterpretq_s32_u32(vtstq_s32(vdupq_n_s32(bits), vld1q_s32(BITS.as_ptr())));
-        // all ones are -1
+        // All ones are -1.
         let above = vreinterpretq_s32_u32(vcgtq_s32(r, r1_alpha));
         vsubq_s32(
             vaddq_s32(r1, vbicq_s32(hint, above)),
@@ -207,7 +207,7 @@ fn use_hint_16(w: &Poly, hint: &HintBits, at: usize) -> int32x4_t {
     let r = canonical(w, at);
     // SAFETY: NEON is part of every 64-bit Arm target.
     unsafe {
-        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 1023 of up to 16,879
+        // ceil((r - alpha / 2) / alpha). The product gives the exact quotient by 1023 of numbers up to 16,879.
         let y = vshrq_n_s32::<9>(vaddq_s32(r, vdupq_n_s32(261_887)));
         let r1 = vshrq_n_s32::<24>(vmulq_s32(y, vdupq_n_s32(16_401)));
         let r1_alpha = vshlq_n_s32::<9>(vmulq_s32(r1, vdupq_n_s32(1023)));
@@ -221,19 +221,19 @@ fn use_hint_44(w: &Poly, hint: &HintBits, at: usize) -> int32x4_t {
     let r = canonical(w, at);
     // SAFETY: NEON is part of every 64-bit Arm target.
     unsafe {
-        // ceil((r - alpha / 2) / alpha): this gives the exact quotient by 93 of up to 4,138
+        // ceil((r - alpha / 2) / alpha). The product gives the exact quotient by 93 of numbers up to 4,138.
         let y = vshrq_n_s32::<11>(vaddq_s32(r, vdupq_n_s32(95_231)));
         let r1 = vshrq_n_s32::<18>(vmulq_s32(y, vdupq_n_s32(2819)));
         let r1_alpha = vshlq_n_s32::<11>(vmulq_s32(r1, vdupq_n_s32(93)));
         let r1 = correct(r, r1, r1_alpha, hint, at);
-        // -1 to 43, 44 to 0
+        // Changes -1 to 43, and 44 to 0.
         let m = vdupq_n_s32(44);
         let r1 = vaddq_s32(r1, vandq_s32(vshrq_n_s32::<31>(r1), m));
         vbicq_s32(r1, vreinterpretq_s32_u32(vceqq_s32(r1, m)))
     }
 }
 
-/// 16 small values of four registers, as bytes.
+/// Packs 16 small values of four registers as bytes.
 #[inline]
 fn bytes(v: [int32x4_t; 4]) -> uint8x16_t {
     // SAFETY: NEON is part of every 64-bit Arm target.
@@ -243,7 +243,7 @@ fn bytes(v: [int32x4_t; 4]) -> uint8x16_t {
     }
 }
 
-/// gamma_2 = (q - 1) / 32: four bits each.
+/// For gamma_2 = (q - 1) / 32, with four bits each.
 fn use_hint_encode_16(out: &mut [u8], w: &Poly, hint: &HintBits) {
     for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let w1 = bytes(core::array::from_fn(|j| {
@@ -257,7 +257,7 @@ fn use_hint_encode_16(out: &mut [u8], w: &Poly, hint: &HintBits) {
     }
 }
 
-/// gamma_2 = (q - 1) / 88: six bits each.
+/// For gamma_2 = (q - 1) / 88, with six bits each.
 fn use_hint_encode_44(out: &mut [u8], w: &Poly, hint: &HintBits) {
     const DROP_FOURTHS: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 255, 255, 255, 255];
     for (i, out) in out.as_chunks_mut::<12>().0.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! The definitions, coefficient by coefficient.
+//! The portable definitions, coefficient by coefficient.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -12,13 +12,13 @@ use crate::params::Gamma2;
 
 /// FIPS 204, Algorithm 19 (`BitUnpack`) of one polynomial of z: `gamma1 - value` per coefficient.
 ///
-/// `bytes` has `32 (1 + gamma1_bits)` bytes, 576 or 640. Returns whether every coefficient is of
-/// absolute value below `bound` (Algorithm 8, step 13).
+/// `bytes` has `32 (1 + gamma1_bits)` bytes, 576 or 640. Returns whether the absolute value of every coefficient is
+/// below `bound` (Algorithm 8, step 13).
 pub(crate) fn unpack_z(out: &mut Poly, bytes: &[u8], gamma1_bits: u32, bound: i32) -> bool {
     let width = 1 + gamma1_bits as usize;
     let mut greatest = 0;
     for (i, out) in out.0.iter_mut().enumerate() {
-        // 18- and 20-bit fields start at bit 0, 2, 4 or 6 of a byte: three bytes hold one
+        // Fields of 18 and 20 bits start at bit 0, 2, 4 or 6 of a byte, so three bytes hold one.
         let bit = i * width;
         let at = bit / 8;
         let word = u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], 0]);
@@ -43,7 +43,7 @@ pub(crate) fn unpack_t1(out: &mut Poly, bytes: &[u8; 320]) {
 }
 
 /// FIPS 204, Algorithm 30 (`RejNTTPoly`) with Algorithm 14 (`CoeffFromThreeBytes`), on one block of SHAKE128 output. It
-/// writes what is accepted to `out` from `filled` on, in the standard's order, and returns the new number of
+/// writes the accepted values to `out` from `filled` on, in the standard's order. It returns the new number of
 /// coefficients, at most 256.
 pub(crate) fn rej_ntt_poly(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     let mut filled = filled;

@@ -1,5 +1,6 @@
-//! The three places where fast verifiers have accepted what they must not: the norm of z, the
-//! hint's encoding, and the hint's use. In every lane of all kernels, and exhaustive where tests run natively.
+//! Tests of three places where fast verifiers have accepted invalid signatures: the norm of z, the hint's
+//! encoding, and the hint's use. They cover every lane of all kernels, and every value where tests run
+//! natively.
 
 use super::{HintBits, hint_bit_unpack, portable};
 use crate::field::{Poly, Q};
@@ -8,8 +9,7 @@ use crate::params::{Gamma2, MlDsa44, MlDsa65, MlDsa87, Sealed, Set};
 
 const SETS: [Set; 3] = [MlDsa44::SET, MlDsa65::SET, MlDsa87::SET];
 
-/// A processor that runs natively takes all values, an emulated one or a run without
-/// optimisation a sample of them.
+/// A native and optimised run tests all values; an emulated run, or one without optimisation, tests a sample.
 const STEP: usize = if cfg!(miri) {
     199_999
 } else if cfg!(target_arch = "x86_64") {
@@ -20,7 +20,7 @@ const STEP: usize = if cfg!(miri) {
 /// Steps through the places of a polynomial.
 const PLACES: usize = if cfg!(miri) { 51 } else { 1 };
 
-/// The backends whose lanes are to be tried one by one: the portable one has no lanes.
+/// The backends whose lanes are tested one by one. The portable backend has no lanes.
 fn lanes_of(kernels: Kernels) -> core::ops::Range<usize> {
     if kernels.name() == "portable" {
         0..1
@@ -29,7 +29,7 @@ fn lanes_of(kernels: Kernels) -> core::ops::Range<usize> {
     }
 }
 
-/// Puts a field of `width` bits at coefficient `i`.
+/// Writes a field of `width` bits at coefficient `i`.
 fn put(packed: &mut [u8], i: usize, width: usize, value: u32) {
     let (at, shift) = (i * width / 8, i * width % 8);
     let bytes: &mut [u8; 3] = packed[at..].first_chunk_mut().unwrap();
@@ -45,14 +45,14 @@ fn every_value_of_z_in_every_lane() {
         let bound = set.gamma1() - set.beta;
         for kernels in Kernels::all() {
             let mut packed = vec![0; set.z_len()];
-            // z = 0 everywhere
+            // z is 0 in every coefficient.
             (0..256).for_each(|i| put(&mut packed, i, width, 1 << set.gamma1_bits));
             let mut out = Poly::ZERO;
             assert!(kernels.unpack_z(&mut out, &packed, set.gamma1_bits, bound));
             assert_eq!(out, Poly::ZERO);
             for lane in lanes_of(kernels) {
                 for value in (0..1_u32 << width).step_by(STEP) {
-                    // every row of 16 coefficients in turn, next to zeros
+                    // Tests every row of 16 coefficients in turn, with zeros in the other rows.
                     let i = lane + 16 * (value as usize % 16);
                     put(&mut packed, i, width, value);
                     let short = kernels.unpack_z(&mut out, &packed, set.gamma1_bits, bound);
@@ -110,7 +110,7 @@ fn decompose_as_defined() {
     }
 }
 
-/// The values packed in a polynomial of w1.
+/// The values that a packed polynomial of w1 holds.
 fn unpack_w1(packed: &[u8], width: usize) -> impl Iterator<Item = i32> {
     (0..256).map(move |i| {
         (0..width)
@@ -127,10 +127,11 @@ fn every_use_of_a_hint_in_every_lane() {
     for (gamma2, width, alpha, m) in [(Gamma2::Q88, 6, 190_464, 44), (Gamma2::Q32, 4, 523_776, 16)]
     {
         for hint in [false, true] {
-            // beyond q - 1 follows 0 again, so that shifts bring every r into every lane
+            // After q - 1 the values start at 0 again, so that shifts bring every r into every lane.
             let r = |i: usize| i32::try_from(i).unwrap() % Q;
             let blocks = (0..Q.cast_unsigned() as usize).step_by(256 * STEP);
-            // r0 = 0, and the borders of r1, the last of which is q - 1: also where a sample leaves them out
+            // The values with r0 = 0, and the borders of r1, the last of which is q - 1. They are tested even
+            // where a sample would leave them out.
             let borders = (0..=2 * m).map(|half: usize| (half * (alpha / 2)).saturating_sub(128));
             let blocks = blocks.chain(borders);
             let expected: Vec<u8> = (0..Q.cast_unsigned() as usize + 512)
@@ -155,7 +156,7 @@ fn every_use_of_a_hint_in_every_lane() {
                             ];
                         }
                     }
-                    // both representatives of r
+                    // Both representatives of r.
                     let w = Poly(core::array::from_fn(|i| {
                         let r = r(start + i);
                         if r & 32 == 0 { r } else { r - Q }
@@ -198,7 +199,7 @@ fn each_hint_bit_acts_on_its_own_coefficient() {
     }
 }
 
-/// Algorithm 21, transcribed: the hint as lists of positions.
+/// A transcription of Algorithm 21, with the hint as lists of positions.
 fn algorithm_21(omega: usize, k: usize, y: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut h = vec![vec![]; k];
     let mut index = 0;
@@ -232,7 +233,7 @@ fn check_hint(set: &Set, y: &[u8]) {
 #[test]
 #[cfg_attr(miri, ignore = "four thousand hints, without a kernel")]
 fn every_hint_of_a_small_set() {
-    // three positions of five values, two counts of six: every encoding there is
+    // Three positions of five values and two counts of six: the test tries every such encoding.
     let set = Set {
         omega: 3,
         k: 2,
@@ -257,7 +258,7 @@ fn every_hint_of_a_small_set() {
 fn every_pair_of_neighbours_and_every_count() {
     for set in SETS {
         for row in 0..set.k {
-            // two hints in this row, none elsewhere
+            // This row has two hints, and no other row has any.
             let mut y = vec![0; set.omega + set.k];
             y[set.omega + row..].fill(2);
             for a in 0..=255 {
@@ -272,7 +273,7 @@ fn every_pair_of_neighbours_and_every_count() {
                 let mut y = y.clone();
                 y[set.omega + row] = count;
                 check_hint(&set, &y);
-                // with enough positions for it
+                // Makes enough positions nonzero for the counts.
                 for (i, y) in y[..set.omega].iter_mut().enumerate() {
                     *y = u8::try_from(i + 1).unwrap();
                 }
@@ -291,7 +292,7 @@ fn every_pair_of_neighbours_and_every_count() {
 
 #[test]
 fn sampling_on_every_backend() {
-    // bytes in which a quarter, a thousandth and none of the values are refused
+    // Bytes with which a quarter, a thousandth or none of the values are refused.
     for top in [0x7F_FFFF, 0x7F_E001, 0x7F_E000, 0xFF_FFFF, 0x80_0000] {
         for pattern in (0..64_u32).step_by(if cfg!(miri) { 40 } else { 1 }) {
             let mut block = [0; 168];
@@ -307,7 +308,7 @@ fn sampling_on_every_backend() {
                 for kernels in Kernels::all() {
                     let mut found = Poly::ZERO;
                     assert_eq!(kernels.rej_ntt_poly(&mut found, filled, &block), count);
-                    // what lies behind the count has no meaning
+                    // Values behind the count have no meaning.
                     assert_eq!(found.0[..count], expected.0[..count], "{}", kernels.name());
                 }
             }

@@ -1,4 +1,4 @@
-//! Four states in each half of the lanes, one 64-bit lane each.
+//! Two times four states, one 64-bit lane each.
 
 #![expect(unsafe_code, reason = "loads, stores, and calls guarded by the token")]
 
@@ -10,7 +10,7 @@ use core::arch::x86_64::{
 use super::{Blocks, Lanes, Mask, bmi, permutation, portable};
 use sordino_cpu::Avx2;
 
-/// Permutes the lanes in `mask`; the others may change or not.
+/// Permutes at least the lanes in `mask`. Other lanes have no meaning afterwards.
 pub(crate) fn permute_lanes(_: Avx2, lanes: &mut Lanes, mask: Mask) {
     for half in [0, 4] {
         let mask = Mask(mask.0 & 0x0F << half);
@@ -23,7 +23,8 @@ pub(crate) fn permute_lanes(_: Avx2, lanes: &mut Lanes, mask: Mask) {
     }
 }
 
-/// The kernel of [`portable::blocks`]: loads and stores alone, which vectors would not make fewer.
+/// The kernel of [`portable::blocks`]. It consists only of loads and stores, which vectors would
+/// not reduce.
 pub(crate) fn blocks(_: Avx2, lanes: &Lanes, blocks: &mut Blocks) {
     portable::blocks(lanes, blocks);
 }

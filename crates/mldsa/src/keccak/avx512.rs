@@ -11,7 +11,7 @@ use core::arch::x86_64::{
 use super::{Blocks, LANES, Lanes, Mask, bmi, permutation};
 use sordino_cpu::Avx512;
 
-/// Permutes the lanes in `mask`; the others may change or not.
+/// Permutes at least the lanes in `mask`. Other lanes have no meaning afterwards.
 pub(crate) fn permute_lanes(_: Avx512, lanes: &mut Lanes, mask: Mask) {
     if let Some(lane) = mask.single() {
         return bmi::permute_lane(lanes, lane);
@@ -30,14 +30,14 @@ pub(crate) fn blocks(_: Avx512, lanes: &Lanes, blocks: &mut Blocks) {
     }
 }
 
-/// Words `part..part + 8` of all lanes: the transpose of 8 by 8 words.
+/// Writes words `part..part + 8` of all lanes: a transpose of 8 by 8 words.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn eight_words(lanes: &Lanes, blocks: &mut Blocks, part: usize) {
     // SAFETY: every word of `Lanes` is 64 bytes, aligned to 64.
     let v: [__m512i; 8] =
         core::array::from_fn(|i| unsafe { _mm512_load_si512(lanes.0[part + i].as_ptr().cast()) });
-    // t[i], t[i + 1]: the even and the odd lanes of words i and i + 1, pair by pair
+    // t[i] and t[i + 1] hold the even and the odd lanes of words i and i + 1, in pairs.
     let t: [__m512i; 8] = core::array::from_fn(|i| {
         let (a, b) = (v[i & !1], v[i | 1]);
         if i & 1 == 0 {
@@ -83,8 +83,8 @@ fn permute(lanes: &mut Lanes) {
     }
 }
 
-/// The sum of three is one instruction, but one that overwrites an operand. The operands of the first and the last sum
-/// are needed again, so these are sums of two.
+/// An instruction sums three operands, but overwrites one. The operands of the first and the last sum are needed
+/// again, so these two are sums of two operands.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn parity(a: __m512i, b: __m512i, c: __m512i, d: __m512i, e: __m512i) -> __m512i {

@@ -1,4 +1,4 @@
-//! One state in general registers, with `andn` and `rorx` where the processor has them.
+//! One state in general registers, with `andn` and `rorx` if the processor has them.
 
 #![expect(unsafe_code, reason = "a call guarded by a token")]
 

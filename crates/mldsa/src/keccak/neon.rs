@@ -7,7 +7,7 @@ use core::arch::aarch64::{uint64x2_t, vdupq_n_u64, veorq_u64, vld1q_u64, vst1q_u
 use super::{Blocks, Lanes, Mask, permutation, portable};
 use sordino_cpu::{Neon, NeonSha3};
 
-/// Permutes the lanes in `mask`; the others may change or not.
+/// Permutes at least the lanes in `mask`. Other lanes have no meaning afterwards.
 pub(crate) fn permute_lanes(_: Neon, lanes: &mut Lanes, mask: Mask) {
     pairs(lanes, mask, plain::permute);
 }
@@ -20,7 +20,8 @@ pub(crate) fn permute_lanes_sha3(_: NeonSha3, lanes: &mut Lanes, mask: Mask) {
     });
 }
 
-/// The kernel of [`portable::blocks`]: loads and stores alone, which vectors would not make fewer.
+/// The kernel of [`portable::blocks`]. It consists only of loads and stores, which vectors would
+/// not reduce.
 pub(crate) fn blocks(_: Neon, lanes: &Lanes, blocks: &mut Blocks) {
     portable::blocks(lanes, blocks);
 }

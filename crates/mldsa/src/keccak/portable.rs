@@ -1,4 +1,4 @@
-//! The definition: one state, in plain words.
+//! The portable definition: one state, in plain words.
 
 use super::{Blocks, Lanes, Mask, RC};
 
@@ -39,7 +39,7 @@ pub(crate) fn permute(a: &mut [u64; 25]) {
     }
 }
 
-/// Permutes one lane. Inlined, like [`permute`], into a caller that may use more instructions.
+/// Permutes one lane. Like [`permute`], it is inlined into callers that may use more instructions.
 #[inline(always)]
 pub(crate) fn permute_lane(lanes: &mut Lanes, lane: usize) {
     let mut state = lanes.0.map(|word| word[lane]);
@@ -49,14 +49,14 @@ pub(crate) fn permute_lane(lanes: &mut Lanes, lane: usize) {
     }
 }
 
-/// Permutes the lanes in `mask`; the others may change or not.
+/// Permutes at least the lanes in `mask`. Other lanes have no meaning afterwards.
 pub(crate) fn permute_lanes(lanes: &mut Lanes, mask: Mask) {
     for lane in mask.iter() {
         permute_lane(lanes, lane);
     }
 }
 
-/// Turns the lanes around, word by word.
+/// Transposes the lanes, word by word.
 pub(crate) fn blocks(lanes: &Lanes, blocks: &mut Blocks) {
     for (lane, block) in blocks.0.iter_mut().enumerate() {
         for (bytes, word) in block.as_chunks_mut::<8>().0.iter_mut().zip(&lanes.0) {

@@ -33,7 +33,7 @@ pub(crate) fn inverse_ntt(_: Avx2, poly: &mut Poly) {
     fn inverse_ntt(poly: &mut Poly) {
         inverse_four_layers(poly, |m, half| each(&INVERSE, &INVERSE_Q_INV, m - 1, half));
         transpose_blocks(poly);
-        // the blocks of a layer, counted from m on, take their zetas from 2 m - 1 down
+        // The blocks of a layer, counted from m on, use their zetas from 2 m - 1 down.
         inverse_four_layers(poly, |m, _| same((3 << m.ilog2()) - 1 - m));
         let scale = broadcast(INVERSE_SCALE, INVERSE_SCALE.wrapping_mul(Q_INV));
         for half in [0, 8] {
@@ -70,7 +70,7 @@ pub(crate) fn product(_: Avx2, out: &mut Poly, row: &[Poly], vector: &[Poly]) {
     }
 }
 
-/// Half of a row of 16 coefficients, from `half`, 0 or 8, on.
+/// Half of a row of 16 coefficients, from coefficient `half` on, which is 0 or 8.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(poly: &Poly, row: usize, half: usize) -> __m256i {
@@ -85,7 +85,7 @@ fn store(poly: &mut Poly, row: usize, half: usize, v: __m256i) {
     unsafe { _mm256_store_si256(poly.0[16 * row + half..][..8].as_mut_ptr().cast(), v) };
 }
 
-/// Zetas, and the same over q, for even and for odd lanes (in the lower half of each pair).
+/// Zetas and the zetas over q, for even and for odd lanes (in the lower half of each pair).
 #[derive(Clone, Copy)]
 struct Zeta {
     even: (__m256i, __m256i),
@@ -172,8 +172,8 @@ fn inverse_butterfly(v: &mut [__m256i; 4], i: usize, j: usize, zeta: Zeta) {
     v[j] = montgomery_mul(_mm256_sub_epi32(v[j], t), zeta);
 }
 
-/// The four layers that act between rows: first rows 8 and 4 apart, then 2 and 1. `zeta(m, half)` belongs to block `m -
-/// 2^t` of layer t.
+/// The four layers that act between rows: first with rows 8 and 4 apart, then 2 and 1. `zeta(m, half)` belongs to block
+/// `m - 2^t` of layer t.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn four_layers(poly: &mut Poly, zeta: impl Fn(usize, usize) -> Zeta) {
@@ -203,7 +203,7 @@ fn four_layers(poly: &mut Poly, zeta: impl Fn(usize, usize) -> Zeta) {
     }
 }
 
-/// The inverses of the layers of [`four_layers`], in the opposite order.
+/// The inverses of the layers of [`four_layers`], in reverse order.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn inverse_four_layers(poly: &mut Poly, zeta: impl Fn(usize, usize) -> Zeta) {
@@ -233,7 +233,7 @@ fn inverse_four_layers(poly: &mut Poly, zeta: impl Fn(usize, usize) -> Zeta) {
     }
 }
 
-/// Row i, column j to row j, column i, in blocks of 8 by 8.
+/// Moves row i, column j to row j, column i, in blocks of 8 by 8.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn transpose_blocks(poly: &mut Poly) {

@@ -70,7 +70,7 @@ pub(crate) fn store(poly: &mut Poly, v: &Registers) {
     }
 }
 
-/// Zetas, and the same over q, for even and for odd lanes (in the lower half of each pair).
+/// Zetas and the zetas over q, for even and for odd lanes (in the lower half of each pair).
 #[derive(Clone, Copy)]
 struct Zeta {
     even: (__m512i, __m512i),
@@ -235,12 +235,13 @@ fn inverse_ntt_in_registers(poly: &mut Poly) {
     store(poly, &v);
 }
 
-/// Row i, column j to row j, column i.
+/// Moves row i, column j to row j, column i.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(crate) fn transpose_registers(v: &mut Registers) {
     let zero = _mm512_setzero_si512();
-    // pairs of rows, then fours: u[4 g + c] holds columns c, c + 4, c + 8, c + 12 of rows 4 g..
+    // First pairs of rows, then fours: u[4 g + c] holds columns c, c + 4, c + 8, c + 12 of rows 4
+    // g..
     let mut t = [zero; 16];
     for i in 0..8 {
         t[2 * i] = _mm512_unpacklo_epi32(v[2 * i], v[2 * i + 1]);
@@ -253,7 +254,7 @@ pub(crate) fn transpose_registers(v: &mut Registers) {
         u[g + 2] = _mm512_unpacklo_epi64(t[g + 1], t[g + 3]);
         u[g + 3] = _mm512_unpackhi_epi64(t[g + 1], t[g + 3]);
     }
-    // then the quarters of the registers
+    // Then the quarters of the registers.
     for c in 0..4 {
         let even = (
             _mm512_shuffle_i32x4::<0x88>(u[c], u[c + 4]),

@@ -74,7 +74,7 @@ pub(crate) fn inverse_ntt(_: Neon, poly: &mut Poly) {
         each(&INVERSE, &INVERSE_Q_INV, m - 1, quarter)
     });
     transpose_blocks(poly);
-    // the blocks of a layer, counted from m on, take their zetas from 2 m - 1 down
+    // The blocks of a layer, counted from m on, use their zetas from 2 m - 1 down.
     four_layers(poly, Some(broadcast(INVERSE_SCALE)), |m, _| {
         same((3 << m.ilog2()) - 1 - m)
     });
@@ -112,7 +112,7 @@ fn store_four(poly: &mut Poly, at: usize, v: int32x4_t) {
     unsafe { vst1q_s32(poly.0[at..at + 4].as_mut_ptr(), v) }
 }
 
-/// A zeta and the same over q.
+/// A zeta and the zeta over q.
 type Zeta = (int32x4_t, int32x4_t);
 
 #[inline]
@@ -140,7 +140,8 @@ fn each(zetas: &Columns, over_q: &Columns, index: usize, quarter: usize) -> Zeta
 /// `a z / 2^32` modulo q, below q in absolute value.
 ///
 /// `sqdmulh` gives the upper half of twice a product. Twice `a z` and twice `m q` agree in their
-/// lower halves, so the difference of the upper halves is exact, and halving it is too.
+/// lower halves. So the difference of the upper halves is exact and even, and halving it is exact,
+/// too.
 #[inline]
 fn montgomery_mul(a: int32x4_t, z: Zeta) -> int32x4_t {
     // SAFETY: NEON is part of every 64-bit Arm target.
@@ -172,7 +173,7 @@ fn inverse_butterfly(v: &mut Registers, i: usize, j: usize, zeta: Zeta) {
     }
 }
 
-/// Row i, column j to row j, column i, in blocks of 4 by 4.
+/// Moves row i, column j to row j, column i, in blocks of 4 by 4.
 fn transpose_blocks(poly: &mut Poly) {
     for row in [0, 4, 8, 12] {
         for column in (0..=row).step_by(4) {

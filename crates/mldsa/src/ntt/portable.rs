@@ -1,11 +1,11 @@
-//! The definitions, in the standard's order of steps.
+//! The portable definitions, in the standard's order of steps.
 
 use super::{INVERSE_SCALE, ZETAS};
 use crate::field::{Poly, montgomery_mul, montgomery_reduce};
 
 /// FIPS 204, Algorithm 41: `NTT`, in place, into column order.
 ///
-/// In: coefficients of absolute value below 2^23. Out: below 2^23 + 8 q.
+/// Input: coefficients of absolute value below 2^23. Output: below 2^23 + 8 q.
 pub(crate) fn ntt(poly: &mut Poly) {
     let w = &mut poly.0;
     let mut m = 0;
@@ -24,7 +24,7 @@ pub(crate) fn ntt(poly: &mut Poly) {
 
 /// FIPS 204, Algorithm 42: `NTT^-1`, in place, from column order, times 2^32.
 ///
-/// In: values of absolute value below q. Out: coefficients of absolute value below q. (Sums
+/// Input: values of absolute value below q. Output: coefficients of absolute value below q. (Sums
 /// double in each layer and reach 256 q, which is below 2^31.)
 pub(crate) fn inverse_ntt(poly: &mut Poly) {
     transpose(poly);
@@ -45,7 +45,7 @@ pub(crate) fn inverse_ntt(poly: &mut Poly) {
     }
 }
 
-/// Exchanges the standard's order and column order (either way: it is its own inverse).
+/// Converts the standard's order to column order and back: it is its own inverse.
 pub(crate) fn transpose(poly: &mut Poly) {
     for i in 0..16 {
         for j in 0..i {
@@ -56,7 +56,7 @@ pub(crate) fn transpose(poly: &mut Poly) {
 
 /// One row of FIPS 204, Algorithm 48 (`MatrixVectorNTT`): `out = sum_j row[j] * vector[j] / 2^32`.
 ///
-/// In: at most 8 columns; |row| below q, in the last column below 2^23 + 8 q; |vector| below
+/// Input: at most 8 columns; |row| below q, in the last column below 2^23 + 8 q; |vector| below
 /// 2^19 + 8 q. The sum is then below 7 * 2^23 * 2^26.01 + 2^26.17 * 2^26.01 < 2^53.1, so the output
 /// is below 2^21.1 + q / 2 < q.
 pub(crate) fn product(out: &mut Poly, row: &[Poly], vector: &[Poly]) {

@@ -110,7 +110,8 @@ mod tests {
     use crate::item::Item;
     use crate::params::{MlDsa44, MlDsa65, MlDsa87, Params};
 
-    /// A key, signatures by it, and what changing a byte here and there makes of them.
+    /// Compares tiles with the definition, for a key, its signatures, and signatures in which some
+    /// bytes were changed.
     fn tiles_equal_the_definition<P: Params>(public_key: &[u8], signatures: &[Vec<u8>]) {
         let message = |i: usize| [u8::try_from(i).expect("few"); 40];
         let mut cases = Vec::new();
@@ -129,7 +130,7 @@ mod tests {
         let defined: Vec<bool> = cases
             .iter()
             .map(|(i, signature)| {
-                // M' of a pure message: domain 0, no context
+                // M' of a pure message: domain 0, no context.
                 let m_prime = [&[0, 0][..], &message(*i)].concat();
                 verify_internal(&P::SET, public_key, &m_prime, signature)
             })

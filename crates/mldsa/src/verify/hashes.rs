@@ -1,4 +1,4 @@
-//! The hashes that verification takes of the items not yet refused.
+//! The hashes that verification computes for the items that were not refused so far.
 
 use super::{Slot, key_of};
 use crate::error::Error;
@@ -9,13 +9,13 @@ use crate::sponge::{Input, Output, Tasks};
 
 /// The hashes of steps 7 and 8.
 enum Job {
-    /// mu of the message of the item at this index.
+    /// Computes mu of the message of the item at this index.
     Mu(usize),
-    /// c of the signature of the item at this index.
+    /// Computes c of the signature of the item at this index.
     Challenge(usize),
 }
 
-/// First mu of every live item, then c of every live item.
+/// First computes mu of every live item, then c of every live item.
 pub(super) struct MuAndBall<'t, 'a, P: Params> {
     pub(super) set: &'t Set,
     pub(super) items: &'a [Item<'a, P>],
@@ -62,7 +62,7 @@ impl<'a, P: Params> Tasks<'a> for MuAndBall<'_, 'a, P> {
     }
 }
 
-/// c~' = H(mu || w1) against the signature's c~.
+/// Compares c~' = H(mu || w1) with the signature's c~.
 pub(super) struct Compare<'t, 'a, P: Params> {
     pub(super) set: &'t Set,
     pub(super) items: &'t [Item<'t, P>],

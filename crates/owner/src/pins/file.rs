@@ -1,4 +1,4 @@
-//! The file of an owner's memory, which several processes read and change.
+//! The file of an owner's pins, which several processes read and change.
 
 use std::fs::File;
 use std::io;
@@ -11,17 +11,16 @@ use super::line::Line;
 /// The file's first line.
 const HEAD: &str = "sordino-owner-pins-1";
 
-/// The longest file: some hundred thousand indexes.
+/// The most bytes of the file: enough for some hundred thousand indexes.
 const MAX_FILE: u64 = 64 << 20;
 
-/// Reads and changes the lines of a file, while no other process does.
+/// Reads and changes the lines of a file, while no other process does so.
 pub(super) fn change<T>(
     path: &Path,
     work: impl FnOnce(&mut Vec<Line>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let failed = |error: io::Error| refused(path, error.to_string());
-    // If no file can be made next to it, none can replace it. So a memory that cannot be written is noticed before a
-    // change.
+    // If no file can be created next to it, none can replace it. So this detects a read-only memory before a change.
     let _held = hold(path).map_err(failed)?;
     let before = read(path)?;
     let mut lines = before.clone();
@@ -37,7 +36,7 @@ fn refused(path: &Path, why: String) -> Error {
     OwnerFault::Pins { path, why }.into()
 }
 
-/// Waits until no other process works on the file, and keeps others from it until this is dropped.
+/// Waits until no other process works on the file, and keeps others out until the result is dropped.
 fn hold(path: &Path) -> io::Result<File> {
     let file = File::options()
         .create(true)
@@ -48,7 +47,7 @@ fn hold(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The lines as they are now: a new file takes the place of the old one whole.
+/// Reads the current lines. A new file always replaces the old one as a whole.
 pub(super) fn read(path: &Path) -> Result<Vec<Line>, Error> {
     let bytes = match Files.read(path, MAX_FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -64,7 +63,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Line>, Error> {
     })
 }
 
-/// Puts a whole file instead of the old one.
+/// Replaces the file as a whole.
 fn write(path: &Path, lines: &[Line]) -> io::Result<()> {
     let mut text = format!("{HEAD}\n");
     for line in lines {
@@ -78,8 +77,8 @@ fn write(path: &Path, lines: &[Line]) -> io::Result<()> {
         .and_then(|()| Files.rename(&new, path))
         .inspect_err(|_| drop(Files.remove(&new)))?;
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    // The file has its name by now. So a folder that may not be read, or whose file system lacks this call, is no
-    // reason to fail.
+    // The file already has its name. So it is no error if the folder cannot be opened, or its file system does not
+    // support this call.
     match Files.sync_dir(folder.unwrap_or(Path::new("."))) {
         Err(error) if is_for_want_of_syncing(&error) => Ok(()),
         synced => synced,

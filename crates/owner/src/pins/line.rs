@@ -1,4 +1,4 @@
-//! A line of an owner's memory: the version that it knows of the index in a place.
+//! A line of an owner's pins: the version that the owner knows of the index in a place.
 
 use std::fmt;
 use std::path::Path;
@@ -11,14 +11,14 @@ pub(super) struct Line {
     pub(super) pin: Pin,
 }
 
-/// The newest version that is known of an index, in any place.
+/// The newest known version of an index, in any place.
 pub(super) fn newest(lines: &[Line], index: &[u8; 16]) -> Option<Pin> {
     let of = lines.iter().filter(|line| line.pin.index == *index);
     of.map(|line| line.pin).max_by_key(|pin| pin.version)
 }
 
-/// The versions that one in these places, which are one, has to follow from. They are of the index that belongs there,
-/// or of its own index if it comes there first.
+/// The versions from which a version in these names of one place must follow. They belong to the index that was there
+/// before. If the place is new, they belong to the version's own index.
 pub(super) fn expected(lines: &[Line], places: &[String], found: &SignedManifest) -> Vec<Pin> {
     let there = places
         .iter()
@@ -31,7 +31,7 @@ pub(super) fn expected(lines: &[Line], places: &[String], found: &SignedManifest
     known.collect()
 }
 
-/// A folder's name as text, which no other folder has.
+/// A folder's name as text. Different folders have different texts.
 pub(super) fn name(folder: &Path) -> String {
     let mut name = String::new();
     for chunk in folder.as_os_str().as_encoded_bytes().utf8_chunks() {
@@ -42,7 +42,7 @@ pub(super) fn name(folder: &Path) -> String {
     name
 }
 
-/// Puts a version instead of all that is known of its index, and the index in this place.
+/// Replaces everything known of the version's index, and the index in this place, by this version.
 pub(super) fn put(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     lines.retain(|line| line.place != place || line.pin.index == pin.index);
     for line in lines.iter_mut().filter(|line| line.pin.index == pin.index) {
@@ -54,7 +54,7 @@ pub(super) fn put(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     }
 }
 
-/// The same, unless an equally new version of this index is known. Then the known one is written in this place.
+/// Like [`put`], unless a version of this index is known that is not older. That one is then written in this place.
 pub(super) fn raise(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     let known = newest(lines, &pin.index);
     let known = known.filter(|known| known.version >= pin.version);
@@ -83,7 +83,7 @@ fn hex(out: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 }
 
 impl Line {
-    /// The line of this text, if it is one.
+    /// The line in this text, if it is valid.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let [index, version, manifest, place] = fields(text)?;
         let pin = Pin {
@@ -99,12 +99,12 @@ impl Line {
             place += rest;
         }
         let line = Self { place, pin };
-        // There is one text of each line.
+        // Each line has only one text.
         (line.to_string() == text).then_some(line)
     }
 }
 
-/// The three first words, and the rest.
+/// The first three words, and the rest.
 fn fields(text: &str) -> Option<[&str; 4]> {
     let (index, rest) = text.split_once(' ')?;
     let (version, rest) = rest.split_once(' ')?;

@@ -12,30 +12,30 @@ use sordino_vectors::u32_of;
 use super::{Cost, Way, Wish};
 use crate::probe::target;
 
-/// One way to cut an index, with what it would cost.
+/// A possible cut of an index, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// Buckets.
+    /// The number of buckets.
     pub clusters: usize,
     /// The shape of a bucket.
     pub layout: Layout,
-    /// The way in which clients find their buckets.
+    /// How clients find their buckets.
     pub routing: Routing,
-    /// Buckets of a search, predicted from measured curves; the builder measures it.
+    /// The number of buckets of a search, predicted from measured curves. The builder measures the real number.
     pub probes: usize,
-    /// The way in which that number of them is fetched.
+    /// How clients fetch this number of buckets.
     pub way: Way,
     /// The bytes that a client transfers.
     pub cost: Cost,
 }
 
-/// Places per vector: every vector has one, second copies fill the rest. Measured: fewer than 2
-/// cost many more probes, more than 2 save none.
+/// Places per vector: every vector has one, and second copies fill the rest. In measurements, fewer than 2 cost many
+/// more probes, and more than 2 save none.
 const PLACES: usize = 2;
 
-/// True if a codec reaches this recall@10 when everything is read, with something to spare. It was measured on image
-/// descriptors, which are the hardest for short codes of the sets that were tried. The longest codes serve any wish,
-/// since none reaches more. They reach 0.982 to 0.985 on generated sets.
+/// True if a codec reaches this recall@10 with a margin when everything is read. It was measured on image
+/// descriptors, which are the hardest for short codes among the tested sets. The longest codes are allowed for every
+/// recall, since no others reach more. On generated sets they reach 0.982 to 0.985.
 fn can_reach(codec: Codec, recall: f64) -> bool {
     match codec {
         Codec::Int8 | Codec::Int12 => true,
@@ -44,8 +44,8 @@ fn can_reach(codec: Codec, recall: f64) -> bool {
     }
 }
 
-/// Buckets that a search must read, from curves measured on image descriptors at 10,000 to 323,000 vectors. With two
-/// places per vector, P = 2.75 C^0.477 N^-0.147 at a recall of 0.95.
+/// The number of buckets that a search must read, from curves measured on image descriptors at 10,000 to 323,000
+/// vectors. With two places per vector, P = 2.75 C^0.477 N^-0.147 at a recall of 0.95.
 fn predicted_probes(n: usize, clusters: usize, codec: Codec, recall: f64) -> usize {
     let at_95 = 2.75 * (clusters as f64).powf(0.477) * (n as f64).powf(-0.147);
     // (-ln(1 - recall), ln(P / P at 0.95)), measured at 2,048 clusters.
@@ -78,9 +78,9 @@ fn predicted_probes(n: usize, clusters: usize, codec: Codec, recall: f64) -> usi
     probes.clamp(1, clusters)
 }
 
-/// For each number of clusters the cheapest codec and routing, fewest clusters first.
+/// For each number of clusters the cheapest codec and routing, the fewest clusters first.
 pub(super) fn all(n: usize, dim: usize, metric: Metric, wish: &Wish) -> Vec<Candidate> {
-    // A hair of probes is saved by very many clusters, but a bucket must be worth its frame.
+    // Very many clusters would save slightly fewer probes, but each bucket must hold more than its overhead.
     let most = (n / 4).max(1);
     let mut candidates = Vec::new();
     for clusters in (0..=20).map(|log| 1usize << log).filter(|&c| c <= most) {
@@ -123,7 +123,7 @@ fn candidate(
     })
 }
 
-/// The bytes that a client of this index transfers; `None` if no parameters serve its routing.
+/// The bytes that a client of this index transfers. `None` if no parameters serve its routing.
 pub(super) fn cost(
     clusters: usize,
     layout: &Layout,
@@ -182,7 +182,7 @@ mod tests {
         assert!((1..5).contains(&few), "{few}");
     }
 
-    /// At a low recall short codes are cheapest, wherever they serve.
+    /// At a low recall, the shortest code that serves the metric is cheapest.
     #[test]
     fn other_metrics_than_the_cosine_are_stored_in_8_bits() {
         let wish = Wish {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The builder adds a margin, and what codes cannot reach no number of buckets does.
+    /// The builder adds a margin. What codes cannot reach, no number of buckets reaches.
     #[test]
     fn codes_reach_the_margin_too() {
         let codec = |recall| {

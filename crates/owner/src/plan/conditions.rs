@@ -1,4 +1,4 @@
-//! The terms that decide the way to payloads: how long a client waits.
+//! The conditions that decide how clients fetch payloads: they determine how long a client waits.
 
 use sordino_index::manifest::SecretPacking;
 use sordino_index::page_scan::{COPIES, PageScan};
@@ -8,34 +8,35 @@ use sordino_pir::plan::Candidate;
 use super::way::{MOST_MEMORY, Way, without_hint};
 use super::{Cost, Speed};
 
-/// The most seconds that a client waits for what is downloaded once, if there is another way.
+/// The most seconds that a client waits for the initial download, if there is another way.
 const MOST_ONCE: f64 = 3.0;
 
-/// A second before the first search counts as these many later ones: a user who waits for the first sees nothing yet.
+/// A second before the first search counts as this many later seconds, since a user who waits for the first search sees nothing
+/// yet.
 const FIRST: f64 = 5.0;
 
-/// Pages of a search from which copies of dealt pages are worth their memory. Ten pages of a million records take about
-/// the same bytes without them.
+/// The number of pages of a search from which copies of dealt pages are worth their memory. Ten pages of a million records take
+/// about the same bytes without them.
 const MANY: usize = 24;
 
-/// The seconds of a download that need not be weighed.
+/// The seconds of a download that are short enough to be ignored.
 const LITTLE: f64 = 0.1;
 
-/// The order of ways: the least is taken.
+/// The rank of a way. The way with the least rank is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
-    /// True of a way that is not preferred.
+    /// True for a way that is not the preferred one.
     other: bool,
-    /// True of a way that a client waits too long for, or that makes searches needless.
+    /// True for a way with too long a wait, or one that makes searches needless.
     unusual: bool,
-    /// True of a way that differs from the one before.
+    /// True for a way that differs from the current one.
     changed: bool,
     wait: u64,
 }
 
 impl Rank {
-    /// True if a client waits at most three times as long as for `other`, and every reason against this way is one
-    /// against `other`.
+    /// True if a client waits at most three times as long as for `other`, and every reason against this way is also one against
+    /// `other`.
     pub(crate) fn is_near(&self, other: &Self) -> bool {
         let faults = |it: &Self| [it.other, it.unusual, it.changed];
         let worse = faults(self)
@@ -46,11 +47,11 @@ impl Rank {
     }
 }
 
-/// The terms that decide the way to payloads.
+/// The conditions that decide how clients fetch payloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Conditions {
-    /// Searches that a client makes in one version of the index.
+    /// The number of searches that a client makes in one version of the index.
     pub searches: u64,
     /// Bits per second of the link between client and server, each way.
     pub line: f64,
@@ -58,14 +59,14 @@ pub struct Conditions {
     pub cores: u32,
     /// Bytes of the server's memory that payloads may take.
     pub memory: u64,
-    /// The way that comes before all others.
+    /// The way to use whenever it is possible.
     preferred: Option<FetchKind>,
-    /// The way that payloads have been fetched in.
+    /// The way that the index used so far.
     kept: Option<FetchKind>,
 }
 
 impl Default for Conditions {
-    /// A hundred searches on a link of 100 Mbit/s, by two cores, in 16 GiB.
+    /// A hundred searches on a link of 100 Mbit/s, two cores, and 16 GiB.
     fn default() -> Self {
         Self {
             searches: 100,
@@ -88,14 +89,15 @@ sordino_index::setters! {
 }
 
 impl Conditions {
-    /// The same, with a way that comes before all others if it can serve.
+    /// The same conditions, with a way to use whenever it is possible.
     #[must_use]
     pub fn prefer(self, kind: FetchKind) -> Self {
         let preferred = Some(kind);
         Self { preferred, ..self }
     }
 
-    /// The same, with the way that payloads have been fetched in. It stays as long as a client does not wait too long for it.
+    /// The same conditions, with the way that the index used so far. It is kept as long as a client does not wait too long for
+    /// it.
     #[must_use]
     pub(crate) fn keep(self, kind: FetchKind) -> Self {
         let kept = Some(kind);
@@ -127,8 +129,8 @@ impl Conditions {
             .collect()
     }
 
-    /// The way for which a client waits the least. A second look's pages are not downloaded: a client with all exact vectors
-    /// needs no server to score them.
+    /// The way for which a client waits the least. The pages of a second look are never downloaded: a client with all exact
+    /// vectors would need no server to score them.
     pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, Rank)> {
         let dealt = |way: &Way| matches!(way, Way::Scan(scan) if scan.copies() > 0);
         let ways = self.ways(sizes).into_iter();
@@ -140,7 +142,7 @@ impl Conditions {
                 other: self.preferred.is_some_and(|kind| kind != way.kind()),
                 unusual: once > MOST_ONCE || useless,
                 changed: self.kept.is_some_and(|kind| kind != way.kind()),
-                // Numbers that are not negative have the order of their bits.
+                // Numbers that are not negative sort like their bits.
                 wait: wait.to_bits(),
             };
             (way, rank)
@@ -155,14 +157,14 @@ impl Conditions {
         FIRST * self.seconds(cost.once) + self.searches as f64 * each
     }
 
-    /// The seconds that a client waits for the pages of one search, for which server and client compute this number of nanoseconds
-    /// of one thread.
+    /// The seconds that a client waits for the pages of one search. Server and client compute for the given nanoseconds of one
+    /// thread.
     pub(crate) fn wait_of_search(&self, cost: &Cost, (server, client): (f64, f64)) -> f64 {
         let computing = (server / f64::from(self.cores.max(1)) + client) * 1e-9;
         self.seconds(cost.up + cost.down) + computing
     }
 
-    /// The seconds that a number of bytes take on the line.
+    /// The seconds for which the link transfers a number of bytes.
     #[must_use]
     pub fn seconds(&self, bytes: u64) -> f64 {
         bytes as f64 * 8.0 / self.line

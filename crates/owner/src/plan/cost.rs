@@ -5,7 +5,8 @@ use std::fmt;
 /// The bytes that a client transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Bytes moved once: downloaded or, of retrieval without a hint, the keys of a session, which go up.
+    /// Bytes that are transferred once: downloaded or, in retrieval without a hint, the uploaded keys of a
+    /// session.
     pub once: u64,
     /// Bytes sent for each query.
     pub up: u64,
@@ -24,13 +25,14 @@ impl Cost {
         }
     }
 
-    /// Bytes in all, in this many queries, of a mode that finds less and is worth it: four fifths of these.
+    /// Four fifths of the total bytes for this number of queries. A mode that finds less is worth using
+    /// below that.
     pub(crate) fn saving_a_fifth(&self, queries: u64) -> u64 {
         let total = self.total(queries);
         total - total.div_ceil(5)
     }
 
-    /// Bytes in all for this many queries.
+    /// Total bytes for this number of queries.
     #[must_use]
     pub fn total(&self, queries: u64) -> u64 {
         (self.up + self.down)
@@ -39,8 +41,8 @@ impl Cost {
     }
 }
 
-/// Queries after which downloading everything has cost less: `None` if it never does, 0 if it
-/// costs less from the start.
+/// The number of queries after which downloading everything costs less. `None` if it never does, 0 if it
+/// does from the start.
 #[must_use]
 pub fn break_even(cost: &Cost, download: &Cost) -> Option<u64> {
     match download.once.checked_sub(cost.once) {
@@ -49,7 +51,7 @@ pub fn break_even(cost: &Cost, download: &Cost) -> Option<u64> {
     }
 }
 
-/// A number of bytes for people: powers of 1000, three digits.
+/// A number of bytes for reports: powers of 1000, three digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 

@@ -1,4 +1,4 @@
-//! The length of pages, and the way to fetch them.
+//! Chooses the length of pages, and the way to fetch them.
 
 use rand_core::Rng;
 use sordino_index::TAG_LEN;
@@ -10,31 +10,31 @@ use super::conditions::{Conditions, Rank};
 use super::way::Way;
 use crate::pages::{Laid, fetched, lengths, most_fetched};
 
-/// Pages of some length, and the quickest way to fetch the pages of a search.
+/// Pages of some length, and the fastest way to fetch the pages of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     /// Bytes of a page's content.
     pub(crate) len: u32,
     pub(crate) pages: usize,
-    /// Pages that a search fetches.
+    /// The number of pages that a search fetches.
     pub(crate) fetched: usize,
     pub(crate) way: Way,
 }
 
-/// Requests that one record is fetched whole by, at most, where pages may be long enough for that.
+/// The most requests by which one long record may be fetched as a whole, if pages can be long enough for that.
 const MOST_REQUESTS: usize = 8;
 
 /// Records in pages of some length.
 struct Need {
     pages: usize,
-    /// Pages that a search needs.
+    /// The number of pages that a search needs.
     search: u32,
-    /// Pages that the longest record touches.
+    /// The number of pages that the longest record touches.
     longest: u32,
 }
 
-/// The length of pages for which a client waits the least. A length with which records come whole is preferred, if its
-/// wait is near the least. `laid` says for a length how records lie in pages of it.
+/// The length of pages for which a client waits the least. A length with which records arrive complete is preferred, if
+/// its wait is near the least. `laid` computes how records lie in pages of a length.
 fn choose(
     lengths: Vec<u32>,
     records: usize,
@@ -60,13 +60,14 @@ fn choose(
             };
             let requests = (longest as usize).div_ceil(fetched.max(1));
             let slow = way != Way::Download && requests > MOST_REQUESTS;
-            // Records come shortened, or are fetched whole by many requests.
+            // Records arrive shortened, or complete after many requests.
             let short = slow || search as usize > fetched;
             Some((short, rank, choice))
         })
         .collect();
     let quickest = choices.iter().min_by_key(|(_, rank, _)| *rank)?;
-    // Pages in which records come whole may take longer, but not too much: one long record would make all searches slow.
+    // Pages in which records arrive complete may take longer, but not too much: one long record would make all searches
+    // slow.
     let whole = choices
         .iter()
         .filter(|(short, rank, _)| !short && rank.is_near(&quickest.1));
@@ -121,7 +122,7 @@ pub(crate) fn best_of_equal(
     })
 }
 
-/// Bytes of a page at least: a record begins in one page with its vector and the bytes of its length.
+/// The least bytes of a page. A record's vector and the bytes of its length lie in the page in which it begins.
 fn least(look: Option<SecondLook>) -> usize {
     look.map_or(0, SecondLook::vector_len) + LENGTH_LEN
 }

@@ -2,28 +2,28 @@
 
 use sordino_index::TAG_LEN;
 
-/// Records of a segment, as long as an index has few of them.
+/// Records of a segment, while an index has few of them.
 pub(crate) const SEGMENT: usize = 1 << 17;
 
-/// The shortest list, without its tag.
+/// The fewest bytes of a list, without its tag.
 const SHORTEST: usize = 128;
 
-/// Bytes that a record has next to its vector and its payload, on average.
+/// Average bytes of a record in addition to its vector and its payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordBytes {
-    /// The id's bytes: 16 for a UUID, and for a text its length and 1. A number takes up to 11, by how far it is from
-    /// the one before, and 0 where numbers follow one another.
+    /// Bytes of the id: 16 for a UUID, and for a text its length plus 1. A number takes up to 11, depending on its
+    /// distance from the one before, and 0 if numbers are consecutive.
     pub id: usize,
-    /// The attributes': 8 of a number, 1 of a truth, of a text its length and 4.
+    /// Bytes of the attributes: 8 for a number, 1 for a truth value, and for a text its length plus 4.
     pub attributes: usize,
 }
 
 impl RecordBytes {
-    /// Bytes of the lists of `n` records: in segments as they are built, or in one.
+    /// Bytes of the lists of `n` records, in segments as a build makes them, or in one segment.
     pub(super) fn bytes(self, n: usize, one: bool) -> u64 {
         let each = if one { n } else { n.min(SEGMENT) };
         let (whole, rest) = (n / each, n % each);
-        // The list of deletions is empty, and has its length all the same.
+        // The list of deletions is empty, but still has its minimal length.
         whole as u64 * self.segment(each) + self.segment(rest) + sealed(0)
     }
 
@@ -48,7 +48,7 @@ fn sealed(len: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// Lengths of the lists that `sordino index build` writes, by hand.
+    /// Lengths of the lists that `sordino index build` writes, computed by hand.
     #[test]
     fn lists_are_filled_up_segment_by_segment() {
         let bytes = |id, attributes, n, one| RecordBytes { id, attributes }.bytes(n, one);

@@ -1,15 +1,15 @@
-//! The reasons for which a mode is not one to use.
+//! The reasons against a mode.
 
 /// Why terms rule a mode out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The server may not see the vectors.
+    /// The server must not see the vectors.
     Visible,
-    /// A search takes the client longer than it has.
+    /// A search takes the client longer than allowed.
     Slow,
-    /// It does not reach the recall wished for.
+    /// The mode does not reach the requested recall.
     Recall,
-    /// It has no second look, and one is wished for.
+    /// The mode has no second look, and one is requested.
     OneLook,
 }
 

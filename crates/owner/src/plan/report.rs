@@ -1,4 +1,4 @@
-//! Plans and tables for people.
+//! Plans and tables as text.
 
 use std::fmt;
 
@@ -124,7 +124,7 @@ impl fmt::Display for Table {
 }
 
 impl Table {
-    /// The lines of payloads and of a second look.
+    /// Writes the lines about payloads and about a second look.
     fn write_fetched(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let payloads = match self.second_look() {
             None => "in every row",

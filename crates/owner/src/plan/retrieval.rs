@@ -14,27 +14,27 @@ use super::page_choice;
 use super::way::Way;
 use super::{Cost, Speed, Wish, check};
 
-/// The way in which the pages of an index are fetched, and what a client transfers for them.
+/// How the pages of an index are fetched, and what a client transfers for them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retrieval {
-    /// Records.
+    /// The number of records.
     pub records: usize,
     /// The content of a page.
     pub form: PageForm,
-    /// Pages.
+    /// The number of pages.
     pub pages: usize,
-    /// Pages of a search: one for each of its results or, for a second look, of its candidates, and more for long records.
+    /// The number of pages of a search. It has one for each of its results or, for a second look, of its candidates, and more
+    /// for long records.
     pub fetched: usize,
-    /// The way in which they are fetched.
+    /// How clients fetch them.
     pub way: Way,
-    /// The bytes that a client transfers. The list that says where each record is counts as for records that are
-    /// numbered from 0.
+    /// The bytes that a client transfers. The list of records' positions counts as for records that are numbered from 0.
     pub cost: Cost,
 }
 
 impl Retrieval {
-    /// Plans what `n` records carry, each `payload` bytes and a vector for a second look, if there are any, for searches of `k`
-    /// results.
+    /// Plans what `n` records carry: `payload` bytes each, and a vector each for a second look, if there is one. `k` is the
+    /// number of results.
     pub(super) fn new(
         (n, k): (usize, usize),
         (payload, look): (Option<usize>, Option<SecondLook>),
@@ -80,7 +80,7 @@ impl Retrieval {
         })
     }
 
-    /// Plans the second look that is wished for, if one is.
+    /// Plans the second look, if one is requested.
     pub(super) fn of_look(
         n: usize,
         dim: usize,
@@ -94,13 +94,13 @@ impl Retrieval {
         Self::new((n, wish.k), (payload, look), &wish.conditions()).map(Some)
     }
 
-    /// Bytes of all pages, as they are sealed.
+    /// Bytes of all sealed pages.
     #[must_use]
     pub fn whole(&self) -> u64 {
         self.pages as u64 * self.form.sealed_len() as u64
     }
 
-    /// Bytes of memory for all of this while it is written: the records, the pages, and the tables that a hint is made of.
+    /// Bytes of memory that writing takes: the records, the pages, and the tables from which a hint is made.
     pub(super) fn build_bytes(&self) -> u64 {
         let tables = match &self.way {
             Way::Scan(scan) => u64::from(scan.copies()).max(1),
@@ -109,15 +109,15 @@ impl Retrieval {
         (2 + tables) * self.whole()
     }
 
-    /// The time for which a client waits for the pages of one search. It counts their bytes on the link, and the
-    /// computing of the server's cores and of one thread of the client.
+    /// The time for which a client waits for the pages of one search. It includes their bytes on the link, and the computing on
+    /// the server's cores and on one thread of the client.
     #[must_use]
     pub fn wait(&self, conditions: &Conditions, speed: &Speed) -> Duration {
         let times = self.way.nanoseconds(self.fetched, speed);
         Duration::from_secs_f64(conditions.wait_of_search(&self.cost, times))
     }
 
-    /// The server's and the client's time for the pages of one search, on one thread.
+    /// The time on one thread for the pages of one search, for the server and for the client.
     #[must_use]
     pub fn times(&self, speed: &Speed) -> (Duration, Duration) {
         let (server, client) = self.way.nanoseconds(self.fetched, speed);
@@ -131,21 +131,21 @@ impl Retrieval {
 pub struct Offer {
     /// The way.
     pub kind: FetchKind,
-    /// The pages and their cost, or why they are not fetched in this way.
+    /// The pages and their cost, or the reason why this way is not possible.
     pub planned: Result<Retrieval, Obstacle>,
 }
 
 /// The reason why payloads cannot be fetched in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// A server needs this number of bytes of memory for it, which is more than it may take.
+    /// The server would need this number of bytes of memory, which is more than it may use.
     Memory(u64),
     /// No layout serves pages of this number and length.
     Layout,
 }
 
 impl Offer {
-    /// One for each way: `planned` plans pages under the terms that it is given.
+    /// One offer for each way. `planned` plans pages under the given conditions.
     pub(super) fn all(
         conditions: &Conditions,
         planned: impl Fn(&Conditions) -> Result<Retrieval, Error>,

@@ -9,42 +9,42 @@ use sordino_vectors::u32_of;
 use super::{Cost, Wish, download_cost, scoring};
 use crate::probe::MARGIN;
 
-/// A cut of a routed index, and the bytes that a client of it transfers.
+/// A cut of a routed index, and the bytes that its clients transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grouping {
-    /// Clusters in groups. The number of groups is predicted; the builder measures it.
+    /// Clusters in groups. The number of groups is a prediction; the builder measures it.
     pub grid: Grid,
     /// The bytes that a client transfers.
     pub cost: Cost,
-    /// The parts of what it downloads once.
+    /// The parts of the bytes that it downloads once.
     pub once: Once,
-    /// The builder adds no groups beyond this.
+    /// The limits that the builder respects when it adds groups.
     pub most: Most,
 }
 
 /// The bytes that a client of routed mode downloads once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// The hint: for each score of a search 19 bits for each entry of a secret that shares a polynomial.
+    /// The hint: for each score of a search, 19 bits for each entry of a secret that shares a polynomial.
     pub hint: u64,
-    /// The records of each cluster and how their vectors are split: about 3 bytes a place.
+    /// The list of each cluster's records and how their vectors are split: about 3 bytes a place.
     pub members: u64,
     /// The clusters' directions, a byte a coordinate.
     pub centroids: u64,
 }
 
-/// The bytes beyond which another mode serves a client better.
+/// The bytes above which another mode serves a client better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Most {
-    /// In all, for the searches wished for: four fifths of masked mode's.
+    /// Total bytes for the requested searches: four fifths of masked mode's.
     pub total: u64,
-    /// Downloaded once: as much as all vectors, which a client could search by itself.
+    /// Bytes of the initial download: no more than all vectors, which a client could search by itself.
     pub once: u64,
 }
 
 impl Most {
-    /// The bounds of an index of this size, but half more than this prediction in all where that is more. An owner who
-    /// asks for routed mode where it does not pay so still gets the recall that it is planned for.
+    /// The limits for an index of this size, or half more than the prediction if that is more. So if an owner uses
+    /// routed mode where it does not pay, the index still gets the planned recall.
     fn of(predicted: &Cost, n: usize, width: usize, queries: u64) -> Self {
         let half_more = |bytes: u64| bytes.saturating_add(bytes >> 1);
         let masked = scoring::cheapest(n, width, queries, Rows::Masked, Checking::Sums);
@@ -62,28 +62,28 @@ impl Most {
     }
 }
 
-/// Places per vector: every vector has one, second copies fill the rest. Twice the places find 2 points more in the same
-/// number of clusters, but each cluster is then twice as long.
+/// Places per vector: every vector has one, and second copies fill the rest. Twice the places find 2 points more in the
+/// same number of clusters, but each cluster is then twice as long.
 const PLACES: f64 = 1.3;
 
-/// Numbers of clusters that are tried, of the numbers that are worth it. They are three times a power of two, so that
-/// numbers of groups that divide them lie close together. Below 96 no recall was measured.
+/// The numbers of clusters to try. They are three times a power of two, so that the numbers of groups that divide them
+/// lie close together. Below 96 the recall was not measured.
 fn counts(most: usize) -> impl Iterator<Item = usize> {
     let all = [1, 2].into_iter().chain((0..=12).map(|log| 3 << log));
     all.filter(move |&clusters| clusters <= most && clusters >= most.div_ceil(2).min(96))
 }
 
-/// The numbers of groups of one size into which the clusters can be divided, fewest first.
+/// The numbers of groups of one size into which the clusters can be divided, the fewest first.
 pub(crate) fn divisors(clusters: usize) -> impl Iterator<Item = usize> {
     (1..=clusters).filter(move |&groups| clusters.is_multiple_of(groups))
 }
 
-/// Vectors of a cluster, at least: a cluster of fewer is filled with empty places.
+/// The fewest vectors of a cluster. A cluster with fewer would have empty places.
 const LEAST: usize = 24;
 
 impl Grouping {
-    /// The cut that moves the fewest bytes in the queries that are wished for. Among cuts that move at most a twentieth
-    /// more, it is the one with the smallest download: a client may stop before its last query.
+    /// The cut that transfers the fewest bytes for the requested queries. Among cuts that transfer at most a twentieth
+    /// more, the one with the smallest download, because a client may stop before its last query.
     pub(crate) fn cheapest(n: usize, width: usize, wish: &Wish) -> Option<Self> {
         let (grid, cost, once) = best(cuts(n, width, wish, MISSED), wish.queries)?;
         let most = Most::of(&cost, n, width, wish.queries);
@@ -95,8 +95,8 @@ impl Grouping {
         })
     }
 
-    /// The cut for vectors with which this one finds `recall`, if a cut with another number of clusters moves a tenth
-    /// fewer bytes. What clients may transfer at most stays.
+    /// A cut with another number of clusters, if it transfers a tenth fewer bytes for vectors with which this one finds
+    /// `recall`. The limits of a client's bytes stay.
     pub(crate) fn refitted(
         &self,
         n: usize,
@@ -107,7 +107,7 @@ impl Grouping {
         let clusters = self.grid.all_clusters();
         let missed = (1.0 - recall).max(LEAST_MISSED);
         let scale = missed / missed_part(clusters, self.grid.groups as usize);
-        // Twice or half the number: the curve is known between the numbers that were measured.
+        // Only twice or half the number, because the curve is known only between the measured numbers.
         let near = |grid: &Grid| {
             let other = grid.all_clusters();
             other <= 2 * clusters && clusters <= 2 * other
@@ -129,7 +129,7 @@ impl Grouping {
     }
 }
 
-/// The cut that moves the fewest bytes in all queries. Among cuts that move at most a twentieth more, it is the one
+/// The cut that transfers the fewest bytes in all queries. Among cuts that transfer at most a twentieth more, the one
 /// with the smallest download.
 pub(crate) fn best(
     cuts: impl Iterator<Item = (Grid, Cost, Once)>,
@@ -143,7 +143,7 @@ pub(crate) fn best(
     near.min_by_key(|(_, cost, _)| cost.once)
 }
 
-/// All cuts, each with the number of groups that is predicted for data with which 16 of 256 clusters miss this share.
+/// All cuts, each with the number of groups that is predicted for data in which 16 of 256 clusters miss this share.
 fn cuts(
     n: usize,
     width: usize,
@@ -174,7 +174,7 @@ impl Grouping {
     }
 }
 
-/// This number of clusters in `least` groups or more, but not so few that a group is too wide.
+/// A grid of this number of clusters in at least `least` groups, and in enough groups that none is too wide.
 fn grid(
     n: usize,
     width: usize,
@@ -206,16 +206,16 @@ fn grid(
 /// places a vector, grouped greedily. The builder measures its own.
 const MISSED: f64 = 0.047;
 
-/// The least share that a sample of a few hundred queries can tell from 0.
+/// The least share that a sample of a few hundred queries can distinguish from 0.
 const LEAST_MISSED: f64 = 1e-3;
 
-/// The share missed, relative to 256 clusters in 16 groups. Measured as [`MISSED`] in 8, 16 and 32 groups: 0.071,
-/// 0.024, 0.004 for 128 clusters, 0.117, 0.047, 0.017 for 256, 0.167, 0.093, 0.037 for 512.
+/// The missed share, relative to 256 clusters in 16 groups. Measured as [`MISSED`] in 8, 16 and 32 groups: 0.071, 0.024,
+/// 0.004 for 128 clusters, 0.117, 0.047, 0.017 for 256, 0.167, 0.093, 0.037 for 512.
 fn missed_part(clusters: usize, groups: usize) -> f64 {
     (clusters as f64 / 256.0).powf(0.95) * (16.0 / groups as f64).powf(1.4)
 }
 
-/// Groups for a recall, for vectors with which 16 of 256 clusters miss this share.
+/// The number of groups for a recall, if 16 of 256 clusters miss this share of the neighbours.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -228,7 +228,7 @@ fn predicted_groups(clusters: usize, recall: f64, missed: f64) -> usize {
     (groups.ceil() as usize).clamp(1, clusters)
 }
 
-/// The bytes that a client of an index so cut transfers, nothing being added to it.
+/// The bytes that a client of an index with this cut transfers, without additions.
 pub(crate) fn cost(grid: &Grid, n: usize, width: usize) -> Option<(Cost, Once)> {
     let len = |body: usize| message_len(body) as u64;
     let hint = grid.groups as usize * grid.group_hint_len().ok()?;
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// A client lays the hints of groups next to each other, so each has to end with a block.
+    /// A client joins the hints of groups, so each must end with a block.
     #[test]
     fn clusters_with_their_check_rows_are_whole_blocks() {
         let mut packings = Vec::new();
@@ -309,7 +309,7 @@ mod tests {
                     assert_eq!(grid.stored() % block, 0);
                     let n = Grid::params().n();
                     let whole = sordino_ckks::column::Hint::encoded_len(&params, n, grid.scores());
-                    // Without the head of each.
+                    // The length without the head of each hint.
                     let head = sordino_ckks::column::Hint::encoded_len(&params, n, 0).unwrap();
                     assert_eq!(whole.unwrap() - head, grid.groups as usize * (one - head));
                     packings.push((grid.packing, grid.stored() / 64 % 2));
@@ -325,12 +325,12 @@ mod tests {
     fn what_was_measured_decides_beside_what_was_predicted() {
         let wish = Wish::default();
         let planned = Grouping::cheapest(1_000_000, 128, &wish).unwrap();
-        // Just what was predicted: nothing is planned again.
+        // The result equals the prediction, so nothing is planned again.
         let missed =
             MISSED * missed_part(planned.grid.all_clusters(), planned.grid.groups as usize);
         let again = |recall| planned.refitted(1_000_000, 128, &wish, recall);
         assert_eq!(again(1.0 - missed), None);
-        // Far worse: other clusters, within the same bounds.
+        // The result is far worse: other clusters, within the same limits.
         let worse = again(0.5).expect("another number of clusters");
         assert_ne!(worse.grid.all_clusters(), planned.grid.all_clusters());
         assert!(worse.cost.total(100) > planned.cost.total(100));
@@ -354,7 +354,7 @@ mod tests {
         };
         let (cost, _) = cost(&all, 1_000_000, 128).unwrap();
         assert!(!planned.most.allows(&cost, 100));
-        // Where it does not pay from the start, half more than predicted.
+        // If it does not pay from the start, the limit is half more than predicted.
         let small = Grouping::cheapest(2000, 24, &wish).unwrap();
         assert!(small.most.total >= small.cost.total(100) * 3 / 2);
     }

@@ -1,4 +1,4 @@
-//! The packing of an index that is scored whole, and its cost.
+//! The packing of an index whose rows are all scored, and its cost.
 
 use sordino_ckks::column;
 use sordino_index::Error;
@@ -8,7 +8,7 @@ use sordino_index::wire::{message_len, request_len};
 
 use super::Cost;
 
-/// The packing of an index that is scored whole, and the bytes that a client of it transfers.
+/// The packing of an index whose rows are all scored, and the bytes that its clients transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scoring {
     /// The number of coordinates in a polynomial.
@@ -17,9 +17,9 @@ pub struct Scoring {
     pub cost: Cost,
 }
 
-/// The packings that suit vectors of `dim` coordinates: up to eight coordinates in a polynomial, and more as long as a
-/// query has sixteen polynomials. With fewer a client would read blocks of scores, `t / 2048` for each vector, for longer
-/// than it takes to take the pads off.
+/// The packings that suit vectors of `dim` coordinates: up to eight coordinates in a polynomial, and more as long as a query has
+/// sixteen polynomials. With fewer polynomials, reading blocks of scores, `t / 2048` for each vector, would take a client longer
+/// than removing the pads.
 pub fn packings(dim: usize) -> impl Iterator<Item = Packing> {
     let suits = move |packing: &Packing| packing.t() <= 8 || dim >= 16 * packing.t();
     Packing::ALL.into_iter().filter(suits)
@@ -33,7 +33,7 @@ pub(crate) fn cheapest(
     rows: Rows,
     checking: Checking,
 ) -> Option<Scoring> {
-    // Masked mode always checks.
+    // Masked mode always has a check.
     let checking = match (rows, checking) {
         (Rows::Masked, Checking::None) => Checking::Sums,
         (_, checking) => checking,
@@ -50,7 +50,7 @@ pub(crate) fn cheapest(
     costed.min_by_key(|scoring| scoring.cost.total(queries))
 }
 
-/// Bytes of a row's base and scale, or of its length. The Euclidean distance has a constant next to them, which is not planned with.
+/// Bytes of a row's base and scale, or of its length. The Euclidean distance also has a constant, which plans ignore.
 const SCALE_LEN: usize = 2;
 
 /// The bytes that a client of an index of `n` records transfers.

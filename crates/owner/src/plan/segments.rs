@@ -1,20 +1,21 @@
-//! The sizes of the segments of a stream, and the memory that a build takes for one.
+//! The sizes of the segments of a stream, and the memory that a build needs for one.
 
 use sordino_index::manifest::{MAX_SEGMENTS, ModeKind};
 
 use super::{Plan, Retrieval, SEGMENT};
 use crate::room;
 
-/// Bytes of memory for a coordinate of all vectors, where a build clusters them, and next to them; as measured.
+/// Measured bytes of memory for each coordinate of all vectors while a build clusters them, in addition to the
+/// vectors.
 const ROUTED_BUILD: u64 = 16;
 const SEALED_BUILD: u64 = 24;
 const BUILD: u64 = 50_000_000;
 
-/// Segments of the first size; from there on eight of each size, each twice the one before.
+/// The number of segments of the first size. From there on there are eight of each size, each twice the size before.
 const FIRST: usize = 16;
 const NEXT: usize = 8;
 
-/// Records that segment number `at` of a stream gets.
+/// The number of records of segment number `at` of a stream.
 pub(crate) fn capacity(at: usize) -> usize {
     let doublings = at.checked_sub(FIRST).map_or(0, |more| 1 + more / NEXT);
     SEGMENT << doublings
@@ -35,7 +36,7 @@ fn largest(n: usize) -> usize {
 }
 
 impl Plan {
-    /// Bytes of memory that a build of a mode needs at its height. They hold one segment at a time, or all vectors in
+    /// The most bytes of memory that a build of a mode needs at one time. They hold one segment, or all vectors in
     /// the modes that cluster them, and what all records carry.
     #[must_use]
     pub fn build_bytes(&self, mode: ModeKind) -> u64 {

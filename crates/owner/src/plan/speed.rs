@@ -1,7 +1,6 @@
-//! The time of the steps of a search on one thread: measured constants, and a quick way to measure them on this
-//! machine.
+//! The time of the steps of a search on one thread: measured constants, and a quick measurement on this machine.
 //!
-//! Each constant is the time of one unit of work, and work grows with public sizes only:
+//! Each constant is the time of one unit of work. The number of units depends only on public sizes:
 //!
 //! | step | side | grows with |
 //! |---|---|---|
@@ -59,7 +58,7 @@ pub struct Speed {
     pub table_scan: f64,
     /// Routed mode, client: a word of a query.
     pub table_word: f64,
-    /// Client: a coordinate of a plain score, and its part in ranking the vectors.
+    /// Client: a coordinate of a plain score, including its part in ranking the vectors.
     pub product: f64,
     /// Client: a coordinate of a bucket that is opened and decoded.
     pub open: f64,
@@ -72,8 +71,8 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// One thread of an AMD EPYC of the Zen 5 generation (family 26, model 2) with AVX-512. [`Self::measure`] gave it
-    /// in November 2026, with the other processor idle.
+    /// The constants for one thread of an AMD EPYC of the Zen 5 generation (family 26, model 2) with AVX-512.
+    /// [`Self::measure`] gave them in November 2026 with the other processor idle.
     pub const ZEN5: Self = Self {
         pir_scan: 0.0072,
         pir_word: 0.0212,
@@ -90,11 +89,11 @@ impl Speed {
         dot_decrypt: 26.8,
     };
 
-    /// Measures this machine, for about a second. It uses one thread of the caller's rayon pool at a time where a step
-    /// is parallel. So call it in a pool of one thread for figures like [`Self::ZEN5`]'s.
+    /// Measures this machine, for about a second. Parallel steps use the caller's rayon pool. So call it in a pool of
+    /// one thread for figures comparable with [`Self::ZEN5`].
     ///
     /// # Errors
-    /// If memory is refused.
+    /// [`Error`] if memory is refused.
     pub fn measure() -> Result<Self, Error> {
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
         let (pir_scan, pir_word) = pir(&mut rng)?;
@@ -124,15 +123,15 @@ impl Speed {
     }
 }
 
-/// The sizes that are measured.
+/// The sizes of the measured steps.
 const N: usize = 1 << 15;
 const DIM: usize = 128;
 const PROBES: usize = 16;
 
-/// Runs of each step.
+/// The number of runs of each step.
 const RUNS: usize = 3;
 
-/// The shortest run of a step, in nanoseconds: what disturbs a run makes it longer.
+/// The shortest run of a step, in nanoseconds. Disturbances only make runs longer.
 struct Shortest(f64);
 
 impl Shortest {
@@ -153,7 +152,7 @@ impl Shortest {
     }
 }
 
-/// The shortest of the runs of a step that needs nothing prepared for each.
+/// The shortest run of a step that needs no preparation.
 fn shortest(mut step: impl FnMut()) -> Shortest {
     let mut shortest = Shortest::new();
     for _ in 0..RUNS {
@@ -163,7 +162,7 @@ fn shortest(mut step: impl FnMut()) -> Shortest {
 }
 
 fn pir(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
-    // 8 MB: a hint takes a thousand times as long as a scan.
+    // A matrix of 8 MB, because computing a hint takes a thousand times as long as a scan.
     let params = sordino_pir::Params::for_columns(1024, 8192)?;
     let bytes: Vec<u8> = (0..8usize << 20).map(|at| at.to_le_bytes()[0]).collect();
     let seed = Seed([1; 32]);
@@ -202,7 +201,7 @@ fn columns(rng: &mut ChaCha20Rng) -> Result<(f64, f64, f64), Error> {
 
 fn table(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
     let (params, seed) = (lwe::Params::module_1536(), Seed([1; 32]));
-    // 38 MB: more than a processor keeps near, in memory that was written.
+    // A table of 38 MB, which is more than the processor's caches hold, in memory that was written before.
     let shape = lwe::Shape::new(16, 512, 2048)?;
     let mut table = lwe::Table::zeroed(&params, shape, &seed);
     let ones = vec![1; shape.columns()];
@@ -277,7 +276,7 @@ fn local() -> (f64, f64, f64) {
     )
 }
 
-/// Blocks of scores that the column packing makes of `n` vectors.
+/// Blocks of scores that column packing makes for `n` vectors.
 pub(super) fn blocks(n: usize, params: &column::Params) -> usize {
     n.div_ceil(params.degree() / params.t())
 }
@@ -286,8 +285,8 @@ pub(super) fn blocks(n: usize, params: &column::Params) -> usize {
 mod tests {
     use super::*;
 
-    /// The speed of a machine says nothing about the code, so only what holds everywhere is asked. Every figure is
-    /// positive and finite, and a pass over bytes is not slower than a decryption.
+    /// The speed of a machine says nothing about the code, so the test checks only what holds on every machine. Every
+    /// figure is positive and finite, and a pass over bytes is not slower than a decryption.
     #[test]
     fn a_machine_can_be_measured() {
         let speed = Speed::measure().unwrap();

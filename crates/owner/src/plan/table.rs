@@ -1,4 +1,4 @@
-//! All five modes next to each other, and which of them to use.
+//! Compares all five modes, and recommends one.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use sordino_index::manifest::{Grid, ModeKind, Routing};
 use super::speed::{Speed, blocks};
 use super::{Candidate, Cost, Grouping, Plan, Refusal, Retrieval, Scoring, Terms, break_even};
 
-/// One mode, as planned, with its records' payloads.
+/// One planned mode, including its records' payloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
     /// The mode.
     pub mode: ModeKind,
-    /// The form of it that is cheapest.
+    /// The cheapest form of the mode.
     pub form: &'static str,
     /// The bytes that a client transfers.
     pub cost: Cost,
@@ -21,22 +21,22 @@ pub struct Row {
     pub server: Duration,
     /// The client's time for one search, on one thread.
     pub client: Duration,
-    /// Queries after which downloading everything has cost less; see [`break_even`].
+    /// The number of queries after which downloading everything costs less; see [`break_even`].
     pub break_even: Option<u64>,
-    /// The things that the server does not see.
+    /// The data that the server does not see.
     pub hides: &'static str,
-    /// Why the terms rule it out, if they do.
+    /// The reason why the terms exclude the mode, if they do.
     pub refusal: Option<Refusal>,
 }
 
 impl Row {
-    /// False for a mode that looks at a part of the records, and finds fewer of the neighbours.
+    /// False for a mode that looks at a part of the records, and so finds fewer of the neighbours.
     pub(super) fn finds_all(&self) -> bool {
         !matches!(self.mode, ModeKind::Sealed | ModeKind::Routed)
     }
 
-    /// The seconds that this many searches of one client take, one after the other. The link has this many bits per
-    /// second each way. They count the download, and for each search its bytes and its computing.
+    /// The seconds that this number of searches of one client take, one after the other. The link has `line` bits per
+    /// second each way. They include the download, and for each search its bytes and its computing.
     #[must_use]
     pub fn seconds(&self, line: f64, queries: u64) -> f64 {
         self.once_seconds(line) + queries as f64 * self.search_seconds(line)
@@ -68,24 +68,23 @@ pub struct Table {
     rows: Vec<Row>,
 }
 
-/// Recall@10 that modes which score every vector reach, the least that was measured at 100,000 vectors. Masked and open
-/// mode reach 0.997 (uniform data, t = 4), 8-bit codes 0.988.
+/// Recall@10 of modes that score every vector: the least that was measured at 100,000 vectors. Masked and open mode
+/// reach 0.997 (uniform data, t = 4), and 8-bit codes 0.988.
 const COLUMNS_RECALL: f64 = 0.997;
 const INT8_RECALL: f64 = 0.988;
 
-/// The recall that 16-bit codes of routed mode reach where all clusters are scored.
+/// The recall that 16-bit codes of routed mode reach if all clusters are scored.
 const ROUTED_RECALL: f64 = 0.96;
 
-/// The part of the true nearest that is among the candidates of a second look where everything is scored. In
-/// simulations with 16-bit codes on two sets it was all of them.
+/// The share of the true nearest that is among the candidates of a second look if everything is scored. In simulations
+/// with 16-bit codes on two sets it was all of them.
 const LOOK_RECALL: f64 = 0.999;
 
 impl Plan {
-    /// Weighs all modes.
+    /// Compares all modes.
     ///
-    /// Times are predictions: work, which follows from sizes, times `terms.speed`. Sealed mode's
-    /// number of probes is predicted too, from data with structure; the builder measures it, and
-    /// says so where the data has none.
+    /// Times are predictions: work, which follows from sizes, times `terms.speed`. The number of probes of sealed mode
+    /// is also predicted, from data with structure. The builder measures it, and reports if the data has none.
     #[must_use]
     pub fn table(&self, terms: Terms) -> Table {
         let speed = &terms.speed;
@@ -121,14 +120,14 @@ impl Plan {
         }
     }
 
-    /// The row with what ids, attributes and payloads cost, against downloading them all too.
+    /// The row with the cost of ids, attributes and payloads, compared with downloading all of these, too.
     fn with_records(&self, row: Row, speed: &Speed) -> Row {
         let records = |one| Cost {
             once: self.record_bytes.bytes(self.n, one),
             up: 0,
             down: 0,
         };
-        // A sealed index's base is one segment.
+        // The base of a sealed index is one segment.
         let mut cost = row.cost.and(&records(row.mode == ModeKind::Sealed));
         let mut download = self.download.and(&records(false));
         let (mut server, mut client) = (row.server, row.client);
@@ -249,7 +248,7 @@ impl Plan {
     }
 
     fn local_row(&self, speed: &Speed) -> Row {
-        // Where vectors have structure clients compare codes first, which takes about half of it.
+        // If vectors have structure, clients compare codes first, which takes about half of the time.
         let client = speed.product * self.coordinates();
         let hides = "queries, vectors; readers hold all";
         Self::row(ModeKind::Local, "", hides, self.download, (0.0, client))
@@ -275,7 +274,7 @@ impl Plan {
         }
     }
 
-    /// Server's and client's nanoseconds for scoring every vector under encryption.
+    /// Nanoseconds for scoring every vector under encryption, for the server and for the client.
     fn column_times(&self, params: &column::Params, speed: &Speed) -> (f64, f64) {
         let polynomials = self.dim.div_ceil(params.t()) as f64;
         let blocks = blocks(self.n, params) as f64;
@@ -292,7 +291,7 @@ impl Plan {
 }
 
 impl Table {
-    /// The cost of a second look, payloads included. In the rows of masked, open and routed mode it replaces the cost
+    /// The cost of a second look, including payloads. In the rows of masked, open and routed mode it replaces the cost
     /// of payloads.
     #[must_use]
     pub fn second_look(&self) -> Option<&Retrieval> {
@@ -305,15 +304,15 @@ impl Table {
         &self.rows
     }
 
-    /// The cost of payloads, which is part of every row; `None` if the records have none.
+    /// The cost of payloads, which every row includes. `None` if records have none.
     #[must_use]
     pub fn payloads(&self) -> Option<&Retrieval> {
         self.payloads.as_ref()
     }
 
-    /// Among the modes that the terms allow, the one that moves the fewest bytes in all. If there is a link, it is the
-    /// one that takes the least time. Among equals it is the one whose clients compute less. `None` if the terms allow
-    /// none. A mode that looks at a part of the records, and so finds fewer of the neighbours, has to save a fifth.
+    /// Of the modes that the terms allow, the one with the fewest total bytes. If the terms have a link, the one that
+    /// takes the least time. Of equal ones, the one whose clients compute less. `None` if the terms allow none. A mode
+    /// that looks at a part of the records, and so finds fewer of the neighbours, must save a fifth.
     #[must_use]
     pub fn recommended(&self) -> Option<&Row> {
         let allowed = self.rows.iter().filter(|row| row.refusal.is_none());
@@ -363,8 +362,8 @@ mod tests {
         assert_eq!(of(100_000, 1), ModeKind::Masked);
         assert_eq!(of(100_000, 20), ModeKind::Masked);
         assert_eq!(of(100_000, 1000), ModeKind::Local);
-        // Scoring everything costs bytes in proportion to n as the download does, at a hundredth of it. Scoring a part
-        // of it costs less. Buckets that are fetched without a hint have next to nothing to download once.
+        // Scoring everything costs bytes in proportion to n, like the download, at a hundredth of it. Scoring a part
+        // costs less. Buckets that are fetched without a hint need almost no initial download.
         assert_eq!(of(1_000_000, 2), ModeKind::Sealed);
         assert_eq!(of(1_000_000, 20), ModeKind::Routed);
         assert_eq!(of(1_000_000, 1000), ModeKind::Local);
@@ -389,7 +388,7 @@ mod tests {
         assert_eq!(recommended(&with), recommended(&without));
     }
 
-    /// A slow link weighs bytes, a fast one computing.
+    /// On a slow link bytes decide, on a fast one computing.
     #[test]
     fn on_a_line_the_time_decides() {
         let plan = Plan::new(1_000_000, 128, queries(60)).unwrap();
@@ -459,8 +458,8 @@ mod tests {
         assert_ne!(recommended(&table), ModeKind::Local);
     }
 
-    /// Below some hundreds of buckets queries are hidden under secrets of a smaller dimension, and making
-    /// them takes so much less of a client's time.
+    /// Below some hundreds of buckets, queries are hidden under secrets of a smaller dimension, which take a client
+    /// much less time to make.
     #[test]
     fn fewer_buckets_take_less_of_a_clients_time_than_in_proportion() {
         let sealed = |n| {
@@ -489,9 +488,8 @@ mod tests {
         assert!(1.5 * small < large, "{small} and {large} seconds a word");
     }
 
-    /// Whole searches of 100,000 image descriptors on the machine of `Speed::ZEN5`, one thread,
-    /// medians of 500 queries, November 2026: milliseconds of server and client. The sealed index
-    /// took 28 probes where 23 are predicted.
+    /// Whole searches of 100,000 image descriptors on the machine of `Speed::ZEN5`, one thread, medians of 500 queries,
+    /// November 2026: milliseconds of server and client. The sealed index took 28 probes where the plan predicts 23.
     const MEASURED: [(ModeKind, f64, f64); 3] = [
         (ModeKind::Masked, 3.42, 3.05),
         (ModeKind::Open, 2.34, 1.25),

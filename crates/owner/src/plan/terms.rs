@@ -1,25 +1,25 @@
-//! The terms that modes are weighed by.
+//! The terms by which modes are compared.
 
 use std::time::Duration;
 
 use super::Speed;
 
-/// The terms that modes are weighed by, in addition to a plan's bytes.
+/// The terms by which modes are compared, in addition to a plan's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// The longest that a client may compute for one search, on one thread; `None`: as long as it
-    /// takes.
+    /// The most time that a client may compute for one search, on one thread. `None` sets no limit.
     pub client: Option<Duration>,
     /// True if the server may hold the vectors in the clear.
     pub server_sees_vectors: bool,
     /// The speed of server and clients.
     pub speed: Speed,
-    /// Bits per second of the link between the two, each way. With it time decides, without it bytes.
+    /// Bits per second of the link between client and server, each way. With a link, time decides;
+    /// without one, bytes.
     pub line: Option<f64>,
 }
 
 impl Default for Terms {
-    /// Private vectors, and clients with time, on the machine of [`Speed::ZEN5`], weighed by bytes.
+    /// Private vectors, clients without a time limit, the machine of [`Speed::ZEN5`], and no link.
     fn default() -> Self {
         Self {
             client: None,

@@ -1,4 +1,4 @@
-//! The ways to fetch payloads, or buckets, and what each costs.
+//! The ways to fetch payloads or buckets, and the cost of each.
 
 use sordino_index::Error;
 use sordino_index::page_scan::PageScan;
@@ -9,10 +9,11 @@ use sordino_pir::simple::Params;
 
 use super::{Cost, Speed};
 
-/// The most memory of a server for buckets that are fetched without a hint and for an answer from them, in bytes.
+/// The most bytes of a server's memory for buckets that are fetched without a hint, including one answer.
 pub(super) const MOST_MEMORY: u64 = 16 << 30;
 
-/// The layout without a hint for requests of `k` of these records, if there is one that a server has memory for.
+/// The layout without a hint for requests of `k` of these records. `None` if there is none, or a server would need too
+/// much memory.
 pub(super) fn without_hint(
     records: usize,
     len: usize,
@@ -32,23 +33,24 @@ fn memory_of(params: &hintless::Params) -> usize {
 pub enum Way {
     /// All payloads are downloaded once.
     Download,
-    /// SimplePIR, with this layout: a hint is downloaded once.
+    /// SimplePIR, with this layout. A hint is downloaded once.
     Simple(Params),
-    /// Retrieval without a hint, all of a search in one request. The first one of a session brings keys.
+    /// Retrieval without a hint, with one request for all pages of a search. The first request of a session also has
+    /// keys.
     Hintless(hintless::Params),
-    /// A scan of all pages: a short hint is downloaded once.
+    /// A scan of all pages. A short hint is downloaded once.
     Scan(PageScan),
 }
 
-/// Searches of a client in one version, at most, for which buckets are fetched without a hint, where that moves fewer
-/// bytes. It takes a server some ten times the work of a scan, which a client that comes more often need not ask of it.
+/// The most searches of a client in one version for which buckets are fetched without a hint, if that transfers fewer
+/// bytes. It costs a server about ten times the work of a scan, so frequent clients should not use it.
 const FEW: u64 = 64;
 
 impl Way {
-    /// The one in which these payloads are fetched.
+    /// The way in which clients fetch these payloads.
     ///
     /// # Errors
-    /// If no layout serves their pages. A manifest that was checked has no such pages.
+    /// [`Error`] if no layout serves their pages. A checked manifest has no such pages.
     pub fn of_payloads(payloads: &Payloads) -> Result<Self, Error> {
         let simple = payloads.pir_params()?.map(Self::Simple);
         let hintless = payloads.hintless_params()?.map(Self::Hintless);
@@ -56,8 +58,8 @@ impl Way {
         Ok(simple.or(hintless).or(scan).unwrap_or(Self::Download))
     }
 
-    /// The way with the fewest bytes for a client that fetches `probes` of the buckets at a time in `searches` searches
-    /// of one version. `None` if SimplePIR, which serves any number of probes, has no layout for them.
+    /// The way with the fewest bytes for a client that fetches `probes` buckets at a time, in `searches` searches of
+    /// one version. `None` if SimplePIR, which serves any number of probes, has no layout for them.
     pub(crate) fn of_buckets(
         buckets: usize,
         len: usize,
@@ -72,7 +74,7 @@ impl Way {
         ways.min_by_key(|way| way.cost(probes).total(searches))
     }
 
-    /// The bytes of what is fetched in this way, `count` at a time.
+    /// The bytes for fetching in this way, `count` at a time.
     pub(crate) fn cost(&self, count: usize) -> Cost {
         match self {
             Self::Download => Cost {
@@ -98,9 +100,9 @@ impl Way {
         }
     }
 
-    /// Bytes of a server's memory for what is fetched in this way. They hold the records as they are scanned. Without a
-    /// hint they also hold the room of one answer, which is kept from the first one on. Nothing for a file that is sent
-    /// as it is.
+    /// Bytes of a server's memory for this way. They hold the records in the form for scanning. Without a hint they
+    /// also hold the working memory of one answer, which is kept after the first one. A file that is sent unchanged
+    /// needs none.
     #[must_use]
     pub fn memory(&self) -> u64 {
         match self {
@@ -128,7 +130,7 @@ impl Way {
         self.kind().name()
     }
 
-    /// The bytes of these pages, if `fetched` are fetched at a time: all of them, where they are downloaded.
+    /// The bytes for these pages, if `fetched` are fetched at a time. If they are downloaded, all of them count.
     pub(super) fn cost_of(&self, (pages, len, fetched): (usize, usize, usize)) -> Cost {
         let mut cost = self.cost(fetched);
         if *self == Self::Download {
@@ -137,7 +139,7 @@ impl Way {
         cost
     }
 
-    /// Nanoseconds of one thread of server and client for `count` at a time.
+    /// Nanoseconds of one thread for `count` at a time, for the server and for the client.
     pub(super) fn nanoseconds(&self, count: usize, speed: &Speed) -> (f64, f64) {
         let params = match self {
             Self::Download => return (0.0, 0.0),
@@ -155,7 +157,7 @@ impl Way {
     }
 }
 
-/// Nanoseconds of one thread of server and client for the pages of a search.
+/// Nanoseconds of one thread for the pages of a search, for the server and for the client.
 fn scan_nanoseconds(scan: &PageScan, speed: &Speed) -> (f64, f64) {
     let (shape, outer) = (scan.shape(), scan.outer());
     let bytes = shape.rows() as f64 * shape.columns() as f64 * shape.groups() as f64;

@@ -9,19 +9,20 @@ use super::conditions::Conditions;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Wish {
-    /// Results of a search.
+    /// The number of results of a search.
     pub k: usize,
-    /// Part of the true nearest that a search should find, above 0 and below 1.
+    /// The share of the true nearest that a search should find, above 0 and below 1.
     pub recall: f64,
-    /// Searches that a typical client makes in one version of the index.
+    /// The number of searches that a typical client makes in one version of the index.
     pub queries: u64,
-    /// The way in which clients find their buckets; `None` lets the planner choose.
+    /// How clients find their buckets. `None` lets the planner choose.
     pub routing: Option<Routing>,
-    /// Candidates that a search ranks by their exact vectors, if it has a second look: in masked, open and routed mode.
+    /// The number of candidates that a search ranks by their exact vectors, if it has a second look: in masked, open
+    /// and routed mode.
     pub second_look: Option<u32>,
-    /// The way in which clients check the scores of open and masked mode; masked mode always does.
+    /// How clients check the scores of open mode and masked mode. Masked mode always checks.
     pub checking: Checking,
-    /// Bits per second of the link between client and server, which decides the way to payloads.
+    /// Bits per second of the link between client and server. It decides how clients fetch payloads.
     pub line: f64,
     /// Bytes of a server's memory that payloads may take.
     pub memory: u64,
@@ -41,14 +42,14 @@ sordino_index::setters! {
 }
 
 impl Wish {
-    /// The terms that decide the way to payloads.
+    /// The conditions that decide how clients fetch payloads.
     #[must_use]
     pub fn conditions(&self) -> Conditions {
         let conditions = Conditions::default().searches(self.queries);
         conditions.line(self.line).memory(self.memory)
     }
 
-    /// Refuses a recall that is no share.
+    /// Checks that a recall is between 0 and 1.
     pub(crate) fn check_recall(&self) -> Result<(), Error> {
         if self.recall > 0.0 && self.recall < 1.0 {
             return Ok(());
@@ -56,7 +57,7 @@ impl Wish {
         Err(Error::Recall(self.recall))
     }
 
-    /// The recall wished for, as the manifest keeps it.
+    /// The requested recall in the form that the manifest holds.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

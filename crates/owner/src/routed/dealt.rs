@@ -1,4 +1,4 @@
-//! Routed mode's clusters in the order in which they are stored, and the parts that are made of them.
+//! Routed mode's clusters in their stored order, and the parts made from them.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
@@ -18,7 +18,7 @@ use crate::segment::SegmentWriter;
 use crate::spec::TAIL;
 use crate::step::Step;
 
-/// Clusters in the order in which they are stored.
+/// Clusters in their stored order.
 pub(super) struct Dealt {
     pub(super) centroids: Vec<u8>,
     /// The records of each cluster.
@@ -30,7 +30,7 @@ pub(super) struct Dealt {
 
 impl Dealt {
     /// Masks and seals everything under one new id, writes each part, and computes the hint of the table. Vectors,
-    /// codes and parts are given up as soon as they are not needed.
+    /// codes and parts are freed as soon as possible.
     pub(super) fn written<D: Disk, R: CryptoRng + ?Sized>(
         mut self,
         build: &mut Build<'_, D, R>,
@@ -74,7 +74,7 @@ impl Dealt {
         Ok((mode, ids))
     }
 
-    /// Puts the codes of each cluster from the order of its list into that of places.
+    /// Moves the codes of each cluster from the order of its list to the order of places.
     fn ordered(&mut self, order: &RowOrder) {
         let dim = self.dim;
         self.codes.par_iter_mut().for_each(|codes| {
@@ -84,7 +84,7 @@ impl Dealt {
         });
     }
 
-    /// The id of everything.
+    /// The id of all parts together.
     fn id<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -94,7 +94,7 @@ impl Dealt {
         members: &[u8],
     ) -> [u8; 16] {
         // The randomness fixes the cluster of a vector only up to the rounding of sums, which may differ between
-        // processors. So everything that is sealed or masked is bound.
+        // processors. So the id is bound to everything that is sealed or masked.
         let drawn = rows.vectors.as_slice().iter().map(|x| x.to_bits());
         let bytes = self.centroids.iter().chain(members);
         let codes = self.codes.iter().flatten();
@@ -103,13 +103,13 @@ impl Dealt {
         writer.id(rng, &Content::Routed(grid), &rows.code(), words)
     }
 
-    /// The table. For each group it has a row for each place, and then one for each check row. A row has the codes of
-    /// the group's clusters, each under a pad of its own.
+    /// The table. For each group it has a row for each place, followed by a row for each check row. A row has the
+    /// codes of the group's clusters, each under its own pad.
     fn masked(&self, writer: &SegmentWriter<'_>, id: &[u8; 16], grid: &Grid) -> Vec<u8> {
         let pad = writer.key().pad(id, writer.version());
         let checks = writer.key().cluster_checks(id);
         let (clusters, stored) = (grid.clusters as usize, grid.stored());
-        // In its place at once: gathered from pieces it would be in memory twice.
+        // Each row is written to its final position. Joining pieces later would need twice the memory.
         let width = self.dim * ENTRY_LEN;
         let mut table = vec![0; grid.scores() * clusters * width];
         let groups = table.chunks_exact_mut(stored * clusters * width);
@@ -134,7 +134,7 @@ impl Dealt {
         table
     }
 
-    /// The codes of a cluster's row: of a place or, behind these, of a check row.
+    /// The codes of a cluster's row, which belongs to a place or, behind the places, to a check row.
     fn row(&self, cluster: usize, checks: &[i32], row: usize) -> Vec<i32> {
         let (places, at) = (&self.codes[cluster], row * self.dim);
         match at.checked_sub(places.len()) {

@@ -19,10 +19,10 @@ use crate::probe::{GAIN, Sample, first_enough, reaches, target};
 use crate::rows::Lifted;
 use crate::step::Step;
 
-/// Vectors whose orders of clusters say which clusters are wanted together.
+/// The number of vectors whose orders of clusters show which clusters are wanted together.
 const ORDERS: usize = 8192;
 
-/// The clusters of an order that count.
+/// The number of clusters of an order that count.
 const RANKS: usize = 96;
 
 /// The groups of clusters, and the recall that they reach.
@@ -36,8 +36,8 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// The fewest groups that are enough for the recall wished for, or beyond which almost nothing more is found.
-    /// Clients transfer no more with them than is planned at most.
+    /// The fewest groups that are enough for the requested recall, or beyond which almost nothing more is found. With them
+    /// clients transfer no more than the plan's limits.
     pub(super) fn measured(
         clusters: &Clusters,
         wanted: &Demand,
@@ -69,7 +69,7 @@ impl Chosen {
         chosen.ok_or(Error::Recall(wish.recall))
     }
 
-    /// The recall, and the mode that would serve clients of an index of `n` vectors better.
+    /// The recall, and the mode that would serve clients of an index of `n` vectors better, if there is one.
     pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measurement {
         let masked = cheapest_scoring(n, dim, queries, columns::Rows::Masked, Checking::Sums);
         Measurement::new(
@@ -113,7 +113,7 @@ impl Clusters {
                 }
             }
         }
-        // Gains fall. If a rank is above the one before it, that is chance.
+        // Gains fall with the rank. If one is above the gain before it, that is chance.
         for rank in (1..most).rev() {
             gains[rank - 1] = gains[rank - 1].max(gains[rank]);
         }
@@ -133,11 +133,11 @@ impl Clusters {
         Ok(Demand::new(count, &orders, &gains))
     }
 
-    /// True if more groups than the last of these are of no use. It gained little and has the recall wished for, though
-    /// not the margin, which clients would pay for with every search. Or what is missing is the precision of codes.
+    /// True if more groups than the last of these are useless. Either it gained little and reaches the requested recall, though
+    /// not the margin, which clients would pay for with every search. Or only the precision of codes is missing.
     ///
-    /// A step that gains little does not show that, for there may be some neighbours in each of many clusters. So the records of the
-    /// last one's clusters are searched exactly, which takes about as long as it took to measure it.
+    /// A step that gains little does not prove that, because each of many clusters may hold some neighbours. So the records of
+    /// the last one's clusters are searched exactly, which takes about as long as the measurement before it.
     fn no_use(&self, sample: &Sample, tried: &[Chosen]) -> bool {
         let [.., before, last] = tried else {
             return false;
@@ -146,7 +146,7 @@ impl Clusters {
         flat && (last.reached || self.seen(sample, last) > 1.0 - GAIN)
     }
 
-    /// Mean recall of the sample where the records of the best clusters are searched exactly.
+    /// Mean recall of the sample if the records of the best clusters are searched exactly.
     fn seen(&self, sample: &Sample, tried: &Chosen) -> f64 {
         sample.recall(|query| {
             let best = self
@@ -166,15 +166,15 @@ impl Clusters {
         let groups = order.chunks_exact(grid.clusters as usize);
         let best = groups.filter_map(|group| {
             let score = |cluster: &&u32| near[**cluster as usize];
-            // The first of equal ones, as a client's route chooses.
+            // Of equal ones it takes the first, like a client's route.
             let group = group.iter().rev();
             group.max_by(|a, b| score(a).total_cmp(&score(b)))
         });
         best.map(|&cluster| cluster as usize).collect()
     }
 
-    /// Mean recall of the sample where its queries are answered from the best cluster of each group. It counts codes
-    /// and the noise of encrypted scores.
+    /// Mean recall of the sample if its queries are answered from the best cluster of each group. It includes the effects of
+    /// codes and of the noise of encrypted scores.
     pub(super) fn recall(&self, sample: &Sample, order: &[u32], grid: &Grid) -> f64 {
         let dim = self.directions.dim();
         let scores = Scores::new(dim);
@@ -202,12 +202,11 @@ impl Clusters {
 }
 
 impl Grouping {
-    /// The grids of the same number of clusters in more and more groups, each with the packing that a plan would take
-    /// for it. With each come the bytes that a client transfers. A packing of longer blocks takes a few places more,
-    /// which no vector has.
+    /// The grids of the same number of clusters in more and more groups. Each has the packing that a plan would take for it, and
+    /// comes with the bytes that a client transfers. A packing of longer blocks has a few more places, which stay empty.
     fn regrouped(&self, n: usize, dim: usize, queries: u64) -> impl Iterator<Item = (Grid, Cost)> {
         let all = self.grid.all_clusters();
-        // Far fewer than predicted are not tried.
+        // Numbers far below the prediction are not tried.
         let least = self.grid.groups / 8;
         let tried = divisors(all).filter(move |&groups| groups >= least as usize);
         tried.filter_map(move |groups| {
@@ -255,7 +254,7 @@ mod tests {
         }
     }
 
-    /// Clusters around these points, with the vectors for which `home` names them.
+    /// Clusters around these points. `home` names the cluster of each vector.
     fn clusters(
         units: &Vectors,
         grid: &Grid,
@@ -273,7 +272,7 @@ mod tests {
         Clusters::given(units, grid, given, &mut |_| ()).unwrap()
     }
 
-    /// Unit vectors as rows of a frame about the origin, whose rotation is undone, so that they are lifted to themselves.
+    /// Unit vectors as rows of a frame about the origin. Its rotation is undone first, so that they are lifted to themselves.
     fn framed(units: &Vectors) -> (Frame, Rows) {
         let frame = Frame::origin(Metric::Cosine, [0; 32], DIM);
         let ids: Vec<sordino_index::Id> = (0..units.len() as u64).map(Into::into).collect();
@@ -286,8 +285,8 @@ mod tests {
         (frame, rows)
     }
 
-    /// The groups, the recall, and how many numbers of groups were tried. There are vectors around one point for each
-    /// of the clusters, and one in `every` of them is in the cluster of another point.
+    /// The number of groups, the recall, and how many numbers of groups were tried. There are vectors around one point for each
+    /// cluster, and one in `every` of them is in the cluster of another point.
     fn chosen(recall: f64, every: usize) -> (u32, f64, usize) {
         const EACH: usize = 24;
         let points = synthetic::uniform(CLUSTERS, DIM, 1);
@@ -330,18 +329,18 @@ mod tests {
         (chosen.grid.groups, chosen.recall, tried)
     }
 
-    /// From 4 to 6, 8, 12 and 16 groups less than 0.002 is gained each time, and from 16 to 192 groups 0.047.
+    /// From 4 to 6, 8, 12 and 16 groups the gain is less than 0.002 each time, and from 16 to 192 groups 0.047.
     #[test]
     fn groups_are_added_while_neighbours_lie_in_others() {
         let (groups, recall, _) = chosen(0.92, 10);
         assert!(recall >= 0.92 && groups > 64, "{groups}: {recall}");
-        // Where all that are near were scored, none are.
+        // If all near clusters were scored, adding groups would gain nothing.
         let (groups, recall, tried) = chosen(0.999, usize::MAX);
         assert!(recall > 0.98 && groups < 8, "{groups}: {recall}");
         assert!(tried < 4, "{tried}");
     }
 
-    /// The same cluster is found less well in a group of many columns.
+    /// A search finds the same cluster less well in a group of many columns.
     #[test]
     fn recall_is_measured_under_the_noise_of_encrypted_scores() {
         const COLUMNS: usize = 8192 / DIM;

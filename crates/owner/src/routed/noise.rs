@@ -1,7 +1,7 @@
 //! The noise that encryption adds to the scores of routed mode, drawn for a measurement.
 //!
-//! It follows from the query and the place alone. So a build is a function of its inputs, and two cuts of one index are
-//! compared under one noise.
+//! It depends only on the query and the place. So a build is a function of its inputs, and two cuts of one index are
+//! compared under the same noise.
 
 use sordino_index::manifest::Grid;
 
@@ -10,16 +10,16 @@ use crate::random::mixed;
 /// The noise of the products of one query's codes.
 pub(super) struct Noise {
     seed: u64,
-    /// Steps for each unit of a drawn sum, in 2^-24.
+    /// Steps for each unit of a drawn sum, in units of 2^-24.
     unit: i64,
 }
 
 impl Noise {
-    /// The noise of a query in an index that is cut in this way, of vectors of `width` coordinates.
+    /// The noise of a query in an index with this cut, for vectors of `width` coordinates.
     #[expect(clippy::cast_possible_truncation, reason = "a small number")]
     pub(super) fn new(query: &[f32], grid: &Grid, width: usize) -> Self {
         let words = query.iter().map(|x| u64::from(x.to_bits()));
-        // A sum of four numbers below 2^16, each as likely as any other, has this standard deviation.
+        // The standard deviation of a sum of four numbers below 2^16 that are equally likely.
         let drawn = 65_536.0 / 3f64.sqrt();
         Self {
             seed: words.fold(0, |seed, word| mixed(seed ^ word)),
@@ -27,14 +27,15 @@ impl Noise {
         }
     }
 
-    /// The noise at a place of a cluster, in steps of `P`. It is near to normal up to three standard deviations and
+    /// The noise at a place of a cluster, in steps of `P`. It is close to normal up to three standard deviations and
     /// never above 3.5, which is enough for a mean recall.
     #[expect(clippy::cast_possible_truncation, reason = "some hundred steps")]
     pub(super) fn at(&self, cluster: usize, place: usize) -> i32 {
         let drawn = mixed(self.seed ^ ((cluster as u64) << 32) ^ place as u64);
         let parts = [0, 16, 32, 48].map(|shift| i64::from((drawn >> shift) as u16));
         let sum = parts.iter().sum::<i64>() - 2 * 0xffff;
-        // In integers, since it is drawn for every product and rounding would take as long as one.
+        // The computation uses integers, since it is repeated for every product, and rounding would take as long as a
+        // product.
         ((sum * self.unit + (1 << 23)) >> 24) as i32
     }
 }
@@ -72,7 +73,7 @@ mod tests {
             let deviation = mean(&|at| one[at].powi(2)).sqrt();
             assert!((deviation / steps - 1.0).abs() < 0.02, "{deviation}");
             assert!(mean(&|at| one[at]).abs() < 0.02 * steps);
-            // Products with another query's noise, and with noise of near places, are 0 on average.
+            // The product with another query's noise, and with the noise of near places, is 0 on average.
             let both = mean(&|at| one[at] * other[at]);
             let beside = mean(&|at| one[at] * one[(at + 1) % one.len()]);
             let above = mean(&|at| one[at] * one[(at + 500) % one.len()]);

@@ -1,4 +1,4 @@
-//! An index's own readers: what each may read, and the ring that gives each its keys.
+//! The readers of an index that has its own: what each may read, and the ring with the keys for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,24 +28,23 @@ pub struct AccessReport {
     pub readers: Vec<Reading>,
     /// Groups, with the labels that each may read.
     pub groups: Vec<(String, Vec<String>)>,
-    /// Labels; records without one belong to the label without a name.
+    /// Labels. Records without one belong to the label without a name.
     pub labels: Vec<Label>,
-    /// Records under the key that readers share who have no keys of their own: no one on the list was given it. They
-    /// are the records from before the index had readers of its own, until it is compacted.
+    /// Records under the key that readers without keys of their own share. No reader on the list has this key. They are the
+    /// records from before the index had readers of its own, until it is compacted.
     pub shared: u64,
 }
 
 impl<D: Disk> Store<D> {
-    /// Makes a change of readers, groups or labels, and returns the new version. The first change gives the index
-    /// readers of its own. From then on, holders of the key that all readers share read nothing that is written, and
-    /// cannot open the new version.
+    /// Changes readers, groups or labels, and returns the new version. The first change gives the index readers of its own. From
+    /// then on, holders of the shared key can read no new records, and cannot open the new version.
     ///
-    /// What a reader loses is written under new keys from then on. What was written before stays readable for that
-    /// reader until [`compact`](Self::compact) rewrites it. What readers copied they keep.
+    /// New content is written under new keys that the reader who lost a right does not get. That reader can still read older
+    /// content until [`compact`](Self::compact) rewrites it. Readers keep what they have copied.
     ///
     /// # Errors
-    /// [`Error::Access`] with the reason. [`Error::Mode`] if scores are checked exactly, and for labels in a mode other
-    /// than masked and local. [`Error::File`] as for [`add`](Self::add). Then nothing is changed.
+    /// [`Error::Access`] with the reason. [`Error::Mode`] if scores are checked exactly, and for labels in a mode other than
+    /// masked and local. [`Error::File`] as for [`add`](Self::add). Nothing is changed then.
     pub fn change_access<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -73,7 +72,7 @@ impl<D: Disk> Store<D> {
         access.change(change, self.salt(rng))?;
         let after = access.newest_keys();
         let writes = access.has_writers();
-        // One key belongs to records without a label.
+        // One of the keys belongs to records without a label.
         if after.len() > 1 {
             check_mode(&self.manifest.mode)?;
         }
@@ -84,7 +83,7 @@ impl<D: Disk> Store<D> {
         }
         let writer = self.writer(&keys);
         let changes = Carried {
-            // A reader who lost a key could forge what stays under it.
+            // A reader who lost a key could forge the content that stays under it.
             rewrite: match before.is_none_or(|all| all.iter().any(|key| !after.contains(key))) {
                 true => Rewrite::All,
                 false => Rewrite::None,
@@ -94,7 +93,7 @@ impl<D: Disk> Store<D> {
         self.commit(rng, &writer, draft, changes)
     }
 
-    /// Salts of new keys: bound to fresh randomness, to the version before, and to the rights of readers from now on.
+    /// Salts for new keys. They are bound to fresh randomness, to the version before, and to the new rights of readers.
     pub(super) fn salt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -102,14 +101,14 @@ impl<D: Disk> Store<D> {
         salts(rng, &self.keys, &self.manifest.digest())
     }
 
-    /// The label of a record; `None` if it has none, or is not there.
+    /// The label of a record, or `None` if it has none or does not exist.
     #[must_use]
     pub fn label(&self, id: &Id) -> Option<&str> {
         let (at, _) = self.records.find(id)?;
         label_of(self.access.as_ref(), self.manifest.segments()[at].key)
     }
 
-    /// The additions since the owner's last change, oldest first: the name of the writer, if it is on the list, and the addition.
+    /// The additions since the owner's last change, oldest first, each with the name of its writer if the writer is on the list.
     pub fn additions(&self) -> impl Iterator<Item = (Option<&str>, &Addition)> {
         let additions = self.manifest.additions();
         additions.map(|(writer, addition)| {
@@ -119,7 +118,7 @@ impl<D: Disk> Store<D> {
         })
     }
 
-    /// What each reader can read; `None` where all readers share a key.
+    /// What each reader can read, or `None` if all readers share a key.
     #[must_use]
     pub fn access(&self) -> Option<AccessReport> {
         let directory = self.access.as_ref()?;
@@ -146,8 +145,8 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Salts of new keys, which no two states of an index share. `state` is the state's digest, or all that exists of a new
-/// one.
+/// Salts for new keys, which no two states of an index share. `state` is the state's digest, or everything that exists of a new
+/// index.
 pub(super) fn salts<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -164,7 +163,7 @@ pub(super) fn salts<R: CryptoRng + ?Sized>(
     }
 }
 
-/// The content keys of a version in a folder that these keys lead to.
+/// The content keys of a version in a folder that these keys open.
 pub(super) fn contents_of<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
@@ -202,7 +201,7 @@ pub(super) fn directory_of<D: Disk>(
 }
 
 impl SegmentWriter<'_> {
-    /// The writer under the newest key of this label, which must exist. Without readers of its own, an index has only
+    /// A writer of segments under the newest key of this label, which must exist. Without readers of its own, an index has only
     /// the shared key.
     pub(super) fn of_label(&self, access: Option<&Directory>, label: &str) -> Self {
         let Some(access) = access else {
@@ -225,7 +224,7 @@ impl Draft {
         newest.expect("the key of a segment is of a label")
     }
 
-    /// The newest key of the label of each segment, by number, with the segments' numbers.
+    /// For the newest key of each segment's label, by number, the numbers of its segments.
     pub(super) fn by_label(
         &self,
         writer: &SegmentWriter<'_>,
@@ -250,7 +249,7 @@ impl Draft {
             .collect()
     }
 
-    /// The readers of the version: the ring of the one before, if nothing changed, or a new one.
+    /// The readers of the version, with the ring of the version before if nothing changed, or a new one.
     pub(super) fn readers<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -289,7 +288,7 @@ impl Draft {
     }
 }
 
-/// Refuses labels where all records are searched as one content.
+/// Refuses labels in modes that search all records as one content.
 pub(super) fn check_mode(mode: &Mode) -> Result<(), Error> {
     match mode {
         Mode::Masked(_) | Mode::Local(_) => Ok(()),

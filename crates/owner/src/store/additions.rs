@@ -1,4 +1,4 @@
-//! What writers added since the owner's last change, before the owner signs it.
+//! The additions of writers since the owner's last change, before the owner signs them.
 
 use sordino_index::columns::{Rows, Scheme};
 use sordino_index::manifest::Mode;
@@ -11,7 +11,7 @@ use super::stored_part::StoredPart;
 use super::verify::Check;
 
 impl<D: Disk> Store<D> {
-    /// Refuses to build on a version that may not be the newest, and on wrong additions: a change signs them.
+    /// Refuses to build on a version that may not be the newest, or that has wrong additions: a change would sign them.
     pub(super) fn check_base(&self) -> Result<(), Error> {
         self.check_sure()?;
         let (owner, keys) = (&self.keys.public(), &self.contents());
@@ -20,10 +20,11 @@ impl<D: Disk> Store<D> {
 }
 
 impl<D: Disk> Check<'_, D> {
-    /// Reads all additions of which there are keys. Each must open, have a text for each row, and sums of its own rows.
+    /// Reads all additions whose keys are known. Each must open, have a row of attributes for each record, and the sums
+    /// of its own rows.
     ///
     /// # Errors
-    /// [`Error::Addition`] with the first thing that is wrong.
+    /// [`Error::Addition`] with the first fault.
     pub(super) fn additions(&self) -> Result<(), Error> {
         let manifest = self.manifest;
         if manifest.additions().len() == 0 {
@@ -57,7 +58,7 @@ impl<D: Disk> Check<'_, D> {
                 let scheme = Scheme::new(Rows::Masked, mode);
                 self.column(at, scheme, mode, &mode.segments[at])?;
             }
-            // Each row of the addition has a record: that was checked.
+            // Each row of the addition has a record, as was checked before.
             for ((mark, residual), carried) in marks.iter().zip(residuals.rows()).zip(&mut exact) {
                 super::verify::check_exact(frame, mark.base, residual, carried)?;
             }

@@ -1,12 +1,12 @@
-//! A new index of segments that are made apart, on several processes or machines of the owner. They are made in tasks
-//! that may fail and be made again.
+//! Builds a new index from segments that several processes or machines of the owner make. They work in tasks that may fail and be
+//! repeated.
 //!
-//! The facts that all segments share are fixed first, in a [`Blueprint`]. Each task makes a segment, writes its parts where the index will be, and
-//! reports a [`Piece`]. At the end one manifest names one piece of each task and is signed. Parts of others, of tasks that were made twice or
-//! killed midway, are named by nothing and are removed.
+//! The facts that all segments share are fixed first, in a [`Blueprint`]. Each task makes a segment, writes its parts where the
+//! index will be, and reports a [`Piece`]. At the end one manifest names one piece of each task and is signed. Other parts, of
+//! tasks that were repeated or killed, are not named by it and are removed.
 //!
-//! No pad and no nonce meets two contents, however often a task is made. They are under keys of the segment's id, which
-//! is a keyed digest of fresh randomness and of all of its content.
+//! Two contents never share a pad or a nonce, even if a task is repeated. They are under keys of the segment's id, which is a
+//! keyed digest of fresh randomness and of its whole content.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,19 +39,19 @@ use crate::random::{build_name, random};
 use crate::recall::Recall;
 use crate::spec::{Batch, Form, Spec};
 
-/// A new index whose segments are made apart. While it lives, its lock keeps others from making an index in its folder.
-/// Dropped before it is [finished](Self::finish), it leaves parts that the next attempt removes.
+/// A new index whose segments are made by tasks. While it exists, its lock keeps other programs from creating an index in its
+/// folder. If it is dropped before it is [finished](Self::finish), it leaves parts that the next attempt removes.
 pub struct Assembly<D = Files> {
     folder: Folder<D>,
     keys: OwnerKeys,
     blueprint: Blueprint,
     k: usize,
     pieces: BTreeMap<u64, (ColumnSegment, Ids)>,
-    /// The columns of attributes of all of them, without rows.
+    /// The columns of attributes of all segments, without rows.
     columns: Attributes,
-    /// The manifest of these pieces, once it is signed.
+    /// The manifest of these pieces, after it is signed.
     signed: Option<SignedManifest>,
-    /// True once that may be written.
+    /// True once the manifest may have been written.
     ending: bool,
     /// True if it is the newest version.
     finished: bool,
@@ -59,8 +59,8 @@ pub struct Assembly<D = Files> {
 }
 
 impl Assembly {
-    /// Begins a new index in a directory, which is created if need be. `sample` are some of its vectors. They choose
-    /// the centre and the bases that all vectors are stored relative to.
+    /// Begins a new index in a directory, which is created if it does not exist. `sample` holds some of its vectors. They
+    /// determine the centre and the bases, relative to which all vectors are stored.
     ///
     /// # Errors
     /// The errors of [`Store::create`](crate::Store::create) about the directory and the spec. [`Error::Mode`] for a
@@ -77,7 +77,7 @@ impl Assembly {
 }
 
 impl<D: Disk> Assembly<D> {
-    /// [`begin`](Assembly::begin) on another disk.
+    /// Like [`begin`](Assembly::begin), on another disk.
     ///
     /// # Errors
     /// The errors of `begin`.
@@ -119,7 +119,7 @@ impl<D: Disk> Assembly<D> {
         folder.check_free()?;
         folder.create_root()?;
         let lock = folder.lock()?;
-        // From here on the lock keeps others out. What an earlier attempt has left goes now: none of it is taken.
+        // The lock keeps other programs out from here on. Remains of an earlier attempt are removed now.
         folder.check_free()?;
         folder.create()?;
         folder.collect(&[])?;
@@ -138,7 +138,7 @@ impl<D: Disk> Assembly<D> {
             frame: FramePart::new([0; 16], version, SHARED, Coded::default()),
             seed: random(rng),
         };
-        // Its own sample is what the recall is measured on.
+        // The recall is measured on the index's own sample.
         let mut stream = Stream::new(frame.clone(), IdKind::Number, None);
         stream.take_in(Batch::from(sample.clone()))?;
         let rows = stream.rows(usize::MAX, &mut |_| ())?;
@@ -168,22 +168,21 @@ impl<D: Disk> Assembly<D> {
         &self.blueprint
     }
 
-    /// The folder, into which tasks write too.
+    /// The folder. Tasks write into it, too.
     #[must_use]
     pub fn folder(&self) -> &Folder<D> {
         &self.folder
     }
 
-    /// Takes the segment of a task. Of a task that was made twice the first is taken; false for the others.
+    /// Takes the segment of a task. If a task was repeated, the first one is taken; the result is false for the others.
     ///
-    /// Its parts must exist with the right lengths, and its ids are read; [`Store::verify`](crate::Store::verify) reads
+    /// Its parts must exist with the right lengths, and its ids are read. [`Store::verify`](crate::Store::verify) reads
     /// everything.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for one of another build. [`Error::RepeatedId`] if a record is in another task's too.
-    /// [`Error::Segments`]. [`Error::Attribute`] if a column is of another type there, or there are too many.
-    /// [`Error::Digest`] and [`Error::File`] for parts that are missing. The index is as before, and the task may be
-    /// made again.
+    /// [`Error::Malformed`] for a piece of another build. [`Error::RepeatedId`] if another task also has a record of it.
+    /// [`Error::Segments`]. [`Error::Attribute`] if a column has another type in earlier pieces, or there are too many.
+    /// [`Error::Digest`] and [`Error::File`] for missing parts. The index is unchanged then, and the task may be repeated.
     pub fn take(&mut self, piece: Piece) -> Result<bool, Error> {
         if piece.build != self.blueprint.build
             || piece.column.segment.version != self.blueprint.version
@@ -255,12 +254,12 @@ impl<D: Disk> Assembly<D> {
         )
     }
 
-    /// Signs the index of tasks 0 to `tasks - 1`, makes it the newest version, and returns its pin. Afterwards the
-    /// folder may hold a different version. The store is opened when the assembly is dropped, and its lock with it.
+    /// Signs the index of tasks 0 to `tasks - 1`, makes it the newest version, and returns its pin. The folder may get newer
+    /// versions afterwards. Drop the assembly, which holds the lock, before you open the store.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the segment of a task was not taken, or there are others; [`Error::TooLarge`]; the
-    /// errors of files. Nothing that was taken is lost: where a disk or a store failed, call it again.
+    /// [`Error::Malformed`] if the segment of a task is missing, or there are others. [`Error::TooLarge`]. The errors of files.
+    /// No piece is lost: after an error of a disk or a store, call it again.
     pub fn finish<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, tasks: u64) -> Result<Pin, Error> {
         if self.finished {
             return Err(malformed("none is left to do: the index is finished"));
@@ -279,7 +278,7 @@ impl<D: Disk> Assembly<D> {
             None => self.sign(rng)?,
         };
         let manifest = self.signed.insert(manifest);
-        // Some were taken long ago.
+        // Some pieces were taken long ago, so their parts are checked again.
         let parts = manifest.parts()?;
         let mut made = parts.iter().filter(|part| part.holder.is_stored());
         if let Some(gone) = made.find(|part| !self.folder.holds(part)) {
@@ -296,8 +295,8 @@ impl<D: Disk> Assembly<D> {
         Ok(Pin::of(manifest))
     }
 
-    /// The manifest of all segments that were taken, whose lists are written. After a failure the same manifest is
-    /// written again: a version has one manifest.
+    /// The manifest of all taken segments, after their lists were written. After a failure the same manifest is written again,
+    /// since a version has only one.
     fn sign<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<SignedManifest, Error> {
         let (mut segments, mut records) = (Vec::new(), Records::default());
         for (column, ids) in self.pieces.values() {

@@ -8,17 +8,17 @@ use sordino_vault::contents::ContentKeys;
 
 use super::records;
 
-/// The columns of attributes that an index has. Only the needed ones are read.
+/// The columns of attributes that an index has. It reads only the segments that it needs.
 ///
-/// Names and types are sealed with the values, so knowing them takes reading a segment's attributes. A column has one
-/// type in all segments. So it is enough to read from the newest segment back to one with the columns wanted.
+/// Names and types are sealed with the values, so finding them means reading a segment's attributes. A column has the
+/// same type in all segments. So it reads from the newest segment back to one with the wanted columns.
 pub(super) struct AttributeColumns<'a, D> {
     folder: &'a Folder<D>,
     manifest: &'a Manifest,
     keys: &'a ContentKeys,
-    /// Segments that were not read: the oldest.
+    /// The number of segments that were not read, from the oldest on.
     unread: usize,
-    /// Without rows.
+    /// The columns, without rows.
     columns: Attributes,
 }
 
@@ -37,8 +37,8 @@ impl<'a, D: Disk> AttributeColumns<'a, D> {
         }
     }
 
-    /// Refuses columns whose type differs from the existing column of the same name, and more columns than there may
-    /// be.
+    /// Checks that columns have the same types as existing columns of the same names, and that there are not too
+    /// many.
     pub(super) fn check(&mut self, new: &Attributes) -> Result<(), Error> {
         let lacks =
             |known: &Attributes| new.columns().any(|(name, _)| known.column(name).is_none());

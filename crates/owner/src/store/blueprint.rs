@@ -1,4 +1,4 @@
-//! A segment that is made apart from its index: by another process, on another machine, of the same owner.
+//! A segment that another process or machine of the same owner makes, apart from its index.
 
 use rand_core::CryptoRng;
 use sordino_index::columns::{Rows, Scheme};
@@ -22,29 +22,30 @@ use crate::segment::SegmentWriter;
 use crate::spec::Batch;
 use crate::step::Step;
 
-/// A blueprint, and the number of its form.
+/// The name and the form number of a blueprint.
 const KIND: Kind = (b"blueprint", 2);
 
-/// The facts that all segments of an index share, fixed before the first of them is made, for the processes that make them.
+/// The facts that all segments of an index share. They are fixed before the first segment is made, for the processes that make
+/// them.
 ///
-/// They are public. Its bytes end with a tag under the owner's key, so that no one between two of the owner's processes can
+/// They are public. The bytes end with a tag under the owner's key, so that no one between two of the owner's processes can
 /// change them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blueprint {
-    /// Random, so that a segment of another build is not taken for one of this.
+    /// Random, so that a segment of another build is not accepted.
     pub(super) build: [u8; 16],
     pub(super) version: u64,
     pub(super) masked: bool,
     pub(super) packing: Packing,
-    /// Never exact: exact checks need one part for all segments.
+    /// Never exact, because exact checks need one part for all segments.
     pub(super) checking: Checking,
     pub(super) ids: IdKind,
     pub(super) metric: Metric,
     pub(super) dim: usize,
     pub(super) rotation: [u8; 32],
-    /// The sealed frame, which is where the index will be.
+    /// The sealed frame, which is stored where the index will be.
     pub(super) frame: FramePart,
-    /// The columns' seed.
+    /// The seed of the columns.
     pub(super) seed: [u8; 32],
 }
 
@@ -158,12 +159,12 @@ impl Blueprint {
         SegmentWriter::new(keys, self.version, index)
     }
 
-    /// Makes the segment of task number `task`, of all these records, and writes its parts where the index will be. Records without ids
-    /// are numbered from `first` on.
+    /// Makes the segment of task number `task` from all these records, and writes its parts where the index will be. Records
+    /// without ids are numbered from `first` on.
     ///
-    /// It may be made again, here or elsewhere, after it failed or if its outcome is unknown. Its keys are bound to
-    /// fresh randomness and to all of its content. So another attempt either writes the same bytes or has keys of its
-    /// own. [`Assembly::take`](super::Assembly::take) takes one of them.
+    /// It may be repeated, here or elsewhere, after a failure or if its outcome is unknown. Its keys are bound to fresh
+    /// randomness and to its whole content. So another attempt either writes the same bytes or has other keys.
+    /// [`Assembly::take`](super::Assembly::take) takes one of the attempts.
     ///
     /// # Errors
     /// The errors of [`Store::create`](super::Store::create) about records, and [`Error::Mode`] for records with payloads.

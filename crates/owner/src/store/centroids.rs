@@ -1,4 +1,4 @@
-//! The centroids of an index, for tasks that find the nearest for its records.
+//! The centroids of an index. Tasks find the nearest of them for the index's records.
 
 use std::borrow::Cow;
 
@@ -19,25 +19,25 @@ use crate::spec::Batch;
 use crate::step::Step;
 use crate::trained_centroids::TrainedCentroids;
 
-/// Centroids, and the number of their form.
+/// The name and the form number of centroids.
 const KIND: Kind = (b"centroids", 2);
 
-/// The facts with which any process of the owner assigns records to clusters, fixed before the index is made.
+/// The facts with which any process of the owner assigns records to clusters. They are fixed before the index is made.
 ///
-/// Its bytes end with a tag under the owner's key, so that no one between two of the owner's processes can change them.
+/// The bytes end with a tag under the owner's key, so that no one between two of the owner's processes can change them.
 ///
 /// # Security
-/// Like the lists of [`Nearest`], they say where the vectors lie, and are not encrypted. They are for the owner's
-/// machines alone, and never for a server's folder.
+/// Like the lists of [`Nearest`], they show where the vectors lie, and are not encrypted. They are only for the owner's
+/// machines, and never for a server's folder.
 #[derive(Clone, Debug)]
 pub struct Centroids {
-    /// Random, so that the lists of another build are not taken for this build's.
+    /// Random, so that the lists of another build are not accepted.
     pub(super) build: [u8; 16],
     pub(super) frame: Frame,
     pub(super) rotation: [u8; 32],
-    /// The coordinates of vectors as they are given.
+    /// The coordinates of vectors in the owner's form.
     pub(super) dim: usize,
-    /// The mean relative to which vectors are compared; `None` compares them as they are.
+    /// The mean relative to which vectors are compared, or `None` to compare them directly.
     pub(super) mean: Option<Mean>,
     pub(super) trained: TrainedCentroids,
 }
@@ -109,16 +109,16 @@ impl Centroids {
         self.trained.centres.len()
     }
 
-    /// Finds the nearest of them for each record of task number `task`. Among all records of the build the first of
-    /// these has the number `first`. Ids and what else records carry are not looked at.
+    /// Finds the nearest centroids for each record of task number `task`. `first` is the number of its first record
+    /// among all records of the build. Ids, attributes and payloads are ignored.
     ///
-    /// It may be done again, here or elsewhere: [`Clustering::take`](super::Clustering::take) takes one result of each
-    /// task. On processors of one kind, a process with all records would find the same lists to the bit. Others may
-    /// round scores otherwise, which does no harm.
+    /// It may be repeated, here or elsewhere: [`Clustering::take`](super::Clustering::take) takes one result of each
+    /// task. On processors of the same kind, a process with all records would find the same lists to the bit. Others
+    /// may round scores differently, which does no harm.
     ///
     /// # Errors
-    /// [`Error::Dimension`]. [`Error::Vectors`] for no vectors, a zero vector under the cosine and one beyond the bound
-    /// of another metric. [`Error::TooLarge`] for more than 2^32 - 1 records. The errors of the batches.
+    /// [`Error::Dimension`]. [`Error::Vectors`] for no vectors, a zero vector under the cosine, or a vector beyond the
+    /// bound of another metric. [`Error::TooLarge`] for more than 2^32 - 1 records. The errors of the batches.
     pub fn nearest(
         &self,
         (task, first): (u64, u64),
@@ -167,7 +167,7 @@ impl Centroids {
     }
 }
 
-/// The unit vectors that vectors are lifted to, in the same way as the index's rows.
+/// The unit vectors to which vectors are lifted, in the same way as the index's rows.
 pub(super) fn lifted(frame: &Frame, vectors: &Vectors) -> Result<Vectors, Error> {
     let rows = vectors.as_slice().par_chunks(vectors.dim());
     let lifted = rows.flat_map_iter(|vector| {
@@ -178,7 +178,7 @@ pub(super) fn lifted(frame: &Frame, vectors: &Vectors) -> Result<Vectors, Error>
     Ok(Vectors::new(frame.stored_dim(), lifted.collect())?)
 }
 
-/// Unit vectors as they are compared with centroids.
+/// Unit vectors in the form in which they are compared with centroids.
 pub(super) fn compared<'a>(
     mean: Option<&Mean>,
     units: &'a Vectors,

@@ -1,10 +1,10 @@
-//! A new routed or sealed index whose records are assigned to clusters apart, on several processes or machines of the
-//! owner. This happens in tasks that may fail and be done again.
+//! Builds a new routed or sealed index whose records several processes or machines of the owner assign to clusters. They work in
+//! tasks that may fail and be repeated.
 //!
-//! Clusters are trained on a sample. Each task reads its records and reports a [`Nearest`]. Then all records are read
-//! once more and the index is made of them. [`Store::create`] makes it in the same way, from its own lists. What is
-//! written, under which keys, and what is measured is the same. The number of clusters is the one that was planned,
-//! where `Store::create` may train another number once it has measured what the first finds.
+//! Clusters are trained on a sample. Each task reads its records and reports a [`Nearest`]. Then all records are read once more
+//! and the index is made from them. [`Store::create`] does the same with its own lists. Content, keys and measurements are the
+//! same. The number of clusters is the planned one, while `Store::create` may train another number after it has measured the
+//! recall of the first.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,20 +28,21 @@ use crate::step::Step;
 use crate::trained_centroids::{Assignment, TrainedCentroids};
 use crate::{cluster, frame};
 
-/// A new routed or sealed index whose records are assigned to clusters apart. It writes nothing until it is [finished](Self::finish).
+/// A new routed or sealed index whose records are assigned to clusters by tasks. It writes nothing until it is
+/// [finished](Self::finish).
 pub struct Clustering {
     keys: OwnerKeys,
-    /// With the routing that was planned.
+    /// The spec, with the planned routing.
     spec: Spec,
-    /// All records.
+    /// The number of all records.
     n: usize,
     centroids: Centroids,
     taken: BTreeMap<u64, Nearest>,
 }
 
 impl Clustering {
-    /// The vectors that centroids of an index of `n` vectors of `dim` coordinates are trained on: the number that [`Store::create`] takes. More
-    /// do not make it better.
+    /// The number of vectors on which centroids of an index of `n` vectors of `dim` coordinates are trained. [`Store::create`]
+    /// takes the same number, and more do not help.
     ///
     /// # Errors
     /// The errors of [`begin`](Self::begin) about the spec and the sizes.
@@ -50,8 +51,8 @@ impl Clustering {
         Ok(n.min(clusters.saturating_mul(cluster::SAMPLE)))
     }
 
-    /// Trains the centroids of a new index of `n` records on some of their vectors, chosen at random among all. These
-    /// vectors also choose the bound of a metric that has one, where the spec names none.
+    /// Trains the centroids of a new index of `n` records on some of their vectors, chosen at random among all. If a metric needs
+    /// a bound and the spec has none, these vectors also determine it.
     ///
     /// # Errors
     /// The errors of [`Store::create`] about the spec and the vectors. [`Error::Mode`] for a mode other than routed and
@@ -105,11 +106,11 @@ impl Clustering {
         &self.centroids
     }
 
-    /// Takes the lists of a task. Of a task that was done twice the first are taken; false for the others.
+    /// Takes the lists of a task. If a task was repeated, the first lists are taken; the result is false for the others.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for lists of another build, for centroids that do not exist, and for records that do not
-    /// exist or that another task has too. The clustering is as before.
+    /// [`Error::Malformed`] for lists of another build, for centroids that do not exist, and for records that do not exist or
+    /// that another task also has. The clustering is unchanged then.
     pub fn take(&mut self, nearest: Nearest) -> Result<bool, Error> {
         if nearest.build != self.centroids.build {
             return Err(malformed("of another build"));
@@ -140,12 +141,12 @@ impl Clustering {
         Ok(true)
     }
 
-    /// Makes the index from the lists of tasks 0 to `tasks - 1` and all records. Records come in the order of their
-    /// numbers, in batches of any size.
+    /// Makes the index from the lists of tasks 0 to `tasks - 1` and all records. Records come in the order of their numbers, in
+    /// batches of any size.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the lists of a task or of a record were not taken, or vectors differ from what tasks
-    /// have read. The errors of [`Store::create`]. The directory is then as it was before; the lists are gone.
+    /// [`Error::Malformed`] if the lists of a task or of a record are missing, or vectors differ from those that tasks have read.
+    /// The errors of [`Store::create`]. The directory is unchanged then, but the lists are gone.
     pub fn finish<R: CryptoRng + ?Sized>(
         self,
         dir: impl AsRef<Path>,
@@ -158,7 +159,7 @@ impl Clustering {
         self.finish_in(folder, rng, tasks, batches, progress)
     }
 
-    /// [`finish`](Self::finish) in a folder on any disk.
+    /// Like [`finish`](Self::finish), in a folder on any disk.
     ///
     /// # Errors
     /// The errors of `finish`.
@@ -182,7 +183,7 @@ impl Clustering {
         }
         all.sort_by_key(|nearest| nearest.first);
         let records: usize = all.iter().map(|nearest| nearest.lists.len()).sum();
-        // They do not overlap, and do not go beyond the last record.
+        // They do not overlap, and do not reach beyond the last record.
         if records != self.n {
             let n = self.n;
             return Err(malformed(&format!(
@@ -273,7 +274,7 @@ mod tests {
     use rand::rngs::StdRng;
     use sordino_vectors::synthetic;
 
-    /// Rows are clustered in the order of their ids. Tasks read them in the order of the files.
+    /// Rows are clustered in the order of their ids, but tasks read them in the order of the files.
     #[test]
     fn lists_of_tasks_are_those_of_all_rows_in_order() {
         let (n, dim) = (900, 20);

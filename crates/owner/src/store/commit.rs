@@ -1,4 +1,4 @@
-//! Making a new version: parts first, then the manifest, then the switch.
+//! Makes a new version: writes the parts, then the manifest, then switches to it.
 
 use rand_core::CryptoRng;
 use sordino_index::manifest::{Manifest, SignedManifest};
@@ -24,7 +24,7 @@ impl<D: Disk> Store<D> {
         })
     }
 
-    /// The writer of a new version's segments. Its number is above every earlier number, also of versions that a crash
+    /// The writer of a new version's segments. The version's number is above all earlier ones, including versions that a crash
     /// kept from becoming the newest.
     pub(super) fn writer<'a>(&self, keys: &'a OwnerKeys) -> SegmentWriter<'a> {
         let Manifest {
@@ -54,7 +54,7 @@ impl<D: Disk> Store<D> {
         self.change_payloads(&mut build, &mut draft, changes)?;
         let mut frame = (*self.manifest).clone();
         frame.previous = self.newest;
-        // The number is used up even if what follows fails: a manifest with it may have been written.
+        // The number is used up even if a later step fails, because a manifest with it may have been written.
         self.highest = writer.version();
         let signed = draft.finish(&mut build, frame, self.access.as_ref())?;
         self.folder.put_manifest(&signed)?;
@@ -62,7 +62,7 @@ impl<D: Disk> Store<D> {
         self.unsure = true;
         self.folder.switch()?;
         self.unsure = false;
-        // The version before stays whole for servers that are just opening it.
+        // The version before stays complete for servers that are opening it now.
         let mut keep = self.manifest.parts()?;
         keep.extend(signed.parts()?);
         self.newest = signed.digest();
@@ -70,14 +70,14 @@ impl<D: Disk> Store<D> {
         self.records = draft.records;
         self.frame = draft.frame;
         self.access = draft.access;
-        // Files that cannot be removed now go at the next change or opening: this change is made.
+        // Files that cannot be removed now are removed at the next change or opening. The change itself is done.
         drop(self.folder.collect(&keep));
         Ok(self.manifest.version)
     }
 
-    /// Ends a change: what one that failed has written is removed, so that a full disk has room again.
+    /// Ends a change. The files of a failed change are removed, so that a full disk has space again.
     pub(super) fn settle<T>(&self, made: Result<T, Error>) -> Result<T, Error> {
-        // A version that may have become the newest needs its parts.
+        // If a version may have become the newest, its parts must stay.
         if made.is_err() && !self.unsure {
             self.folder.discard();
         } else {
@@ -86,21 +86,22 @@ impl<D: Disk> Store<D> {
         made
     }
 
-    /// Removes the signed manifests of all versions but the newest and the `keep` before it. A client that knows an older version is told of
-    /// a gap, as by a server, which shows 256 versions. A log has to have them before. How many files were removed.
+    /// Removes the signed manifests of all versions but the newest and the `keep` before it. A client that knows an older version
+    /// then gets an error about a gap. A server shows at most 256 versions in any case. Add the versions to a log first. Returns
+    /// the number of removed files.
     ///
     /// # Errors
-    /// If one that is kept is missing, damaged, or not the owner's, with nothing removed; [`Error::File`].
+    /// [`Error`] if a manifest to keep is missing, damaged, or not the owner's; nothing is removed then. [`Error::File`].
     pub fn forget_versions(&self, keep: usize) -> Result<usize, Error> {
         let owner = self.keys.public();
         self.folder.forget(&self.manifest, keep, &owner)
     }
 
-    /// All signed manifests from the newest back to the first, or to the oldest that is there, each checked against the digest in the
-    /// one after it.
+    /// All signed manifests from the newest back to the first, or to the oldest that exists. Each is checked against the digest
+    /// in the one after it.
     ///
     /// # Errors
-    /// If one is missing, damaged, or not the owner's.
+    /// [`Error`] if one is missing, damaged, or not the owner's.
     pub fn history(&self) -> Result<Vec<SignedManifest>, Error> {
         let owner = self.keys.public();
         let mut versions = vec![self.manifest.clone()];

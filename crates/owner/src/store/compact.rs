@@ -1,4 +1,4 @@
-//! Compaction: fewer segments, and deleted records gone.
+//! Compaction: makes fewer segments, and removes deleted records.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,24 +22,24 @@ use crate::segment::SegmentWriter;
 use crate::step::Step;
 
 impl<D: Disk> Store<D> {
-    /// Writes the records again in as few segments as they fit, without deleted and replaced ones. Returns the new
+    /// Writes the records again in as few segments as possible, without deleted and replaced ones. Returns the new
     /// version, or the old one if there is nothing to do.
     ///
-    /// Open, masked and local mode keep exactly what they store of a vector, under new pads and keys. (Open mode may
-    /// change the last bit of single precision.) An exception is a compaction that writes all records again. Some of
-    /// them are then left out, and a centre and bases are trained on the others. If these records lie clearly nearer to
-    /// the new centre and bases, all records are stored relative to them, which rounds them once more. Then recall is
-    /// measured again, for vectors as they may have been before they were rounded.
+    /// Open, masked and local mode keep the stored vectors exactly, under new pads and keys. (Open mode may change the
+    /// last bit of single precision.) An exception is a compaction that writes all records again. It trains a centre
+    /// and bases on some records, and tests them on the others. If the others lie clearly nearer to the new centre and
+    /// bases, all records are stored relative to them, which rounds them once more. Recall is then measured again, for
+    /// vectors as they may have been before they were rounded.
     ///
-    /// All that is under an older content key than its label's newest is written under the newest. From then on no
-    /// revoked reader can read it, and older keys are given to no one. A label that a record has left for another label
-    /// gets a new key. So a reader who is granted it later has none of what the record was. Segments at the front stay
-    /// as they are if they are full, under the newest key, and have lost nothing. So clients keep their hints.
+    /// All content under an older content key than its label's newest is written under the newest. From then on no
+    /// revoked reader can read it, and no reader gets older keys. A label that a record has left for another label gets
+    /// a new key. So a reader who is granted that label later cannot read what the record was. Segments at the front
+    /// stay unchanged if they are full, under the newest key, and have lost no records. So clients keep their hints.
     ///
-    /// Sealed mode clusters all records again from their 8-bit codes. The owner keeps these next to the buckets for
-    /// this (a byte for each coordinate, and a record id). So what 8 bits hold is kept exactly too. Routed mode
-    /// clusters again from 12-bit codes, to which what was added since is rounded once. The exact vectors of a second
-    /// look stay as they are where the frame does.
+    /// Sealed mode clusters all records again from their 8-bit codes. The owner stores these with the buckets for this
+    /// purpose (a byte for each coordinate, and a record id). So the precision of 8 bits is kept exactly, too. Routed
+    /// mode clusters again from 12-bit codes, to which later additions are rounded once. The exact vectors of a second
+    /// look stay unchanged if the frame does.
     ///
     /// The files of the version before stay until the next change or opening.
     ///
@@ -65,7 +65,7 @@ impl<D: Disk> Store<D> {
         self.settle(made)
     }
 
-    /// Rewrites all segments but the first `kept`, and the segments of the labels `left` under new keys.
+    /// Rewrites all segments but the first `kept`. Segments of the labels `left` get new keys.
     fn compacted<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -91,8 +91,8 @@ impl<D: Disk> Store<D> {
             Mode::Open(mode) | Mode::Masked(mode) => {
                 mode.segments.truncate(kept);
                 if kept == 0 {
-                    // All hints are made again, so queries need not share their public polynomials with queries of
-                    // earlier versions any longer.
+                    // All hints are made again, so queries no longer need to share their public polynomials with those
+                    // from earlier versions.
                     mode.seed = random(rng);
                 }
             }
@@ -169,13 +169,13 @@ impl<D: Disk> Store<D> {
         Ok(version)
     }
 
-    /// The parts of payloads that compaction writes again: parts under older keys, and parts that keep what was
-    /// replaced or deleted.
+    /// The parts of payloads that compaction rewrites: parts under older keys, and parts that hold replaced or deleted
+    /// payloads.
     fn unchanged(&self) -> Result<Rewrite, Error> {
         if self.carries_older() || self.is_overridden()? {
             return Ok(Rewrite::All);
         }
-        // One part that lost nothing cannot shrink; deleted records make more to do anyway.
+        // A single part that lost nothing cannot shrink. With deleted records more is rewritten in any case.
         Ok(match self.manifest.recent.len() {
             0 | 1 => Rewrite::None,
             _ => Rewrite::Recent,
@@ -186,16 +186,16 @@ impl<D: Disk> Store<D> {
         RowBuffer::new(self.manifest.ids, self.manifest.stored_dim() as usize)
     }
 
-    /// Adds the records of a segment that count to the records that wait.
+    /// Adds the records of a segment that count to the waiting records.
     pub(super) fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
-        // Rows added to a routed index are stored at scales whose kind differs from its clusters'.
+        // Rows added to a routed index do not have the same kind of scales as its clusters.
         let scaled = at == 0 || !self.is_routed();
         let rows: Vec<u32> = self.records.rows(at).collect();
         self.read_rows(at, (&rows, scaled), None, waiting)
     }
 
-    /// Adds rows of a segment to the rows that wait. They keep the scales that they are stored at, if those stay. These
-    /// attributes replace their own of the same names.
+    /// Adds rows of a segment to the waiting rows. They keep their stored scales, if `scaled`. These attributes replace
+    /// their own of the same names.
     pub(super) fn read_rows(
         &self,
         at: usize,
@@ -228,7 +228,7 @@ impl<D: Disk> Store<D> {
         waiting.push_residuals(ids, &coordinates, marks, all)
     }
 
-    /// The segments behind the first `kept` by the labels of their keys, in order.
+    /// The segments behind the first `kept`, grouped by the labels of their keys, in order.
     pub(super) fn by_label(&self, kept: usize) -> Vec<(String, Vec<usize>)> {
         let mut all: Vec<(String, Vec<usize>)> = Vec::new();
         for at in kept..self.records.sets.len() {
@@ -241,8 +241,8 @@ impl<D: Disk> Store<D> {
         all
     }
 
-    /// True if nothing would become less by compacting what is behind the first `kept` segments. Then there are no
-    /// deleted records, no two segments of one label, and nothing under an older key.
+    /// True if compacting the segments behind the first `kept` would reduce nothing. Then there are no deleted records,
+    /// no two segments of one label, and no content under an older key.
     fn is_compact(&self, kept: usize) -> bool {
         let whole = |at: usize| self.records.dead[at].is_empty() && !self.is_older(at);
         let rest = kept..self.records.sets.len();
@@ -261,7 +261,7 @@ impl<D: Disk> Store<D> {
         self.manifest.newest(key) != key
     }
 
-    /// True if something that records carry is.
+    /// True if some content that records carry is under an older key.
     fn carries_older(&self) -> bool {
         let payloads = self.manifest.all_payloads();
         let mut groups = payloads.flat_map(|payloads| &payloads.groups);
@@ -284,7 +284,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// The wish that an index was planned for, with the present number of records.
+/// The demands for which an index was planned, with the present number of records.
 fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
     let (k, recall, queries, routing) = match mode {
         Mode::Sealed(Sealed {
@@ -332,7 +332,7 @@ mod tests {
         queries: 5,
     };
 
-    /// The stored form of each record, whatever the segment.
+    /// The stored form of each record, without regard to its segment.
     fn stored(store: &Store) -> BTreeMap<Id, (u8, Vec<f32>)> {
         let contents = store.contents();
         let mut all = BTreeMap::new();
@@ -393,7 +393,7 @@ mod tests {
                 } else {
                     assert!(after == before, "{form:?}");
                 }
-                // So that the next compaction has something to do.
+                // Makes the next compaction have something to do.
                 store
                     .upsert(rng, &[9999u32], &synthetic::uniform(1, 40, 1))
                     .unwrap();
@@ -433,7 +433,7 @@ mod tests {
         OwnerKeys::from_master([4; 32])
     }
 
-    /// Rows, some of which lie where no others do.
+    /// Rows, some of which lie far from all others.
     fn with_outliers(n: usize) -> Vectors {
         let (rows, _) = synthetic::clustered(n, 1, 8, 3);
         let mut data = rows.as_slice().to_vec();
@@ -495,7 +495,7 @@ mod tests {
         assert!(mode.tail.segments.is_empty());
     }
 
-    /// Rows that are far longer are scored whole, unless too few would be left.
+    /// Rows that are far longer are stored where all rows are scored, unless too few would be left.
     #[test]
     fn all_records_of_a_clustered_index_may_be_results() {
         let mut data = synthetic::uniform(200, 8, 1).as_slice().to_vec();

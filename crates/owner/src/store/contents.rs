@@ -1,4 +1,4 @@
-//! All that is stored of records, read back with a reader's key.
+//! Reads all stored records back with a reader's key.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::attribute_columns::AttributeColumns;
 use super::payloads;
 use super::records::{self, Records};
 
-/// The records of one version of an index in a directory that a reader may read.
+/// The records that a reader may read, in one version of an index in a directory.
 pub struct Contents<D = Files> {
     folder: Folder<D>,
     keys: ContentKeys,
@@ -26,11 +26,11 @@ pub struct Contents<D = Files> {
     frame: Frame,
     /// The owner's list, if the keys are the owner's and the index has readers of its own.
     directory: Option<Directory>,
-    /// By place, if the records have any.
+    /// The payloads by place, if records have any.
     payloads: Option<HashMap<u64, Vec<u8>>>,
 }
 
-/// Records as they are stored, in one order.
+/// Stored records, all fields in the same order.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stored {
@@ -40,14 +40,15 @@ pub struct Stored {
     pub payloads: Option<Vec<Vec<u8>>>,
     /// The attributes.
     pub attributes: Attributes,
-    /// The label of all of these records, if they have one and the key is the owner's: only the owner knows labels' names.
+    /// The label of all of these records, if they have one and the key is the owner's. Only the owner knows the names of
+    /// labels.
     pub label: Option<String>,
-    /// The vectors as they are kept: directions for the cosine, with the precision of the mode's codes.
+    /// The vectors as they are stored, with the precision of the mode's codes. For the cosine they are directions.
     pub vectors: Vectors,
 }
 
 impl Contents {
-    /// The newest version in a directory. A reader may look; nothing is locked.
+    /// Opens the newest version in a directory, with a reader's keys. It locks nothing.
     ///
     /// # Errors
     /// [`Error::NoIndex`], and the errors of reading the manifest, the sealed lists and the payloads.
@@ -57,7 +58,7 @@ impl Contents {
 }
 
 impl<D: Disk + Clone> Contents<D> {
-    /// [`open_dir`](Contents::open_dir) on another disk.
+    /// Like [`open_dir`](Contents::open_dir), on another disk.
     ///
     /// # Errors
     /// The errors of `open_dir`.
@@ -67,8 +68,8 @@ impl<D: Disk + Clone> Contents<D> {
         folder().newest(keys.owner(), open)
     }
 
-    /// Does work with the newest version. An owner who changes the index twice meanwhile removes what the work reads.
-    /// The work is then done again, with the version that is the newest by then.
+    /// Does `work` with the newest version. If the owner changes the index twice meanwhile, files that the work needs are
+    /// removed. The work is then repeated with the version that is the newest by then.
     ///
     /// # Errors
     /// The errors of [`open_dir`](Contents::open_dir), and the errors of `work`.
@@ -120,7 +121,8 @@ impl<D: Disk> Contents<D> {
         &self.manifest
     }
 
-    /// Recall of held-out vectors, as the build measured it under the noise of real scores; `None` if it was not measured.
+    /// The recall of held-out vectors, as the build measured it under the noise of real scores, or `None` if it was not
+    /// measured.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         self.frame.recall()
@@ -132,13 +134,14 @@ impl<D: Disk> Contents<D> {
         self.records.len()
     }
 
-    /// Always false: an index keeps at least one record. It is here because readers expect it next to `len`.
+    /// Always false, since an index keeps at least one record. Clippy expects it next to `len`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of records whose label [`Stored::label`] does not name: labels that a reader of its own was granted.
+    /// The number of records whose label [`Stored::label`] does not name, because only the owner knows the names of
+    /// labels.
     #[must_use]
     pub fn unnamed(&self) -> usize {
         let segments = self.manifest.segments().into_iter().enumerate();
@@ -147,7 +150,7 @@ impl<D: Disk> Contents<D> {
         labelled.map(|(at, _)| self.records.rows(at).count()).sum()
     }
 
-    /// The labels that records have, in the order of their names. Empty where the key is not the owner's.
+    /// The labels that records have, in the order of their names. Empty if the key is not the owner's.
     #[must_use]
     pub fn labels(&self) -> BTreeSet<&str> {
         let segments = self.manifest.segments().into_iter().enumerate();
@@ -156,7 +159,7 @@ impl<D: Disk> Contents<D> {
             .collect()
     }
 
-    /// The existing attributes: columns without rows.
+    /// The existing attributes, as columns without rows.
     ///
     /// # Errors
     /// The errors of [`all`](Self::all), and [`Error::Attribute`] for an attribute of two types.
@@ -167,7 +170,7 @@ impl<D: Disk> Contents<D> {
     /// All records, segment by segment, each in the order of ids.
     ///
     /// # Errors
-    /// If a part cannot be read or is damaged.
+    /// [`Error`] if a part cannot be read or is damaged.
     pub fn all(&self) -> impl Iterator<Item = Result<Stored, Error>> {
         let segments = 0..self.records.sets.len();
         let segments = segments.map(|at| (at, self.records.rows(at).collect::<Vec<_>>()));
@@ -175,7 +178,7 @@ impl<D: Disk> Contents<D> {
         segments.map(|(at, rows)| self.rows(at, &rows))
     }
 
-    /// These records, in no certain order; missing ones are left out.
+    /// These records, in no fixed order. Missing ones are left out.
     ///
     /// # Errors
     /// The errors of [`all`](Self::all).

@@ -1,4 +1,4 @@
-//! A new store, from a stream of records.
+//! Makes a new store from a stream of records.
 
 use std::path::Path;
 
@@ -27,28 +27,28 @@ use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::trained_centroids::Assignment;
 
-/// The facts of an index whose records were assigned to clusters before it is made.
+/// The facts of an index whose records were assigned to clusters in advance.
 pub(super) struct Given {
     pub(super) frame: Frame,
     pub(super) rotation: [u8; 32],
-    /// With the lists of all records, in the order in which they come.
+    /// The assignment, with the lists of all records in the order of the stream.
     pub(super) assigned: Assignment,
 }
 
 impl Store {
-    /// Makes a new index of a stream of records in a directory, which is created if need be. The stream has [`Batch`]es
-    /// of any size, each [`Vectors`] or vectors with ids. It is read once and, except in sealed mode, never held as a
-    /// whole. `progress` is called for each step of each segment. It may stop the build by unwinding
-    /// ([`std::panic::resume_unwind`]), and the directory is then as it was before.
+    /// Makes a new index from a stream of records in a directory, which is created if it does not exist. The stream has
+    /// [`Batch`]es of any size: [`Vectors`], or vectors with ids. It is read once and, except in sealed mode, never
+    /// held as a whole. `progress` is called for each step of each segment. It may stop the build by unwinding
+    /// ([`std::panic::resume_unwind`]); the directory is then as it was before.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is an index. [`Error::Occupied`] if there is anything but the remains of an
-    /// interrupted `create`; then nothing is touched. [`Error::K`], and [`Error::Candidates`] and [`Error::Mode`] for a
-    /// second look that there cannot be. [`Error::Dimension`], [`Error::RepeatedId`]. [`Error::Vectors`] for no
-    /// vectors, for a zero vector under the cosine and for one beyond the bound of another metric. [`Error::IdKind`]
-    /// and [`Error::NoIds`] for ids whose kind is not the spec's. [`Error::Attribute`] for a column that changes its
-    /// type. [`Error::TooLarge`] for a stream of more than 2^32 - 1 records. The stream's own errors. The directory is
-    /// then as it was before.
+    /// interrupted `create`; nothing is changed then. [`Error::K`]. [`Error::Candidates`] and [`Error::Mode`] for an
+    /// impossible second look. [`Error::Dimension`], [`Error::RepeatedId`]. [`Error::Vectors`] for no vectors, for a
+    /// zero vector under the cosine, or for a vector beyond the bound of another metric. [`Error::IdKind`] and
+    /// [`Error::NoIds`] for ids whose kind is not the spec's. [`Error::Attribute`] for a column that changes its type.
+    /// [`Error::TooLarge`] for a stream of more than 2^32 - 1 records. The stream's own errors. The directory is then
+    /// as it was before.
     pub fn create<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,
@@ -62,7 +62,7 @@ impl Store {
 }
 
 impl<D: Disk> Store<D> {
-    /// [`create`](Store::create) on another disk.
+    /// Like [`create`](Store::create), on another disk.
     ///
     /// # Errors
     /// The errors of `create`.
@@ -79,7 +79,7 @@ impl<D: Disk> Store<D> {
         Self::create_in(folder, rng, keys, spec, None, batches, progress)
     }
 
-    /// The same in a folder, of clusters that may be given.
+    /// Makes the index in a folder. Its clusters may be given.
     pub(super) fn create_in<R: CryptoRng + ?Sized>(
         folder: Folder<D>,
         rng: &mut R,
@@ -92,7 +92,7 @@ impl<D: Disk> Store<D> {
         folder.check_free()?;
         let fresh = folder.create_root()?;
         let lock = folder.lock()?;
-        // From here on the lock keeps others from making one.
+        // From here on the lock keeps other programs from creating an index.
         folder.check_free()?;
         let unwound = Unwound(&folder, fresh);
         let batches = batches.into_iter();
@@ -105,7 +105,7 @@ impl<D: Disk> Store<D> {
             measured,
         } = made.inspect_err(|_| folder.abandon(fresh))?;
         drop(unwound);
-        // From here on it may be the newest version, whatever fails.
+        // From here on it may be the newest version, even if a later step fails.
         folder.keep();
         folder.switch()?;
         drop(folder.collect(&manifest.parts()?));
@@ -126,7 +126,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Removes what was written if a build is unwound, and the directory if it was not there before.
+/// When a build is unwound, removes the written files, and the directory if it did not exist before.
 struct Unwound<'a, D: Disk>(&'a Folder<D>, bool);
 
 impl<D: Disk> Drop for Unwound<'_, D> {
@@ -137,7 +137,7 @@ impl<D: Disk> Drop for Unwound<'_, D> {
     }
 }
 
-/// The first vectors of a stream, on which a frame is trained: the batches that they are of are kept.
+/// The first vectors of a stream, on which a frame is trained. Their batches are kept.
 fn sample(
     head: &mut Vec<Batch>,
     batches: &mut impl Iterator<Item = Result<Batch, Error>>,
@@ -159,7 +159,7 @@ fn sample(
     Ok(Vectors::new(dim, all.copied().collect())?)
 }
 
-/// The first version of an index, written and prepared but not made the newest.
+/// The first version of an index, written and prepared but not yet made the newest.
 struct First {
     manifest: SignedManifest,
     draft: Draft,
@@ -187,7 +187,7 @@ impl First {
                 let rotation = random(rng);
                 let (seed, hidden) = (random(rng), spec.own_readers);
                 let frame = match spec.form {
-                    // A frame of all records is made when all have come.
+                    // A frame of all records is made after all have arrived.
                     Form::Sealed { .. } | Form::Routed { .. } => {
                         training = Some((rotation, seed, hidden));
                         Frame::origin(spec.metric, rotation, dim)
@@ -225,7 +225,7 @@ impl First {
         };
         let (mut draft, measured) = stream.write(&mut build, spec, batches)?;
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
-        // It is named when it is written.
+        // It gets its id when it is written.
         let unnamed = FramePart::new([0; 16], 0, SHARED, Coded::default());
         let frame = Manifest::new(
             dim,

@@ -1,4 +1,4 @@
-//! A version that is being made: parts first, then the manifest.
+//! A version that is being made: first its parts, then its manifest.
 
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
@@ -26,21 +26,21 @@ use crate::sketch;
 use crate::step::Step;
 use crate::trained_centroids::Assignment;
 
-/// A version that is being made: its parts are written as they come.
+/// A version that is being made. Its parts are written as records arrive.
 pub(super) struct Draft {
-    /// Results of a search.
+    /// The number of results of a search.
     pub(super) k: usize,
     pub(super) mode: Mode,
     pub(super) records: Records,
     pub(super) payloads: Option<Payloads>,
-    /// The parts that changes have brought since the payloads were written.
+    /// The parts that changes have added since all payloads were written together.
     pub(super) recent: Vec<Payloads>,
     /// The second look, if searches have one.
     pub(super) look: Option<SecondLook>,
-    /// The frame of all vectors, and the part that it is, if that is written.
+    /// The frame of all vectors, and its part, if that is already written.
     pub(super) frame: Frame,
     pub(super) framed: Option<FramePart>,
-    /// The recall of what is written, if it is measured.
+    /// The recall of the written records, if it is measured.
     pub(super) recall: Option<Recall>,
     /// The rights of readers, if the index has readers of its own.
     pub(super) access: Option<Directory>,
@@ -63,7 +63,7 @@ impl Draft {
         }
     }
 
-    /// Refuses what has too many segments, before anything is written that needs one more.
+    /// Checks that the index may have one more segment, before anything of it is written.
     pub(super) fn check_room(&self) -> Result<(), Error> {
         let found = self.records.sets.len();
         if found < manifest::MAX_SEGMENTS {
@@ -75,8 +75,8 @@ impl Draft {
         })
     }
 
-    /// Writes the lists, and signs the manifest, which is not written yet. Everything but the mode, the version and
-    /// what follows from them is as in `frame`. `before` has the rights of readers in the version before.
+    /// Writes the lists, and signs the manifest without writing it. Everything but the mode, the version and what
+    /// follows from them is taken from `frame`. `before` has the rights of readers in the version before.
     pub(super) fn finish<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -149,7 +149,7 @@ impl Draft {
     }
 }
 
-/// A segment in sealed chunks, written.
+/// Writes a segment in sealed chunks.
 fn chunks<D: Disk, R: CryptoRng + ?Sized>(
     build: &mut Build<'_, D, R>,
     rows: &Rows,
@@ -161,13 +161,13 @@ fn chunks<D: Disk, R: CryptoRng + ?Sized>(
 }
 
 impl Draft {
-    /// Records that the next segment may have.
+    /// The number of records that the next segment may have.
     pub(super) fn capacity(&self) -> usize {
         capacity(self.records.sets.len())
     }
 
-    /// Writes a segment of rows in the index's frame and adds it. The first `before` segments are from before this
-    /// change: records in them are replaced, and others may not come twice.
+    /// Writes a segment of rows in the index's frame and adds it. The first `before` segments are older than this
+    /// change: records in them are replaced, and no other record may come twice.
     pub(super) fn add<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -208,7 +208,7 @@ impl Draft {
                         build.tell(Step::Probe);
                         recall.add(&self.frame, &rows, |asked, _| vectors.keys(asked));
                     }
-                    // Measured on the first segment. Only segments after many others are larger.
+                    // The size is measured on the first segment. Only later segments, after many others, are larger.
                     if segments.is_empty() {
                         build.tell(Step::Sketch);
                         let seed = build.writer.key().sketch_seed(&segment.id);
@@ -231,7 +231,8 @@ impl Draft {
         Ok(())
     }
 
-    /// A sealed index of these records, as planned. It takes the given clusters or makes some, and writes its buckets.
+    /// A sealed index of these records, as planned. It takes the given clusters or trains some, and writes its
+    /// buckets.
     pub(super) fn sealed<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: Rows,
@@ -263,7 +264,7 @@ impl Draft {
 }
 
 impl Draft {
-    /// A routed index of these records, in the clusters that are given or in some that are made; its table is written.
+    /// A routed index of these records, in the given clusters or in trained ones. It writes the table.
     pub(super) fn routed<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: Rows,
@@ -296,7 +297,8 @@ impl Draft {
         let mut draft = Self::new(wish.k, Mode::Routed(base.mode), frame);
         draft.look = look;
         draft.records.push(base.ids);
-        // Rows that are far longer than the others would take the precision of all: they are scored whole.
+        // Rows that are far longer than the others would reduce the precision of all, so they are stored where all
+        // rows are scored.
         if let Some(far) = far {
             draft.add(build, far, 1)?;
         }
@@ -304,8 +306,8 @@ impl Draft {
     }
 }
 
-/// The rows that are scored whole, because they are far longer than the others, and the frame for the other rows. The
-/// other rows are enough for `k` results.
+/// The rows that are far longer than the others, and the frame for the other rows. The others must be enough for `k`
+/// results.
 fn far(rows: &Rows, frame: Frame, k: usize) -> (Vec<usize>, Frame) {
     let far = rows.beyond(&frame);
     if far.is_empty() || rows.vectors.len() - far.len() >= k {
@@ -315,7 +317,7 @@ fn far(rows: &Rows, frame: Frame, k: usize) -> (Vec<usize>, Frame) {
     (Vec::new(), frame.with_bound(longest))
 }
 
-/// A new index's id: a keyed digest of its first segment's id, so that it is as fresh as that one.
+/// A new index's id: a keyed digest of its first segment's id, so that it is equally fresh.
 fn index_id(keys: &OwnerKeys, manifest: &Manifest) -> [u8; 16] {
     let first = manifest.segments()[0].id;
     keys.ids()

@@ -1,4 +1,4 @@
-//! Other payloads and attributes for existing records, whose vectors stay as they are.
+//! Changes payloads and attributes of existing records, whose vectors stay unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,7 @@ impl Edit {
         }
     }
 
-    /// The edit that has the payloads and attributes of these records. Their vectors are not looked at.
+    /// An edit with the payloads and attributes of these records. Their vectors are ignored.
     ///
     /// # Errors
     /// [`Error::NoIds`] for records without ids, [`Error::Attribute`] for an attribute of two types, and the errors of
@@ -64,7 +64,7 @@ impl Edit {
         edit.with_payloads(payloads)
     }
 
-    /// The same with new payloads, one for each record.
+    /// The same edit with new payloads, one for each record.
     ///
     /// # Errors
     /// [`Error::PayloadCount`] if the numbers of payloads and records differ.
@@ -77,8 +77,8 @@ impl Edit {
         Ok(Self { payloads, ..self })
     }
 
-    /// The same with new attributes, a row for each record. Attributes of other names stay as they are; a row without a value
-    /// takes the record's value away.
+    /// The same edit with new attributes, a row for each record. Attributes of other names stay unchanged. A row without a
+    /// value removes the record's value.
     ///
     /// # Errors
     /// [`Error::AttributeCount`] if the numbers of rows and records differ.
@@ -104,15 +104,14 @@ impl Edit {
 }
 
 impl<D: Disk> Store<D> {
-    /// Gives records other payloads or attributes; the new version. Labels stay as they are.
+    /// Gives records other payloads or attributes, and returns the new version. Labels stay unchanged.
     ///
-    /// Payloads alone take a small part that clients download. Records with other attributes are written to a new
-    /// segment, as if they were replaced. What was there before stays in the directory, sealed, until the store is
-    /// [compacted](Self::compact).
+    /// If only payloads change, clients download a small part. Records with other attributes are written to a new segment, as
+    /// if they were replaced. The old content stays in the directory, sealed, until the store is [compacted](Self::compact).
     ///
     /// # Errors
-    /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::Payload`] if one is too long,
-    /// [`Error::Attribute`] for a type that is not the attribute's, [`Error::Segments`]. [`Error::File`] as for
+    /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::Payload`] if a payload is too long,
+    /// [`Error::Attribute`] for a wrong type, [`Error::Segments`]. [`Error::File`] as for
     /// [`add`](Self::add).
     pub fn update<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, edit: Edit) -> Result<u64, Error> {
         self.check_base()?;
@@ -162,7 +161,7 @@ impl<D: Disk> Store<D> {
         self.commit(rng, &writer, draft, changes)
     }
 
-    /// Writes the rows of records with other attributes to new segments, and buries the old rows.
+    /// Writes the rows of records with other attributes to new segments, and marks the old rows as deleted.
     fn rewrite_rows<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -170,7 +169,7 @@ impl<D: Disk> Store<D> {
         draft: &mut Draft,
         edit: &Edit,
     ) -> Result<(), Error> {
-        // The rows of each segment, with the edit's rows for them.
+        // For each segment its rows, with the edit's rows for them.
         let mut rows: BTreeMap<usize, Vec<(u32, usize)>> = BTreeMap::new();
         for (at, id) in edit.ids.iter().enumerate() {
             if let Some((segment, row)) = self.records.find(id) {
@@ -193,7 +192,7 @@ impl<D: Disk> Store<D> {
                 };
                 let (rows, places): (Vec<u32>, Vec<usize>) = rows.iter().copied().unzip();
                 let attributes = Some(edit.attributes.select(&places));
-                // Clusters of a routed index have scales whose kind differs from what is added to it.
+                // Clusters of a routed index do not have the same kind of scales as additions.
                 let scaled = at > 0 || !self.is_routed();
                 self.read_rows(at, (&rows, scaled), attributes, &mut waiting)?;
             }

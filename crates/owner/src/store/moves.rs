@@ -10,13 +10,13 @@ use super::Store;
 use super::access::label_of;
 
 impl<D: Disk> Store<D> {
-    /// The label of a segment; records without a label have the one without a name.
+    /// The label of a segment. Records without a label have the label without a name.
     pub(super) fn label_at(&self, at: usize) -> &str {
         let key = self.manifest.segments()[at].key;
         label_of(self.access.as_ref(), key).unwrap_or(UNLABELLED)
     }
 
-    /// The number of records of these ids whose label is not this one.
+    /// The number of records with these ids whose label is not this one.
     pub(super) fn labelled_otherwise(&self, ids: &Ids, label: &str) -> usize {
         if self.access.is_none() {
             return 0;
@@ -30,8 +30,8 @@ impl<D: Disk> Store<D> {
         counts.sum()
     }
 
-    /// The labels that a record has left for another label, whatever became of it there. Its old row, or the slot that
-    /// it had, is under a key of such a label. A reader who is granted the label later would get this key.
+    /// The labels that a record has left for another label, even if it was deleted there. Its old row, or its old
+    /// slot, is under a key of such a label. A reader who is granted the label later would get this key.
     pub(super) fn left(&self) -> BTreeSet<String> {
         let mut left = BTreeSet::new();
         if self.access.is_none() {
@@ -40,7 +40,7 @@ impl<D: Disk> Store<D> {
         let sets = &self.records.sets;
         for (at, ids) in sets.iter().enumerate() {
             let label = self.label_at(at);
-            // A row that was replaced is in a later segment too.
+            // A replaced row also has its record in a later segment.
             let mut later = (at + 1..sets.len()).filter(|&other| self.label_at(other) != label);
             let lost = !self.records.dead[at].is_empty() && !left.contains(label);
             if lost && later.any(|other| !sets[other].common(ids).is_empty()) {

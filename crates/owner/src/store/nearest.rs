@@ -1,4 +1,4 @@
-//! The nearest centroids of a task's records, as the task reports them.
+//! The nearest centroids of a task's records, in the form that the task reports.
 
 use sordino_index::Error;
 use sordino_index::digest::Digest;
@@ -8,40 +8,40 @@ use sordino_vectors::u32_of;
 use super::owner_tag::{Fields, Kind, opened, tagged};
 use crate::cluster::{Lists, NEAREST};
 
-/// The lists of a task, and the number of their form.
+/// The name and the form number of a task's lists.
 const KIND: Kind = (b"nearest", 1);
 
 /// A centroid's number and its score.
 const ENTRY_LEN: usize = 8;
 
-/// The nearest centroids of some records with their scores, for the [`Clustering`](super::Clustering) that makes the index: up to 192 bytes a
-/// record. They say where the vectors lie, as [`Centroids`](super::Centroids) do.
+/// The nearest centroids of some records with their scores, for the [`Clustering`](super::Clustering) that makes the index. They
+/// take up to 192 bytes a record. Like [`Centroids`](super::Centroids), they show where the vectors lie.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nearest {
     pub(super) build: [u8; 16],
     pub(super) task: u64,
-    /// The number of the first record among all.
+    /// The number of the first record among all records.
     pub(super) first: u64,
     /// The digest of the records' vectors.
     pub(super) digest: Digest,
-    /// One for each record, all of one length.
+    /// One list for each record, all of the same length.
     pub(super) lists: Lists,
 }
 
 impl Nearest {
-    /// The task that they are of.
+    /// The number of the task.
     #[must_use]
     pub fn task(&self) -> u64 {
         self.task
     }
 
-    /// Its records.
+    /// The number of its records.
     #[must_use]
     pub fn records(&self) -> u32 {
         u32_of(self.lists.len())
     }
 
-    /// The bytes, with a tag under the owner's key at their end.
+    /// The bytes, which end with a tag under the owner's key.
     #[must_use]
     pub fn to_bytes(&self, keys: &OwnerKeys) -> Vec<u8> {
         let near = self.lists.first().map_or(0, Vec::len);
@@ -89,7 +89,7 @@ impl Nearest {
     }
 }
 
-/// A list of different centroids, best first.
+/// Reads a list of different centroids, best first.
 fn list(entries: &[u8]) -> Option<Vec<(u32, f32)>> {
     let (entries, _) = entries.as_chunks::<ENTRY_LEN>();
     let mut list: Vec<(u32, f32)> = Vec::with_capacity(entries.len());
@@ -128,7 +128,7 @@ mod tests {
         assert!(Nearest::from_bytes(&bytes, &OwnerKeys::from_master([2; 32])).is_err());
         for len in 0..bytes.len() {
             assert!(Nearest::from_bytes(&bytes[..len], &keys).is_err());
-            // Under a tag of its own too, but where a list ends.
+            // Cut bytes are refused even under a valid tag, unless a list ends there.
             let cut = tagged(&keys, KIND, |own| own.extend(&bytes[2..len.max(2)]));
             let whole = [86, 102].contains(&len);
             assert_eq!(Nearest::from_bytes(&cut, &keys).is_ok(), whole, "{len}");

@@ -1,4 +1,4 @@
-//! Bytes that pass between two processes of one owner, with a tag that only the owner can make. They are not encrypted.
+//! Bytes that pass between two processes of one owner. Only the owner can make their tag. They are not encrypted.
 
 use sordino_index::Error;
 use sordino_index::digest::Coded;
@@ -10,7 +10,7 @@ pub(super) const TAG_LEN: usize = 16;
 /// The name of a kind of bytes, and the number of its form.
 pub(super) type Kind = (&'static [u8], u16);
 
-/// The number of the form, what `write` adds, and a tag on both.
+/// Writes the number of the form, the output of `write`, and a tag on both.
 pub(super) fn tagged(
     keys: &OwnerKeys,
     (name, form): Kind,
@@ -23,7 +23,7 @@ pub(super) fn tagged(
     bytes
 }
 
-/// Reads what [`tagged`] has written under the same keys, all of it.
+/// Reads bytes that [`tagged`] has written under the same keys, to their end.
 ///
 /// # Errors
 /// [`Error::Malformed`].
@@ -35,7 +35,7 @@ pub(super) fn opened<T>(
 ) -> Result<T, Error> {
     let body = bytes.split_last_chunk::<TAG_LEN>();
     let body = body.filter(|(body, found)| {
-        // In constant time, so that no one finds a tag byte by byte.
+        // The comparison is constant-time, so that no attacker finds a tag byte by byte.
         let pairs = found.iter().zip(tag(keys, name, body));
         pairs.fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
     });
@@ -57,7 +57,7 @@ pub(super) fn malformed(why: &str) -> Error {
     }
 }
 
-/// The number of a choice.
+/// The position of a choice in the list of all.
 pub(super) fn number<T: PartialEq>(choices: &[T], choice: &T) -> u8 {
     let at = choices.iter().position(|other| other == choice);
     at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
@@ -102,12 +102,12 @@ impl<'a> Fields<'a> {
         Some(first)
     }
 
-    /// All bytes that are left.
+    /// All remaining bytes.
     pub(super) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }
 
-    /// There is one spelling of true, and one of false.
+    /// True and false each have only one encoding.
     pub(super) fn flag(&mut self) -> Option<bool> {
         match self.u8()? {
             0 => Some(false),

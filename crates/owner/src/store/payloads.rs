@@ -1,7 +1,7 @@
 //! Payloads of a store's records and, for a second look, their exact vectors.
 //!
-//! The payloads of all records are written together. What changes bring is written apart, as long as that is little:
-//! [`recent_payloads`](super::recent_payloads).
+//! The payloads of all records are written together. What changes add is written separately, as long as that is
+//! little: [`recent_payloads`](super::recent_payloads).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,10 +25,10 @@ use crate::payload::Contents;
 use crate::plan::Conditions;
 use crate::rows::Rows;
 
-/// Bytes of each record.
+/// Bytes for each record, by its id.
 type ById = BTreeMap<Id, Vec<u8>>;
 
-/// Payloads and exact vectors of records: of all, or of the records of a change.
+/// Payloads and exact vectors of all records, or of the records of a change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Carried {
     /// Payloads, if records have any.
@@ -42,17 +42,17 @@ pub(super) struct Carried {
 /// Parts that are written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rewrite {
-    /// Only the records that a change brings something for.
+    /// None: only the records that a change affects.
     #[default]
     None,
-    /// All that changes have brought, as one part.
+    /// Everything that changes have added, as one part.
     Recent,
-    /// All.
+    /// All parts.
     All,
 }
 
 impl Carried {
-    /// An empty list, of an index with a second look or without.
+    /// An empty list, for an index with or without a second look.
     pub(super) fn new(look: Option<SecondLook>) -> Self {
         Self {
             payloads: None,
@@ -61,7 +61,7 @@ impl Carried {
         }
     }
 
-    /// No change, but what is written again.
+    /// No change, but parts to be written again.
     pub(super) fn rewritten(rewrite: Rewrite) -> Self {
         Self {
             rewrite,
@@ -80,7 +80,7 @@ impl Carried {
         Ok(self)
     }
 
-    /// Takes the exact vectors of rows in the index's frame, if they are wanted.
+    /// Adds the exact vectors of rows in the index's frame, if searches have a second look.
     pub(super) fn look_at(&mut self, rows: &Rows) {
         if let Some(exact) = &mut self.exact {
             let residuals = rows.marks.iter().zip(rows.vectors.rows());
@@ -94,20 +94,20 @@ impl Carried {
         self.payloads.is_some() || self.exact.is_some()
     }
 
-    /// Bytes that it has of all of them.
+    /// Bytes of all payloads and exact vectors in it.
     pub(super) fn bytes(&self) -> u64 {
         let all = [&self.payloads, &self.exact].into_iter().flatten();
         let bytes: usize = all.flat_map(BTreeMap::values).map(Vec::len).sum();
         bytes as u64
     }
 
-    /// The ids of records that it says something of.
+    /// The ids of records in it.
     pub(super) fn ids(&self) -> impl Iterator<Item = &Id> {
         let all = [&self.payloads, &self.exact];
         all.into_iter().flatten().flat_map(BTreeMap::keys)
     }
 
-    /// A record after this change: its new values, and its earlier ones where the change says nothing.
+    /// A record after this change: its new values, and its earlier ones if the change has none.
     pub(super) fn over(&self, id: &Id, before: Option<Record>) -> Record {
         let own = |all: &Option<ById>| all.as_ref().and_then(|all| all.get(id)).cloned();
         let before = before.unwrap_or_default();
@@ -118,13 +118,13 @@ impl Carried {
         }
     }
 
-    /// True if it says all that a record carries.
+    /// True if it has everything that a record carries.
     pub(super) fn is_whole(&self, id: &Id, form: &PageForm) -> bool {
         let has = |all: &Option<ById>| all.as_ref().is_some_and(|all| all.contains_key(id));
         (!form.payloads || has(&self.payloads)) && (form.look.is_none() || has(&self.exact))
     }
 
-    /// Takes in what a change brings.
+    /// Adds what a change brings.
     fn extend(&mut self, new: Self) {
         let both = [
             (&mut self.payloads, new.payloads),
@@ -137,7 +137,7 @@ impl Carried {
         }
     }
 
-    /// Takes out what a record carries, which is its last use.
+    /// Removes and returns what a record carries, when it is used for the last time.
     fn take(&mut self, id: &Id) -> Record {
         let exact = self.exact.as_mut().map(|all| all.remove(id));
         let exact = exact.map(|code| code.expect("an exact vector of every record"));
@@ -150,8 +150,8 @@ impl Carried {
     }
 }
 
-/// Reads what all records carry, with their places, in order; `None` where they carry nothing. Among them may be
-/// records that are deleted or replaced.
+/// Reads what all records carry, with their places, in order, or `None` if they carry nothing. It may include
+/// deleted or replaced records.
 pub(super) fn read<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
@@ -233,10 +233,10 @@ impl Draft {
 }
 
 impl<D: Disk> Store<D> {
-    /// All payloads by record id, if the records have any.
+    /// All payloads by record id, if records have any.
     ///
     /// # Errors
-    /// If a file cannot be read or is damaged.
+    /// [`Error`] if a file cannot be read or is damaged.
     pub fn payloads(&self) -> Result<Option<BTreeMap<Id, Vec<u8>>>, Error> {
         if !self.manifest.has_payloads() {
             return Ok(None);
@@ -270,14 +270,14 @@ impl<D: Disk> Store<D> {
         Ok(self.carried()?.exact.unwrap_or_default())
     }
 
-    /// Updates what the draft's records carry to these records and a change.
+    /// Updates what the draft's records carry, for these records and a change.
     pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
         &self,
         build: &mut Build<'_, D, R>,
         draft: &mut Draft,
         changes: Carried,
     ) -> Result<(), Error> {
-        // A clustered index writes its frame again at every compaction, also if it is the same.
+        // A clustered index writes its frame again at every compaction, even if the frame is the same.
         let look = self.manifest.second_look().is_some();
         let reframed = look && !draft.frame.shares_residuals(&self.frame);
         let first = changes.payloads.is_some() && !self.manifest.has_payloads();

@@ -1,4 +1,4 @@
-//! A segment that was made apart, as its maker reports it.
+//! A segment that a task has made, in the form that it reports.
 
 use sordino_index::Error;
 use sordino_index::manifest::{ColumnSegment, Segment};
@@ -6,11 +6,11 @@ use sordino_vault::keys::OwnerKeys;
 
 use super::owner_tag::{Fields, Kind, opened, put_coded, tagged};
 
-/// A piece, and the number of its form.
+/// The name and the form number of a piece.
 const KIND: Kind = (b"piece", 2);
 
-/// A segment whose parts are written, for the [`Assembly`](super::Assembly) that signs the index. It has what a manifest says of a segment:
-/// nothing in it is secret.
+/// A segment whose parts are written, for the [`Assembly`](super::Assembly) that signs the index. It has what a manifest says
+/// about a segment, and nothing in it is secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub(super) build: [u8; 16],
@@ -19,19 +19,19 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// The task that it is of.
+    /// The number of its task.
     #[must_use]
     pub fn task(&self) -> u64 {
         self.task
     }
 
-    /// Its records.
+    /// The number of its records.
     #[must_use]
     pub fn records(&self) -> u32 {
         self.column.segment.n
     }
 
-    /// The bytes, with a tag under the owner's key at their end.
+    /// The bytes, which end with a tag under the owner's key.
     #[must_use]
     pub fn to_bytes(&self, keys: &OwnerKeys) -> Vec<u8> {
         let segment = &self.column.segment;
@@ -115,7 +115,7 @@ mod tests {
             assert_eq!(Piece::from_bytes(&bytes, &keys).unwrap(), piece);
             for len in 0..bytes.len() {
                 assert!(Piece::from_bytes(&bytes[..len], &keys).is_err());
-                // A body under a tag of its own too.
+                // A body with a valid tag of its own is tested, too.
                 let body = &bytes[2..bytes.len() - TAG_LEN];
                 if let Some((body, _)) = body.split_at_checked(len) {
                     let cut = tagged(&keys, KIND, |bytes| bytes.extend(body));

@@ -1,4 +1,4 @@
-//! Compaction without being asked for.
+//! Automatic compaction.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use sordino_index::{Disk, Error, OwnerFault};
 use super::Store;
 use super::access::label_of;
 
-/// The state of a store after which it compacts itself at the end of a change.
+/// The state in which a store compacts itself at the end of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compaction {
-    /// More segments than this, among the segments that [`Store::compact`] would rewrite. Compaction leaves one segment
-    /// for each label. So for each label that it rewrites, except one, a segment is not counted.
+    /// It has more segments than this, counting segments that [`Store::compact`] would rewrite. Compaction leaves one
+    /// segment for each label. So for each rewritten label but one, one segment does not count.
     pub segments: Option<usize>,
-    /// At least this share of the stored records, above 0 and at most 1, deleted or replaced.
+    /// At least this share of the stored records, above 0 and at most 1, is deleted or replaced.
     pub deleted: Option<f64>,
 }
 
 impl<D: Disk> Store<D> {
-    /// Compacts after each [`upsert`](Self::upsert) and [`delete`](Self::delete) that leaves the store in such
-    /// a state, as a version of its own. A store that is opened does not do that.
+    /// Compacts after each [`upsert`](Self::upsert) and [`delete`](Self::delete) that leaves the store in such a state,
+    /// as a separate version. A store does not have this policy when it is opened.
     pub fn compact_after(&mut self, policy: Compaction) {
         self.policy = policy;
     }
 
-    /// Compacts after a change that made `version`, if it is time; the newest version.
+    /// Compacts, if it is time, after a change that made `version`. Returns the newest version.
     pub(super) fn tidied<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -51,7 +51,7 @@ impl<D: Disk> Store<D> {
             || deleted.is_some_and(|share| dead > 0 && dead as f64 >= share * stored as f64)
     }
 
-    /// The number of segments that compaction rewrites, without the ones that it must leave.
+    /// The number of segments that compaction rewrites, minus those that it must leave.
     fn mergeable(&self) -> usize {
         let (access, settled) = (self.access.as_ref(), self.settled());
         let segments = self.manifest.segments().into_iter().enumerate();
@@ -63,7 +63,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// The number of segments behind the ones that stay at the front of their label, counted as if all had one label.
+/// The number of segments behind those that stay at the front of their label, counted as if all had one label.
 fn counted<'a>(segments: impl IntoIterator<Item = (Option<&'a str>, bool)>) -> usize {
     let mut behind: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for (label, stays) in segments {
@@ -131,14 +131,14 @@ mod tests {
             let ids: Vec<u64> = (0..50).collect();
             assert_eq!(store.delete(rng, &ids).unwrap(), version + 1);
             let ids: Vec<u64> = (50..120).collect();
-            // The deletion, and the compaction after it.
+            // The deletion makes one version, and the compaction another.
             assert_eq!(store.delete(rng, &ids).unwrap(), version + 3);
             assert_eq!((store.len(), store.records.sets.len()), (340, 1));
             assert_eq!(store.verify().unwrap().deleted, 0);
         }
     }
 
-    /// A compacted index has a segment for each label, which compacting it again would not change.
+    /// A compacted index has a segment for each label. Compacting it again would not change that.
     #[test]
     fn labels_alone_do_not_make_it_time() {
         let keys = OwnerKeys::from_master([4; 32]);
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(counted(compacted), 1);
         let whole = [(none, true), (a, true), (b, true)];
         assert_eq!(counted(whole), 0);
-        // Behind a segment that is rewritten, a whole one is rewritten too.
+        // Behind a segment that is rewritten, a full one is rewritten, too.
         let more = [(none, true), (a, false), (a, true), (b, false), (a, false)];
         assert_eq!(counted(more), 3);
     }

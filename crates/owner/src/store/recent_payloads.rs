@@ -1,7 +1,7 @@
-//! Payloads that changes bring: parts of their own, which clients download whole.
+//! Payloads that changes add, in separate parts that clients download as a whole.
 //!
-//! A change writes what it brings, together with the newest parts that are not much larger. So each record is written a
-//! few times, there are few parts, and a client downloads little after a change. Once the parts are a share of what all
+//! A change writes its payloads together with the newest parts that are not much larger. So each record is written only a few
+//! times, there are few parts, and a client downloads little after a change. Once these parts are a large share of what all
 //! records carry, everything is written together.
 
 use std::collections::BTreeMap;
@@ -20,31 +20,31 @@ use crate::build_context::Build;
 use crate::encoded_group::Group;
 use crate::laying::Laying;
 
-/// Bytes of all parts of changes that are never too many.
+/// Total bytes of these parts that are always acceptable.
 const FEW: u64 = 1 << 18;
 
-/// All parts that changes have brought may have this share of the bytes of the fetched ones.
+/// These parts may have this share of the bytes of the fetched parts.
 const SHARE: u64 = 32;
 
-/// Where clients download all payloads, changes may have half of their bytes.
+/// If clients download all payloads, these parts may have half of their bytes.
 const DOWNLOADED_SHARE: u64 = 2;
 
-/// A part that has this many times the bytes of what is written now is written with it.
+/// A part that has at most this many times the bytes of the new part is written together with it.
 const NEAR: u64 = 2;
 
-/// The bytes that a part counts for at least: it has a list and whole pages.
+/// The least bytes that a part counts, because it has a list and whole pages.
 const LEAST: u64 = 1 << 12;
 
-/// About how many bytes of a record come on top of what it carries: its head, and its entries in the list.
+/// Approximate bytes of a record in addition to what it carries: its head, and its entries in the list.
 const RECORD: u64 = 8;
 
-/// The records that are written, by their places: their ids, if a change says something of them, and the places where they were.
+/// The records to write, by their places. Each has its id, if the change affects it, and its former place.
 #[derive(Default)]
 struct Fresh(BTreeMap<u64, (Option<Id>, Option<u64>)>);
 
 impl<D: Disk> Store<D> {
-    /// Updates what the draft's records carry by a part with what is new. False if everything must be written together:
-    /// records have moved, or there would be too much.
+    /// Updates what the draft's records carry by adding a part with the new content. Returns false if everything must be written
+    /// together, because records have moved or the part would be too large.
     pub(super) fn change_recent<R: CryptoRng + ?Sized>(
         &self,
         build: &mut Build<'_, D, R>,
@@ -74,7 +74,7 @@ impl<D: Disk> Store<D> {
         }
         let mut fresh = self.fresh(draft, changes, shared);
         let kept = match changes.rewrite {
-            // Writers may have added more parts than the owner's versions have.
+            // Writers may have added more parts than versions of the owner may have.
             Rewrite::None if fresh.0.is_empty() && recent.len() <= MOST_RECENT => {
                 unmoved(recent, shared)
             }
@@ -108,7 +108,7 @@ impl<D: Disk> Store<D> {
         Ok(true)
     }
 
-    /// True if changes have brought something for a record that was written with all others, which still has what it was.
+    /// True if changes have added something for a record that was written with all others and still has its old content there.
     pub(super) fn is_overridden(&self) -> Result<bool, Error> {
         let (manifest, keys) = (&self.manifest, self.contents());
         let open = |payloads| StoredPart::open(&self.folder, manifest, payloads, &keys);
@@ -122,7 +122,7 @@ impl<D: Disk> Store<D> {
         Ok(main.is_some_and(|main| main.has(&places).contains(&true)))
     }
 
-    /// The records of a draft that have moved, and the records that a change says something of.
+    /// The records of a draft that have moved, and the records that the change affects.
     fn fresh(&self, draft: &Draft, changes: &Carried, shared: u64) -> Fresh {
         let mut fresh = Fresh::default();
         let ends = draft.records.ends();
@@ -144,7 +144,7 @@ impl<D: Disk> Store<D> {
         fresh
     }
 
-    /// The fresh records: as a change says, or as the newest part says that has them.
+    /// The fresh records, from the change or from the newest part that has them.
     fn gathered(
         &self,
         parts: &[StoredPart<'_>],
@@ -208,14 +208,14 @@ impl Draft {
     }
 }
 
-/// The number of parts, from the oldest on, before the first that has a record which moved.
+/// The number of parts, from the oldest on, before the first that has a moved record.
 fn unmoved(recent: &[StoredPart<'_>], shared: u64) -> usize {
     let moved = recent.iter().position(|part| part.end() > shared);
     moved.unwrap_or(recent.len())
 }
 
-/// The number of parts, from the oldest on, that stay as they are where a change brings `bytes` bytes. Later parts are
-/// written with it.
+/// The number of parts, from the oldest on, that stay unchanged if a change adds `bytes` bytes. Later parts are written together
+/// with it.
 fn kept(recent: &[StoredPart<'_>], shared: u64, bytes: u64) -> usize {
     let mut kept = unmoved(recent, shared);
     let mut written: u64 = recent[kept..].iter().map(StoredPart::bytes).sum();
@@ -225,7 +225,7 @@ fn kept(recent: &[StoredPart<'_>], shared: u64, bytes: u64) -> usize {
         groups.sum()
     };
     while let Some(last) = kept.checked_sub(1) {
-        // The manifest has room for this number of parts and groups of pages.
+        // The manifest has space for this number of parts and groups of pages.
         let room = kept < MOST_RECENT && keys(&recent[..kept]) < MAX_KEYS / 2;
         if room && recent[last].bytes() > NEAR * written {
             break;

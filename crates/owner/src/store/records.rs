@@ -1,4 +1,4 @@
-//! The records of a store's segments, read back.
+//! Reads the records of a store's segments back.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use sordino_vectors::{Vectors, to_f32, u32_of};
 use crate::room;
 use crate::rows::Mark;
 
-/// The records of a version by their ids: the ids of each segment, and its rows that are deleted or replaced.
+/// The records of a version by their ids: the ids of each segment, and its deleted or replaced rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
-    /// No ids of a segment that a reader has no key of.
+    /// The ids of each segment, empty for a segment whose key is not known.
     pub(super) sets: Vec<Arc<Ids>>,
     pub(super) dead: Vec<Numbers>,
-    /// Records of each segment, also of one that a reader has no key of.
+    /// The number of records of each segment, even if its key is not known.
     stored: Vec<u32>,
 }
 
@@ -59,7 +59,7 @@ impl Records {
         Ok(Self { sets, dead, stored })
     }
 
-    /// The number of records, deleted and replaced ones not counted.
+    /// The number of records, without deleted and replaced ones.
     pub(super) fn len(&self) -> usize {
         let stored: usize = self.sets.iter().map(|ids| ids.len()).sum();
         stored - self.dead()
@@ -77,7 +77,7 @@ impl Records {
         self.dead.push(Numbers::default());
     }
 
-    /// Keeps the first `kept` segments.
+    /// Removes all segments behind the first `kept`.
     pub(super) fn truncate(&mut self, kept: usize) {
         self.sets.truncate(kept);
         self.dead.truncate(kept);
@@ -94,7 +94,7 @@ impl Records {
         found.next()
     }
 
-    /// Marks these records as deleted wherever the first `segments` have them; returns how many it marked.
+    /// Marks these records as deleted wherever the first `segments` segments have them. Returns how many it marked.
     pub(super) fn bury(&mut self, segments: usize, ids: &Ids) -> usize {
         let before = self.dead();
         for (own, dead) in self.sets.iter().zip(&mut self.dead).take(segments) {
@@ -118,7 +118,8 @@ impl Records {
         segments.flat_map(move |at| self.rows(at).map(move |row| self.sets[at].id(row)))
     }
 
-    /// The places of the records that count: a record's row, after the rows of all segments before its own.
+    /// The places of the records that count. A place is a record's row, after the rows of all segments before its
+    /// own.
     pub(super) fn places(&self) -> Numbers {
         let segments = 0..self.sets.len();
         let places = segments.flat_map(|at| self.places_of(at));
@@ -132,13 +133,13 @@ impl Records {
         self.stored[..segment].iter().map(|&n| u64::from(n)).sum()
     }
 
-    /// The segment that a place is in, if there is one.
+    /// The segment that has a place, if there is one.
     pub(super) fn segment(&self, place: u64) -> Option<usize> {
         let mut segments = 0..self.stored.len();
         segments.find(|&at| place < self.first(at) + u64::from(self.stored[at]))
     }
 
-    /// The number of places, from the first on, at which other records that were made of these have the same ones.
+    /// The number of places, from the first on, that have the same records in `other`, which was made from these.
     pub(super) fn shared(&self, other: &Self) -> u64 {
         let both = self.sets.iter().zip(&other.sets);
         let same = both.take_while(|(own, other)| Arc::ptr_eq(own, other));
@@ -146,8 +147,8 @@ impl Records {
         for (ids, _) in same {
             (segments, places) = (segments + 1, places + ids.len() as u64);
         }
-        // Segments that were joined have the same records in the same places where their ids ascend from one to the
-        // next. A row that does not count is a different record from a row of that id that does.
+        // Joined segments have the same records in the same places if their ids ascend from one to the next. A row
+        // that no longer counts is a different record from a row of the same id that does.
         let same = self.rows_from(segments).zip(other.rows_from(segments));
         let same = same.take_while(|((at, row, own), (.., other))| {
             own == other && !self.dead[*at].contains(*row)
@@ -155,7 +156,7 @@ impl Records {
         places + same.count() as u64
     }
 
-    /// The rows from a segment on, also rows that do not count: segment, row and id.
+    /// The rows from a segment on, including rows that do not count: segment, row and id.
     fn rows_from(&self, segment: usize) -> impl Iterator<Item = (usize, u32, Id)> {
         let sets = (segment..).zip(&self.sets[segment..]);
         sets.flat_map(|(at, ids)| (0..).zip(ids.iter()).map(move |(row, id)| (at, row, id)))
@@ -171,7 +172,7 @@ impl Records {
         ends.collect()
     }
 
-    /// Says of a place whether there is a record that counts.
+    /// A function that tells whether a place has a record that counts.
     pub(super) fn there(&self) -> impl Fn(u64) -> bool {
         let ends = self.ends();
         move |place| {
@@ -233,9 +234,9 @@ pub(super) fn frame<D: Disk>(
     keys.open_frame(manifest, &sealed)
 }
 
-/// The residuals of a segment in the order of their ids, with their places in the frame. To store them again in the
-/// same frame gives what is stored already, in open mode but for the last bit of single precision. So nothing is lost
-/// by moving records from segment to segment.
+/// The residuals of a segment in the order of their ids, with their values in the frame. Storing them again in the
+/// same frame gives the same stored form, except for the last bit of single precision in open mode. So moving records
+/// from segment to segment loses nothing.
 pub(super) fn residuals<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
@@ -246,7 +247,7 @@ pub(super) fn residuals<D: Disk>(
     let segment = manifest.segments()[at];
     let key = keys.need(segment)?;
     let width = manifest.stored_dim() as usize;
-    // The codes, and the coordinates made of them.
+    // Memory for the codes, and for the coordinates computed from them.
     room::check(segment.n as usize * width, 2 * size_of::<f32>())?;
     let rounding = residue::coordinate(1);
     let (units, step) = match &manifest.mode {
@@ -279,7 +280,7 @@ pub(super) fn residuals<D: Disk>(
     Ok((marks.collect(), Vectors::new(width, residuals)?))
 }
 
-/// The vectors of a segment under pads.
+/// The vectors of a segment whose rows are under pads.
 fn unmasked<D: Disk>(
     folder: &Folder<D>,
     manifest: &Manifest,
@@ -308,7 +309,7 @@ fn decode(
         let codec = BucketCodec(layout);
         codec.open_residuals(&seal, chunk, sealed, frame, &mut marks, &mut residuals)?;
     }
-    // A writer may have sealed fewer rows than it says.
+    // A writer may have sealed fewer rows than it claims.
     if marks.len() != segment.n as usize {
         return Err(Error::BadReply);
     }

@@ -1,4 +1,4 @@
-//! Records that tasks have read before, read again.
+//! Reads records again that tasks have read before.
 
 use std::vec::IntoIter;
 
@@ -27,23 +27,24 @@ impl Vectored {
 /// The vectors of a task.
 pub(super) struct Range {
     pub(super) task: u64,
-    /// Their number, at least one.
+    /// The number of its vectors, at least one.
     pub(super) count: usize,
     pub(super) digest: Digest,
 }
 
-/// A stream of records that ends with an error where its vectors differ from what tasks have read.
+/// A stream of records that ends with an error if its vectors differ from those that tasks have
+/// read.
 pub(super) struct Reread<I> {
     batches: I,
     dim: usize,
     ranges: IntoIter<Range>,
-    /// The range that comes, and its vectors that have come.
+    /// The current range, and the digest and number of its vectors so far.
     now: Option<(Range, Vectored, usize)>,
     ended: bool,
 }
 
 impl<I: Iterator<Item = Result<Batch, Error>>> Reread<I> {
-    /// Records of `dim` coordinates, which are to match these ranges one after the other.
+    /// Records of `dim` coordinates, which must match these ranges one after the other.
     pub(super) fn new(batches: I, dim: usize, ranges: Vec<Range>) -> Self {
         let mut ranges = ranges.into_iter();
         Self {

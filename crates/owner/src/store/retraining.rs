@@ -1,4 +1,4 @@
-//! A frame that is trained again, on the present records.
+//! Trains a frame again, on the present records.
 
 use rand_core::CryptoRng;
 use sordino_index::manifest::Mode;
@@ -14,7 +14,7 @@ use crate::frame;
 use crate::random::random;
 use crate::rows::Rows;
 
-/// Powers of two by which residuals have to be shorter in a new frame.
+/// The powers of two by which residuals must be shorter in a new frame.
 const CLEARLY: f64 = 0.125;
 
 impl<D: Disk> Store<D> {
@@ -45,8 +45,8 @@ impl<D: Disk> Store<D> {
         self.retrained(rng, &first, frame::SAMPLE)
     }
 
-    /// A frame trained on these rows, if their residuals are clearly shorter in it. Or the present frame for longer
-    /// vectors, if some are too long to be lifted in it. To stay in a frame keeps what is stored exactly.
+    /// A frame trained on these rows, if it makes their residuals clearly shorter. Otherwise the present frame with a
+    /// larger bound, if some are too long for lifting in it. Keeping a frame keeps the stored form exactly.
     pub(super) fn retrained<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -57,7 +57,7 @@ impl<D: Disk> Store<D> {
         let of = |rows: &Rows, row: usize| old.whole(rows.marks[row].base, rows.vectors.row(row));
         let all = rows.iter().copied();
         let all = all.flat_map(|rows| (0..rows.ids.len()).map(move |row| (rows, row)));
-        // A frame is nearer to the vectors that it was trained on than to others.
+        // A frame is nearer to its training vectors than to others, so it is tested on the others.
         let (teach, held) = frame::parted(all);
         let step = teach.len().div_ceil(frame::SAMPLE).max(1);
         let teach = teach.into_iter().step_by(step);

@@ -10,13 +10,13 @@ use sordino_vectors::Vectors;
 use crate::room;
 use crate::rows::{Mark, Rows};
 
-/// Records that wait until they fill a segment, in the order in which they came.
+/// Records that wait until they fill a segment, in the order in which they arrived.
 pub(super) struct RowBuffer {
     kind: IdKind,
     dim: usize,
     ids: Vec<Id>,
     data: Vec<f32>,
-    /// One for each record, if the coordinates are residuals; otherwise empty.
+    /// One for each record if the coordinates are residuals, otherwise empty.
     marks: Vec<Mark>,
     attributes: Attributes,
 }
@@ -38,7 +38,7 @@ impl RowBuffer {
         self.ids.len()
     }
 
-    /// The vectors of at most `most` records, evenly spread over all that came.
+    /// At most `most` of the vectors, evenly spread over all.
     pub(super) fn sample(&self, most: usize) -> Result<Vectors, Error> {
         let step = self.len().div_ceil(most).max(1);
         room::check(self.len().div_ceil(step) * self.dim, size_of::<f32>())?;
@@ -46,7 +46,7 @@ impl RowBuffer {
         Ok(Vectors::new(self.dim, rows.flatten().copied().collect())?)
     }
 
-    /// The order of all ids, if they are not in it.
+    /// The permutation that sorts the ids, if they are not sorted.
     pub(super) fn order(&self) -> Option<Vec<usize>> {
         order(&self.ids)
     }
@@ -65,7 +65,7 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Adds records whose coordinates are residuals, with the place of each in the frame.
+    /// Adds records whose coordinates are residuals, with the values of each in the frame.
     pub(super) fn push_residuals(
         &mut self,
         ids: impl IntoIterator<Item = Id>,
@@ -77,7 +77,7 @@ impl RowBuffer {
         self.push(ids, residuals, attributes)
     }
 
-    /// The first `count` records, or all of them if there are fewer, in the order of their ids.
+    /// The first `count` records, or all if there are fewer, sorted by their ids.
     pub(super) fn take(&mut self, count: usize) -> Result<Rows, Error> {
         let (all, count) = (self.ids.len(), count.min(self.ids.len()));
         let rest = Self {
@@ -89,7 +89,7 @@ impl RowBuffer {
         };
         let taken = std::mem::replace(self, rest);
         let mut attributes = taken.attributes;
-        // Without records too, so that columns keep their types.
+        // Attributes are kept even without records, so that columns keep their types.
         let rest: Vec<usize> = (count..all).collect();
         self.attributes = attributes.select(&rest);
         let order = order(&taken.ids);
@@ -123,7 +123,7 @@ impl RowBuffer {
     }
 }
 
-/// The order of these ids, if they are not in it.
+/// The permutation that sorts these ids, if they are not sorted.
 fn order(ids: &[Id]) -> Option<Vec<usize>> {
     if ids.is_sorted_by(|a, b| a.cmp(b) == Ordering::Less) {
         return None;

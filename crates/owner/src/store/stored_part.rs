@@ -1,4 +1,4 @@
-//! A part of what records carry, as it is stored: with all records, or by changes since then.
+//! A stored part of what records carry. It was written with all records, or by later changes.
 
 use sordino_index::folder::Folder;
 use sordino_index::manifest::Manifest;
@@ -7,14 +7,14 @@ use sordino_index::{Disk, Error};
 use sordino_vault::contents::ContentKeys;
 use sordino_vault::opener::Opener;
 
-/// A part, and where its records are.
+/// A part, and the positions of its records.
 pub(super) struct StoredPart<'a> {
     pub(super) payloads: &'a Payloads,
     opener: Opener,
 }
 
 impl<'a> StoredPart<'a> {
-    /// Reads where the records of a part are.
+    /// Reads the positions of a part's records.
     pub(super) fn open<D: Disk>(
         folder: &Folder<D>,
         manifest: &Manifest,
@@ -26,7 +26,7 @@ impl<'a> StoredPart<'a> {
         Ok(Self { payloads, opener })
     }
 
-    /// Bytes that clients download of it, if they download all.
+    /// Bytes that clients download of it, if they download everything.
     pub(super) fn bytes(&self) -> u64 {
         self.payloads.content_part().len + self.payloads.places.len
     }
@@ -41,13 +41,13 @@ impl<'a> StoredPart<'a> {
         self.places().max().map_or(0, |last| last + 1)
     }
 
-    /// For each of these places, whether it has it.
+    /// For each of these places, whether the part has it.
     pub(super) fn has(&self, places: &[u64]) -> Vec<bool> {
         let extents = self.opener.extents(&numbers(places));
         extents.iter().map(Option::is_some).collect()
     }
 
-    /// Reads the records in these places, which it has.
+    /// Reads the records in these places, all of which the part has.
     pub(super) fn read<D: Disk>(
         &self,
         folder: &Folder<D>,
@@ -68,7 +68,7 @@ impl<'a> StoredPart<'a> {
         records.collect()
     }
 
-    /// Reads all records of a part that a writer added; `None` without a key of them.
+    /// Reads all records of a part that a writer added, or `None` if its key is not known.
     pub(super) fn added<D: Disk>(
         &self,
         folder: &Folder<D>,
@@ -89,7 +89,7 @@ impl<'a> StoredPart<'a> {
     }
 }
 
-/// Places as openers take them: all rows of an index have numbers of 32 bits.
+/// Places in the type that openers take: all rows of an index have numbers of 32 bits.
 fn numbers(places: &[u64]) -> Vec<Option<u32>> {
     let numbers = places.iter().map(|&place| u32::try_from(place).ok());
     numbers.collect()

@@ -1,4 +1,4 @@
-//! A stream of records on its way into segments.
+//! A stream of records that is being written into segments.
 
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
@@ -22,22 +22,22 @@ use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::trained_centroids::Assignment;
 
-/// A stream of records on its way into segments.
+/// A stream of records that is being written into segments.
 pub(super) struct Stream {
     frame: Frame,
     ids: IdKind,
-    /// The number of the next record, for batches without ids; `None` if no number is left.
+    /// The number of the next record, for batches without ids, or `None` if no number is left.
     next: Option<u64>,
-    /// Records that came.
+    /// The number of records so far.
     read: u64,
     waiting: RowBuffer,
     look: Option<SecondLook>,
     /// The rights of readers of a new index, if it has readers of its own.
     access: Option<Directory>,
-    /// The clusters of all records that will come, if they are known.
+    /// The clusters of all records of the stream, if they are known in advance.
     assigned: Option<Assignment>,
-    /// The rotation and the seed of a frame that is trained on all records once they are there. The last value says
-    /// whether some may be hidden from readers.
+    /// The rotation and the seed of a frame that is trained after all records have arrived. The last value is true
+    /// if some records may be hidden from readers.
     training: Option<([u8; 32], [u8; 32], bool)>,
     pub(super) carried: Carried,
 }
@@ -64,17 +64,17 @@ impl Stream {
         Self { access, ..self }
     }
 
-    /// The same stream, of records whose clusters may be known.
+    /// The same stream, for records whose clusters may be known in advance.
     pub(super) fn assigned(self, assigned: Option<Assignment>) -> Self {
         Self { assigned, ..self }
     }
 
-    /// The same stream, whose frame may have to be trained on all records that will come.
+    /// The same stream, whose frame may have to be trained on all its records.
     pub(super) fn trained(self, training: Option<([u8; 32], [u8; 32], bool)>) -> Self {
         Self { training, ..self }
     }
 
-    /// The same stream, with records without ids numbered from here on.
+    /// The same stream, which numbers records without ids from `next` on.
     pub(super) fn numbered_from(self, next: Option<u64>) -> Self {
         Self { next, ..self }
     }
@@ -105,7 +105,7 @@ impl Stream {
         Ok((draft, None))
     }
 
-    /// Writes all records of a new index that is made of them together.
+    /// Writes all records of a new index that are needed together.
     fn whole<D: Disk, R: CryptoRng + ?Sized>(
         mut self,
         build: &mut Build<'_, D, R>,
@@ -139,7 +139,7 @@ impl Stream {
         Ok((draft, Some(measured)))
     }
 
-    /// Writes a segment whenever there are records for one, and one of the rest; how many records came.
+    /// Writes a segment whenever enough records have arrived, and one with the rest. Returns the number of records.
     pub(super) fn segments<D: Disk, R: CryptoRng + ?Sized>(
         &mut self,
         build: &mut Build<'_, D, R>,
@@ -161,7 +161,7 @@ impl Stream {
         Ok(self.read)
     }
 
-    /// Adds a batch to the records that wait. Records without ids are numbered on.
+    /// Adds a batch to the waiting records. Records without ids get the next numbers.
     pub(super) fn take_in(&mut self, batch: Batch) -> Result<(), Error> {
         let Batch {
             ids,
@@ -176,7 +176,7 @@ impl Stream {
                 expected: dim,
             });
         }
-        // Here rows are in the order in which they were given.
+        // At this point rows are in the order in which they were given.
         let first = usize::try_from(self.read).unwrap_or(usize::MAX);
         self.frame.metric().check(&vectors, first)?;
         self.read += vectors.len() as u64;
@@ -214,7 +214,7 @@ impl Stream {
         Ok((next..=last).map(Id::Number).collect())
     }
 
-    /// The next records, as they are stored.
+    /// The next records in their stored form.
     pub(super) fn rows(
         &mut self,
         count: usize,
@@ -230,7 +230,7 @@ impl Stream {
     }
 }
 
-/// The measurement of an index that is scored whole.
+/// The measurement for an index whose rows are all scored.
 fn recall(spec: &Spec) -> Recall {
     let kept = spec
         .second_look

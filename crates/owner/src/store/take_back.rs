@@ -1,4 +1,4 @@
-//! Additions that the owner takes back: what a stolen writer's key added may be wrong, or not even open.
+//! Takes additions back: those that a thief made with a stolen writer's key may be wrong, or not even open.
 
 use std::path::Path;
 
@@ -12,13 +12,14 @@ use super::payloads::Carried;
 use super::{Store, version_pin};
 
 impl<D: Disk> Store<D> {
-    /// Opens an index without what writers added after `version`, which is the owner's last or one that additions since have made. The new
-    /// version follows from the newest one, so that no client takes it for a rollback. Nothing of what is taken back is opened. The reader or writer
-    /// `revoked` is off the list in the same version, so that it cannot add in between.
+    /// Opens an index without the additions of writers after `version`, which is the owner's last version or one that later
+    /// additions made. The new version follows from the newest one, so that no client takes it for a rollback. The additions that
+    /// are taken back are not opened. The reader or writer `revoked` is removed from the list in the same version, so that it
+    /// cannot add in between.
     ///
     /// # Errors
-    /// [`Error::Access`] if no additions were made after `version`, or if nobody has that name. [`Error::Addition`] if an addition
-    /// that stays is wrong too. The errors of [`open_on`](Self::open_on), and of a change. Then nothing is changed.
+    /// [`Error::Access`] if no additions were made after `version`, or no reader has that name. [`Error::Addition`] if an
+    /// addition that stays is wrong, too. The errors of [`open_on`](Self::open_on), and of a change. Nothing is changed then.
     pub fn take_back<R: CryptoRng + ?Sized>(
         rng: &mut R,
         disk: D,

@@ -1,4 +1,4 @@
-//! Adding, replacing and deleting records.
+//! Adds, replaces and deletes records.
 
 use std::collections::BTreeSet;
 
@@ -21,22 +21,22 @@ use crate::recall::Recall;
 use crate::spec::Batch;
 use crate::step::Step;
 
-/// The records of a change.
+/// The result of adding records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Added {
-    /// The version that it made.
+    /// The version that the change made.
     pub version: u64,
-    /// Records that came.
+    /// The number of added records.
     pub records: usize,
-    /// How many of them had ids that existed.
+    /// How many of them have ids that existed before.
     pub replaced: usize,
-    /// How many had another label, or had none and have one now. Readers of the old label can read their old rows until
-    /// the store is [compacted](Store::compact). So this is 0 if it was compacted at once.
+    /// How many of them had another label before, or had none and have one now. Readers of the old label can read their
+    /// old rows until the store is [compacted](Store::compact). So this is 0 if it was compacted at once.
     pub relabelled: usize,
-    /// Recall of held-out ones of these records among themselves, as they are stored. `None` where they are fewer than
-    /// four times the results of a search. It is low where they lie far from the records of which the index was built.
-    /// The recall that the index shows is not changed by it.
+    /// Recall of some of these records among themselves, in their stored form. `None` if they are fewer than four times
+    /// the results of a search. It is low if they lie far from the records from which the index was built. It does not
+    /// change the recall that the index reports.
     pub recall: Option<f64>,
 }
 
@@ -53,7 +53,7 @@ impl Added {
         }
     }
 
-    /// Counts another change with this one.
+    /// Adds the numbers of another change.
     pub fn and(&mut self, other: &Self) {
         self.version = other.version;
         self.records += other.records;
@@ -67,7 +67,7 @@ impl Added {
 }
 
 impl<D: Disk> Store<D> {
-    /// Adds records, or replaces records whose ids exist; returns the new version.
+    /// Adds records, or replaces records whose ids exist. Returns the new version.
     ///
     /// # Errors
     /// [`Error::Ids`] if the numbers of ids and vectors differ, and the errors of [`add`](Self::add).
@@ -83,18 +83,18 @@ impl<D: Disk> Store<D> {
     }
 
     /// Adds a stream of records, or replaces records whose ids exist, as one change. Records without ids get the
-    /// numbers after the highest. Where others have payloads or attributes, records that come without them have empty
-    /// ones. They may come with an index's first payloads or attributes.
+    /// numbers after the highest. If other records have payloads or attributes, records without them get empty ones.
+    /// The records may have an index's first payloads or attributes.
     ///
     /// # Errors
-    /// With these errors nothing is changed. [`Error::RepeatedId`] for an id that comes twice, [`Error::IdKind`],
+    /// With these errors nothing is changed: [`Error::RepeatedId`] for an id that occurs twice, [`Error::IdKind`],
     /// [`Error::NoIds`] and [`Error::NoNextId`]. [`Error::Dimension`]. [`Error::Vectors`] for no vectors, for a zero
-    /// vector under the cosine and for one beyond the bound of another metric. [`Error::Payload`] if one is too long.
-    /// [`Error::Attribute`]. [`Error::Segments`] if the index must be compacted first. The stream's own errors.
+    /// vector under the cosine, or for a vector beyond the bound of another metric. [`Error::Payload`] if one is too
+    /// long. [`Error::Attribute`]. [`Error::Segments`] if the index must be compacted first. The stream's own errors.
     ///
-    /// [`Error::File`] if a file cannot be written: the old version stays, unless the next change fails with
-    /// [`Error::Unsure`]. [`OwnerFault::Compaction`](sordino_index::OwnerFault::Compaction) if the change is made and
-    /// the [compaction](Self::compact_after) after it is not.
+    /// [`Error::File`] if a file cannot be written. The old version stays, unless the next change fails with
+    /// [`Error::Unsure`]. [`OwnerFault::Compaction`](sordino_index::OwnerFault::Compaction) if the change was made but
+    /// the [compaction](Self::compact_after) after it failed.
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -104,9 +104,9 @@ impl<D: Disk> Store<D> {
         self.add_labelled(rng, None, batches, progress)
     }
 
-    /// [`add`](Self::add) under a label: only readers who were granted it, or a group that has it, can read these
-    /// records. A new label is made, and no reader may read it so far. Records without a label are for all readers of
-    /// the index. A record that is replaced gets the label that it is added with now.
+    /// Like [`add`](Self::add), under a label: only readers who were granted it, or a group that has it, can read these
+    /// records. A new label is created, and no reader may read it yet. All readers of the index can read records
+    /// without a label. A replaced record gets the label with which it is added now.
     ///
     /// # Errors
     /// The errors of [`add`](Self::add). [`Error::Mode`] if the index is neither masked nor local. [`Error::Access`] if
@@ -129,7 +129,7 @@ impl<D: Disk> Store<D> {
         Ok(added)
     }
 
-    /// Makes this label in a draft if it does not exist.
+    /// Creates this label in a draft if it does not exist.
     fn labelled<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -205,7 +205,7 @@ impl<D: Disk> Store<D> {
         if read == 0 {
             return Err(sordino_vectors::Error::NoVectors.into());
         }
-        // The frame keeps the recall of the build: that it changed would show.
+        // The frame keeps the recall of the build, because a new value would change the frame.
         let recall = draft.recall.take().and_then(|it| it.share_of_many());
         let (mut replaced, mut relabelled) = (0, 0);
         for ids in draft.records.sets.split_off(before) {
@@ -235,16 +235,15 @@ impl<D: Disk> Store<D> {
         })
     }
 
-    /// The attributes that records have: columns without rows.
+    /// The attributes that records have, as columns without rows.
     ///
     /// # Errors
-    /// If a part cannot be read or is damaged, and [`Error::Attribute`] for an attribute of two types.
+    /// [`Error`] if a part cannot be read or is damaged. [`Error::Attribute`] for an attribute of two types.
     pub fn attributes(&self) -> Result<Attributes, Error> {
         AttributeColumns::new(&self.folder, &self.manifest, &self.contents()).all()
     }
 
-    /// The number that the next record without an id gets. It is the number after the highest, if ids are numbers and
-    /// one is left.
+    /// The number for the next record without an id: the highest number plus one, if ids are numbers and one is left.
     #[must_use]
     pub fn next_number(&self) -> Option<u64> {
         let last = |ids: &Ids| match ids {
@@ -258,8 +257,8 @@ impl<D: Disk> Store<D> {
         highest.map_or(Some(0), |highest| highest.checked_add(1))
     }
 
-    /// Deletes records; the new version. Their vectors stay in the directory, and masked or sealed on
-    /// servers, until the store is compacted; no search finds them.
+    /// Deletes records, and returns the new version. Their vectors stay in the directory until the store is compacted,
+    /// and on servers, masked or sealed. No search finds them.
     ///
     /// # Errors
     /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::NothingLeft`] if
@@ -299,7 +298,7 @@ impl<D: Disk> Store<D> {
         Recall::new(k, look.map_or(k, |look| look.candidates as usize))
     }
 
-    /// The version as it is, to be changed.
+    /// The present version, as the start of a change.
     pub(super) fn draft(&self) -> Draft {
         let manifest = &self.manifest;
         Draft {

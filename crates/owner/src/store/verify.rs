@@ -1,4 +1,4 @@
-//! Checking everything in a store, without changing anything.
+//! Checks everything in a store, without changing anything.
 
 use std::path::Path;
 
@@ -28,39 +28,39 @@ use super::{Store, payloads};
 use crate::combinations;
 use crate::rows::Mark;
 
-/// The largest error of what any mode stores of a residual, as a part of the residual's length. Codes of 12 bits are
-/// off by 0.5 % of it in 8,192 dimensions.
+/// The largest error of a stored residual in any mode, as a part of the residual's length. Codes of 12 bits are off by
+/// 0.5 % of it in 8,192 dimensions.
 const NEAR: f64 = 0.045;
 
-/// The things that [`Store::verify`] and [`Store::verify_dir`] found in order.
+/// What [`Store::verify`] and [`Store::verify_dir`] have checked without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// The version that was checked: the newest.
+    /// The checked version, which is the newest.
     pub version: u64,
-    /// Manifests, from the newest back to the first.
+    /// The number of manifests, from the newest back to the first.
     pub versions: usize,
-    /// Records that searches can find.
+    /// The number of records that searches can find.
     pub records: usize,
-    /// Records that are deleted or replaced and still stored.
+    /// The number of records that are deleted or replaced and still stored.
     pub deleted: usize,
     /// Bytes of the newest version's parts.
     pub bytes: u64,
 }
 
 impl Store {
-    /// Checks an index as [`verify`](Self::verify) does, and needs no more than to read its files. It takes no lock. It
-    /// works on a copy that cannot be written, and while an owner changes the index. A reader may do it. Of an index
-    /// with readers of its own it checks what the reader may read, and digests of the rest.
+    /// Checks an index like [`verify`](Self::verify), but only needs to read its files. It takes no lock. It works on a
+    /// read-only copy, and while an owner changes the index. A reader may call it. For an index with readers of its own,
+    /// it checks the records that the reader may read, and only digests of the rest.
     ///
     /// # Errors
-    /// The first thing that is wrong; [`Error::NoIndex`].
+    /// The first error; [`Error::NoIndex`].
     pub fn verify_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Verified, Error> {
         Self::verify_on(Files, dir, keys)
     }
 }
 
 impl<D: Disk> Store<D> {
-    /// [`verify_dir`](Store::verify_dir) on another disk.
+    /// Like [`verify_dir`](Store::verify_dir), on another disk.
     ///
     /// # Errors
     /// The errors of `verify_dir`.
@@ -74,7 +74,7 @@ impl<D: Disk> Store<D> {
 }
 
 impl Store {
-    /// The number of records in an index, deleted ones not counted. A reader may ask; nothing is locked.
+    /// The number of records in an index, without deleted ones. A reader may call it. It locks nothing.
     ///
     /// # Errors
     /// [`Error::NoIndex`], and the errors of reading the manifest and the sealed lists of ids.
@@ -90,10 +90,10 @@ impl Store {
 impl<D: Disk> Store<D> {
     /// Reads every file of the newest version and every manifest before it, and checks all that can be checked. It
     /// checks digests, signatures and the chain of versions. It checks that every sealed part opens, that hints belong
-    /// to their rows, and that record ids and deletions agree. Nothing is changed.
+    /// to their rows, and that record ids and deletions agree. It changes nothing.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn verify(&self) -> Result<Verified, Error> {
         self.check_sure()?;
         let current = self.folder.current()?;
@@ -107,7 +107,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// One version, being checked.
+/// A version that is being checked.
 pub(super) struct Check<'a, D> {
     pub(super) folder: &'a Folder<D>,
     owner: &'a OwnerPublicKey,
@@ -152,7 +152,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let frame = records::frame(folder, manifest, keys)?;
         check_unique(&records)?;
         let mut carried = self.carried(&records)?.into_iter();
-        // What belongs to others does not open.
+        // Content of other readers does not open, so it is skipped.
         for at in (0..records.sets.len()).filter(|at| self.reads(*at)) {
             let (marks, residuals) = self.segment(&records, &frame, at)?;
             if manifest.second_look().is_some() {
@@ -178,7 +178,7 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    /// Reads what the present records carry, in their order; empty where they carry nothing.
+    /// Reads what the present records carry, in their order. Empty if they carry nothing.
     fn carried(&self, records: &Records) -> Result<Vec<Carried>, Error> {
         let read = payloads::read(self.folder, self.manifest, self.keys)?;
         let Some(mut all) = read else {
@@ -186,7 +186,7 @@ impl<'a, D: Disk> Check<'a, D> {
         };
         // Pages may be under a key of a reader that lacks their records.
         let readable = |place: u64| records.segment(place).is_some_and(|at| self.reads(at));
-        // Pages keep what was deleted or replaced until a compaction.
+        // Until a compaction, pages also hold deleted and replaced payloads.
         let there = records.there();
         all.retain(|(place, _)| readable(*place) && there(*place));
         let places = all.iter().map(|(place, _)| *place);
@@ -199,7 +199,7 @@ impl<'a, D: Disk> Check<'a, D> {
         })
     }
 
-    /// The residuals of a segment, with their places in the frame. Residuals and attributes must have a row for each id.
+    /// The residuals of a segment, with their values in the frame. Residuals and attributes must have a row for each id.
     pub(super) fn segment(
         &self,
         records: &Records,
@@ -219,7 +219,7 @@ impl<'a, D: Disk> Check<'a, D> {
         Ok((marks, residuals))
     }
 
-    /// True if there is a key of this segment.
+    /// True if the key of this segment is known.
     pub(super) fn reads(&self, at: usize) -> bool {
         self.keys.of(self.manifest.segments()[at]).is_some()
     }
@@ -267,7 +267,7 @@ impl<'a, D: Disk> Check<'a, D> {
         Ok(())
     }
 
-    /// Refuses sums that do not belong to a segment's rows.
+    /// Checks that sums belong to a segment's rows.
     fn check_sums(
         &self,
         at: usize,
@@ -314,7 +314,7 @@ impl<'a, D: Disk> Check<'a, D> {
     }
 }
 
-/// Refuses an exact vector that is not the one that is scored, to the precision of that.
+/// Checks that an exact vector equals the scored one, up to its precision.
 pub(super) fn check_exact(
     frame: &Frame,
     base: u8,
@@ -324,7 +324,7 @@ pub(super) fn check_exact(
     let near = look::residual(&carried.exact).is_some_and(|(own, exact)| {
         let (a, b) = (frame.whole(base, residual), frame.whole(own, &exact));
         let apart: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-        // A residual is rounded as its sum with the base is.
+        // The stored residual is rounded relative to its sum with the base.
         let most = NEAR * length(residual) + 1e-6 * length(&a);
         a.len() == b.len() && length(&apart) <= most
     });
@@ -337,7 +337,7 @@ pub(super) fn check_exact(
     })
 }
 
-/// Refuses a record that two segments have.
+/// Checks that no two segments have the same record.
 fn check_unique(records: &Records) -> Result<(), Error> {
     let mut ids: Vec<Id> = records.ids().collect();
     ids.sort_unstable();

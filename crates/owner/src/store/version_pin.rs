@@ -1,4 +1,4 @@
-//! The version that an owner knows, so that the keeper of an index cannot take a change back.
+//! The version that an owner knows, so that the keeper of an index cannot undo a change.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use sordino_index::{Disk, Error, OwnerFault, OwnerPublicKey, Pin, SignedManifest
 use super::Store;
 
 impl<D: Disk> Store<D> {
-    /// The newest version as the owner remembers it. Keep it where the keeper of the index cannot write, and give it
-    /// when the index is opened again.
+    /// The newest version, for the owner to remember. Store it where the keeper of the index cannot write, and pass it when the
+    /// index is opened again.
     #[must_use]
     pub fn pin(&self) -> Pin {
         Pin::of(&self.manifest)
@@ -21,7 +21,7 @@ impl<D: Disk> Store<D> {
         self.folder.root()
     }
 
-    /// Refuses a pin that the newest version does not follow from.
+    /// Refuses a pin from which the newest version does not follow.
     ///
     /// # Errors
     /// [`OwnerFault::Undone`]; [`Error::File`] if the versions between cannot be read.
@@ -30,25 +30,26 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// Locks a folder for a change and reads its newest version. With a pin, nothing is touched unless that is the pinned one or follows from it.
+/// Locks a folder for a change and reads its newest version. With a pin, nothing is changed unless that version is the pinned one
+/// or follows from it.
 pub(super) fn locked<D: Disk>(
     folder: &Folder<D>,
     owner: &OwnerPublicKey,
     pin: Option<&Pin>,
 ) -> Result<(Lock, SignedManifest), Error> {
-    // No lock file where there is no index.
+    // If there is no index, this fails before it creates a lock file.
     folder.current()?;
     let lock = folder.lock()?;
-    // From here on the lock keeps others from changing it.
+    // From here on the lock keeps other programs from changing it.
     let newest = folder.manifest(&folder.current()?, owner)?;
-    // Before anything is removed that only a newer version names.
+    // The pin is checked before files are removed that only a newer version names.
     if let Some(pin) = pin {
         follows(folder, &newest, owner, pin)?;
     }
     Ok((lock, newest))
 }
 
-/// Refuses a newest version that does not follow from its owner's known one, by the manifests of its folder.
+/// Refuses a newest version that does not follow from the owner's known one. The manifests in its folder show that.
 fn follows<D: Disk>(
     folder: &Folder<D>,
     newest: &SignedManifest,
@@ -65,7 +66,7 @@ fn follows<D: Disk>(
     }
     let (mut newer, mut before) = (newest.clone(), Vec::new());
     loop {
-        // One that is missing is withheld, or was forgotten on purpose.
+        // A missing manifest is withheld, or was removed on purpose.
         let gap = || {
             undone(Error::Gap {
                 found: newest.version,
@@ -82,7 +83,7 @@ fn follows<D: Disk>(
             return Err(if newer.is_first() { fork() } else { gap() });
         };
         newer = older;
-        // An older one or one of another index is no part of a way that leads here.
+        // A manifest that is older or of another index cannot lead here.
         if pin.precedes(&newer).map_err(|_| fork())? {
             return Ok(());
         }

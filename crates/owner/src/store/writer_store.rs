@@ -1,8 +1,8 @@
-//! An index in a directory, to which a writer adds records: it has no key of the owner's.
+//! An index in a directory, to which a writer adds records. The writer has no key of the owner.
 //!
-//! A writer appends segments, and what their records carry, under the content key of one of its labels. It signs that
-//! as an addition to the version before. It does not replace or delete records: the sealed lists of these are the
-//! owner's.
+//! A writer appends segments, and what their records carry, under the content key of one of its labels. It signs them
+//! as an addition to the version before. It does not replace or delete records, because only the owner writes the
+//! sealed lists of these.
 
 mod refusals;
 
@@ -44,11 +44,11 @@ use refusals::number_of;
 
 /// A writer's side of an index in a directory.
 ///
-/// While it lives, no other process can change the index; servers can open it at any time.
+/// While it exists, no other process can change the index. Servers can open it at any time.
 ///
 /// # Security
-/// It holds the writer's secret alone, which signs what it adds. All readers of the version check that the owner names
-/// the writer.
+/// It holds only the writer's secret, which signs additions. All readers of the version check that the owner names the
+/// writer.
 pub struct WriterStore<D = Files> {
     folder: Folder<D>,
     keys: WriterKeys,
@@ -59,15 +59,15 @@ pub struct WriterStore<D = Files> {
     /// The records that the writer can read.
     records: Records,
     frame: Frame,
-    /// The highest version number that any manifest has had in this directory.
+    /// The highest number of a version whose manifest was ever in this directory.
     highest: u64,
-    /// True if the last change may or may not have been made.
+    /// True if the last change may or may not have taken effect.
     unsure: bool,
     _lock: Lock,
 }
 
 impl WriterStore {
-    /// Opens an index, to add to it. What an interrupted change left is removed.
+    /// Opens an index for additions. Remains of an interrupted change are removed.
     ///
     /// # Errors
     /// The errors of [`open_on`](Self::open_on).
@@ -77,13 +77,13 @@ impl WriterStore {
 }
 
 impl<D: Disk> WriterStore<D> {
-    /// [`open`](WriterStore::open) on another disk. With a pin nothing is touched unless the version found is the
+    /// Like [`open`](WriterStore::open), on another disk. With a pin nothing is changed unless the version found is the
     /// pinned one or follows from it.
     ///
     /// # Errors
-    /// [`Error::Access`] if the owner names no such writer. [`Error::Locked`], [`Error::NoIndex`], [`Error::NoReader`].
-    /// The errors of [`Store::open_on`](super::Store::open_on) for a pin. Errors if the files that opening reads are
-    /// damaged or not the owner's.
+    /// [`Error::Access`] if the owner does not name this writer. [`Error::Locked`], [`Error::NoIndex`],
+    /// [`Error::NoReader`]. The errors of [`Store::open_on`](super::Store::open_on) for a pin. Errors if files that
+    /// opening reads are damaged or not the owner's.
     pub fn open_on(
         disk: D,
         dir: impl AsRef<Path>,
@@ -124,7 +124,7 @@ impl<D: Disk> WriterStore<D> {
         self.manifest.version
     }
 
-    /// The newest version, to be remembered and given when it is opened again.
+    /// The newest version, for the writer to remember and to pass when the index is opened again.
     #[must_use]
     pub fn pin(&self) -> Pin {
         Pin::of(&self.manifest)
@@ -142,13 +142,13 @@ impl<D: Disk> WriterStore<D> {
         self.len() == 0
     }
 
-    /// True if there is a record with this id that the writer can read.
+    /// True if the writer can read a record with this id.
     #[must_use]
     pub fn contains(&self, id: impl Into<Id>) -> bool {
         self.records.find(&id.into()).is_some()
     }
 
-    /// Additions that may be made until the owner changes the index.
+    /// The number of additions that may be made before the owner changes the index.
     #[must_use]
     pub fn additions_left(&self) -> usize {
         MAX_ADDITIONS - self.manifest.additions().len()
@@ -157,9 +157,9 @@ impl<D: Disk> WriterStore<D> {
     /// Adds a stream of records under a label, or without one, as one change. `now` is the time, in seconds since 1970.
     ///
     /// # Errors
-    /// With these errors nothing is changed. [`Error::Access`] if the right has ended or is not of this label. Also if
-    /// a record exists already, comes without an id, or is not in the form of the others. Also if the owner has to
-    /// change the index first. The errors of [`Store::add`](super::Store::add).
+    /// With these errors nothing is changed. [`Error::Access`] if the right has ended or does not include this label.
+    /// Also if a record exists already, comes without an id, or does not have the form of the others. Also if the owner
+    /// has to change the index first. The errors of [`Store::add`](super::Store::add).
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -173,7 +173,7 @@ impl<D: Disk> WriterStore<D> {
             return Err(Error::Unsure { path });
         }
         let made = self.added(rng, now, label, batches.into_iter(), progress);
-        // A version that may have become the newest needs its parts.
+        // If a version may have become the newest, its parts must stay.
         match made.is_err() && !self.unsure {
             true => self.folder.discard(),
             false => self.folder.keep(),
@@ -236,7 +236,7 @@ impl<D: Disk> WriterStore<D> {
         })
     }
 
-    /// Writes what the records of new segments carry, if records carry something.
+    /// Writes what the records of new segments carry, if they carry something.
     fn payloads<R: CryptoRng + ?Sized>(
         &self,
         build: &mut Build<'_, D, R>,
@@ -278,14 +278,14 @@ impl<D: Disk> WriterStore<D> {
         Ok(Some(written.payloads))
     }
 
-    /// Signs an addition, and makes the version with it the newest.
+    /// Signs an addition, and makes the version that includes it the newest.
     fn commit(&mut self, addition: &Addition, records: Records) -> Result<(), Error> {
         let secret = self.keys.secret();
         let sign = |message: &[u8]| secret.sign_addition(message);
         let bytes = self.manifest.with_addition(self.number, addition, sign);
         // A version that cannot be read must not become the newest.
         let signed = SignedManifest::from_bytes(&bytes, self.keys.owner())?;
-        // The number is used up even if what follows fails: a manifest with it may have been written.
+        // The number is used up even if a later step fails, because a manifest with it may have been written.
         self.highest = signed.version;
         self.folder.put_manifest(&signed)?;
         self.folder.prepare(&signed)?;
@@ -295,7 +295,7 @@ impl<D: Disk> WriterStore<D> {
         self.manifest = signed;
         self.records = records;
         self.folder.drop_shown(&self.manifest);
-        // Files that cannot be removed now go at the next change or opening: this change is made.
+        // Files that cannot be removed now are removed at the next change or opening. The change itself is done.
         drop(self.folder.collect(&self.manifest.parts()?));
         Ok(())
     }
@@ -312,7 +312,7 @@ impl<D: Disk> WriterStore<D> {
         SegmentWriter::without_owner(own, (number, key.clone()), version, index)
     }
 
-    /// The version as it is, to be added to.
+    /// The present version, as the start of an addition.
     fn draft(&self) -> Draft {
         let (k, mode) = (self.manifest.k as usize, self.manifest.mode.clone());
         Draft {

@@ -14,7 +14,7 @@ use crate::params::HEADER_LEN;
 use crate::wire::Kind;
 use crate::{Error, Params, Protocol};
 
-/// The layout in a file's header. The file must have the length that the layout fixes.
+/// Reads the layout from a file's header, and checks that the file has the length that this layout fixes.
 fn open<P: Protocol>(path: &Path) -> Result<(File, Params<P>), Error> {
     let mut file = File::open(path)?;
     let mut header = [0; OFFSET];
@@ -28,17 +28,17 @@ fn open<P: Protocol>(path: &Path) -> Result<(File, Params<P>), Error> {
     Err(Error::Length { found, expected })
 }
 
-/// The length of the file of a database.
+/// The length in bytes of a database's file.
 fn file_len<P: Protocol>(params: &Params<P>) -> usize {
     OFFSET + params.rows() * stride(params.columns())
 }
 
 impl<P: Protocol> Database<P> {
-    /// Writes the database to a new file, for [`Self::read_file`] and `map_file`, which there is with the feature
+    /// Writes the database to a new file. [`Self::read_file`] reads it, and so does `map_file`, which needs the feature
     /// `mmap`.
     ///
     /// # Errors
-    /// [`Error::Io`], also if the file exists.
+    /// [`Error::Io`] if the file exists already or the system refuses to write it.
     pub fn write_file(&self, path: &Path) -> Result<(), Error> {
         let mut header = self.params.to_header(Kind::Database);
         header.resize(OFFSET, 0);
@@ -52,8 +52,8 @@ impl<P: Protocol> Database<P> {
     /// Reads a database into memory.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::SchemeMismatch`] for a database of the other scheme, or the errors of a header and length
-    /// that no writer produces.
+    /// [`Error::Io`], or [`Error::SchemeMismatch`] for a database of the other scheme. Also [`Error::Header`] or
+    /// [`Error::Length`] for a file that this crate did not write.
     pub fn read_file(path: &Path) -> Result<Self, Error> {
         let (mut file, params) = open(path)?;
         let mut matrix = Matrix::zeroed(params.rows(), params.columns());
@@ -61,7 +61,7 @@ impl<P: Protocol> Database<P> {
         Ok(Self { params, matrix })
     }
 
-    /// A database that is scanned where it lies in the file: nothing is read before it is needed, and
+    /// Maps a database's file into memory and scans it there. The system reads a page when a scan first needs it, and
     /// processes share one copy in memory.
     ///
     /// # Errors
@@ -69,8 +69,8 @@ impl<P: Protocol> Database<P> {
     /// [`Error::Length`].
     ///
     /// # Safety
-    /// Nobody may write to the file or shorten it while the database is in use. The length is
-    /// checked before every scan, which cannot see a change in the middle of one.
+    /// No process may write to the file or shorten it while the database is in use. Each scan checks the length first,
+    /// but cannot see a change that happens during the scan.
     #[cfg(feature = "mmap")]
     #[expect(unsafe_code, reason = "the caller's promise is passed on")]
     pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {

@@ -1,4 +1,4 @@
-//! The client: two masked unit vectors up, one record of few bytes down.
+//! The client: it sends two masked unit vectors and receives one record of few bytes.
 
 use rand_core::CryptoRng;
 use sordino_lattice::matrix::{Backend, Words, scan};
@@ -12,11 +12,10 @@ use crate::simple::Record;
 use crate::wire::{self, check_params, check_version};
 use crate::{Error, Seed};
 
-/// The key to the answer of one query: `s1`, `s2`, and `H2 s2` if it was prepared.
+/// Decrypts the answer to one query. It holds `s1` and `s2`, and also `H2 s2` if the query was prepared.
 ///
-/// It is used up by the recovery, because a second query under the same secrets would show the
-/// difference of the two. It does not hold the index: nothing in the recovery depends on it.
-/// Zeroised on drop.
+/// Recovery consumes the secret, because a second query under the same secrets would show the difference of the two.
+/// The secret does not hold the index, which recovery does not need. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
     s1: Secrets,
@@ -25,8 +24,8 @@ pub struct Secret {
     version: u64,
 }
 
-/// A query made before its index is known, with `H2 s2`: what is left for later is a few thousand
-/// additions. Used up by [`Client::query_prepared`]. Zeroised on drop.
+/// A query made before its index is known, together with `H2 s2`. [`Client::query_prepared`] finishes it by a few
+/// thousand additions and consumes it. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Prepared {
     first: Vec<u32>,
@@ -51,7 +50,7 @@ impl std::fmt::Debug for Prepared {
 }
 
 /// `A1`, `A2` and `H2`, laid out for products with secrets: `n (4 m + 4 l + 3 d kappa n)` bytes. The 3 becomes 4 under
-/// uniform secrets, or once an update has made `H2` more precise than its rounding.
+/// uniform secrets, and after an update, which makes `H2` more precise than its rounding.
 pub struct Client {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -70,7 +69,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client of the database whose hint this is.
+    /// A client of the database that `hint` belongs to.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] if the hint is for other parameters.
@@ -117,9 +116,9 @@ impl Client {
     ///
     /// # Security
     /// Secrets and errors are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with the
-    /// query. Two queries for different records share no secret even if `rng` repeats itself. Generators do so in a
-    /// machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same query
-    /// from the same state is the same message, and shows only that.
+    /// query. Two queries for different records share no secret even if `rng` repeats itself. A generator repeats
+    /// itself in a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` does not reseed itself
+    /// then). The same query from the same state gives the same message, which shows only the repetition.
     ///
     /// Time and memory accesses do not depend on `index`, except that an index out of range is refused.
     pub fn query<R: CryptoRng + ?Sized>(
@@ -137,12 +136,13 @@ impl Client {
             .map(|prepared| self.seal(prepared, index))
     }
 
-    /// `count` queries without their indices: one pass over `A1`, `A2` and `H2` for all of them.
+    /// Makes `count` queries without their indices, in one pass over `A1`, `A2` and `H2`.
     ///
     /// # Security
-    /// The records are not known yet, so the secrets depend on `rng` alone. Unlike [`Self::query`]'s, they repeat if
-    /// `rng` does. Two queries made from one secret show the server the difference of their messages. Take a generator
-    /// of the system's, and do not keep prepared queries across a snapshot of the machine or a `fork`.
+    /// The records are not known yet, so the secrets depend on `rng` alone. If `rng` repeats itself, the secrets
+    /// repeat, unlike with [`Self::query`]. Two queries made from one secret show the server the difference of their
+    /// messages. Use the system's generator, and do not keep prepared queries across a snapshot of the machine or a
+    /// `fork`.
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let mut prepared = self.mask(rng, Asked::Later(count));
         let s2: Vec<_> = prepared.iter().map(|one| &one.secret.s2).collect();
@@ -157,8 +157,8 @@ impl Client {
     /// A prepared query for record `index`.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], [`Error::VersionMismatch`] if it was prepared for another version,
-    /// [`Error::Length`] if for a database of another size. It is used up either way.
+    /// [`Error::IndexOutOfRange`], or [`Error::VersionMismatch`] if the query was prepared for another version.
+    /// [`Error::Length`] if it was prepared for a database of another size. Each of these consumes the prepared query.
     ///
     /// # Security
     /// The same as for [`Self::query`].
@@ -179,7 +179,7 @@ impl Client {
         Ok(self.seal(prepared, index))
     }
 
-    #[inline(never)] // The test of constant time knows the one allowed comparison by this name.
+    #[inline(never)] // The constant-time test allows one comparison, and finds it by this function's name.
     fn check(&self, index: usize) -> Result<(), Error> {
         let records = self.params.records();
         if index < records {
@@ -233,11 +233,11 @@ impl Client {
         (secret, query)
     }
 
-    /// The record that `secret`'s query asked for.
+    /// The record that the query of `secret` asked for.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the answer is of another database
-    /// or version. A wrong answer of the right shape gives a wrong record.
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the answer belongs to another database or version. A
+    /// wrong answer of the right shape gives a wrong record without an error.
     pub fn recover(&self, secret: Secret, answer: &Answer) -> Result<Record, Error> {
         check_params(&answer.params, &self.params)?;
         check_version(secret.version, self.version)?;
@@ -253,7 +253,7 @@ impl Client {
         };
         let (a2, b2) = answer.words.split_at(d * KAPPA * n);
         let h1 = Zeroizing::new(assemble(a2, product));
-        // Read once: whole words are laid out faster.
+        // These rows are read only once, and whole words are faster to lay out than packed ones.
         let h = rounded(self.backend, LOG_Q, &answer.h, &self.params);
         let a1 = Zeroizing::new(assemble(b2, &Zeroizing::new(secret.s2.product(&h))));
         let h1 = Words::from_rows(self.backend, d, n, |e, out| {
@@ -267,8 +267,7 @@ impl Client {
     }
 }
 
-/// Rows of `n` words that were rounded like hints, laid out as words of `bits` bits for products with
-/// secrets.
+/// Lays out rows of `n` words, rounded like a hint's rows, as words of `bits` bits for products with secrets.
 fn rounded(backend: Backend, bits: u32, words: &[u32], params: &Params) -> Words {
     let (n, shift) = (params.n(), LOG_Q - params.hint_bits());
     Words::from_rounded_rows(backend, bits, words.len() / n, n, |i, row| {
@@ -278,7 +277,7 @@ fn rounded(backend: Backend, bits: u32, words: &[u32], params: &Params) -> Words
     })
 }
 
-/// Words from the `kappa` digits of each, off which their products are still to be taken.
+/// Puts each word together from its `kappa` digits, after subtracting their products.
 fn assemble(digits: &[u16], products: &[u32]) -> Vec<u32> {
     let (digits, _) = digits.as_chunks::<KAPPA>();
     let (products, _) = products.as_chunks::<KAPPA>();

@@ -1,4 +1,4 @@
-//! The server: a scan of the database, then two small products over what came out of it.
+//! The server: one scan of the database, then two small products over the result.
 
 use sordino_lattice::matrix::scan::{self, for_row_chunks};
 use sordino_lattice::matrix::{Backend, LANES, Panels, Vector};
@@ -30,7 +30,8 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Computes both hints of `database` under the `A1` and `A2` of `seed`; the first stays here.
+    /// Computes both hints of `database` under the `A1` and `A2` of `seed`. The server keeps the
+    /// first hint.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] if the database was laid out for other parameters.
@@ -64,7 +65,7 @@ impl Server {
         Ok((server, hint))
     }
 
-    /// `H2 = G A2`, rounded, for the present version: what a new client needs after updates.
+    /// `H2 = G A2`, rounded, for the present version. New clients need it after updates.
     #[must_use]
     pub fn hint(&self) -> Hint {
         let (n, width) = (self.params.n(), self.params.hint_bits());
@@ -107,10 +108,11 @@ impl Server {
         self.second_level(&a1, query)
     }
 
-    /// Answers queries of any clients: one pass over the database for all of them.
+    /// Answers queries of several clients in one pass over the database.
     ///
     /// # Errors
-    /// The errors of [`Self::answer`], for the first query that is refused; then none is answered.
+    /// The errors of [`Self::answer`], for the first query that is refused. No query is answered
+    /// then.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         let columns: Vec<_> = queries.iter().map(|query| query.first()).collect();
@@ -127,7 +129,7 @@ impl Server {
         check_version(query.version, self.version)
     }
 
-    /// `h`, `a2` and `b2` for the first level's answer `a1`.
+    /// Computes `h`, `a2` and `b2` from the first level's answer `a1`.
     fn second_level(&self, a1: &[u32], query: &Query) -> Result<Answer, Error> {
         let (n, d, l) = (
             self.params.n(),
@@ -171,7 +173,7 @@ fn first_hint(backend: Backend, database: &Database, seed: &Seed) -> Result<Matr
     let rows = lwe::rows_of_a(seed, Domain::First);
     let a1 = Panels::from_rows(backend, params.columns(), n, rows);
     let mut g = Matrix::zeroed(d * KAPPA * n, l);
-    // 64 slots at a time: a cache line of every row of G.
+    // Handles 64 slots at a time, which fill a cache line of every row of G.
     let mut h1 = vec![0; LANES * d * n];
     for first in (0..l).step_by(LANES) {
         let slots = LANES.min(l - first);

@@ -36,7 +36,7 @@ pub struct Update {
     to: Params,
     /// The version before; the next one has the next number.
     version: u64,
-    /// Slots in order, and what the digits in their columns of `G` grow by.
+    /// The slots in order, each with the growth of the digits in its column of `G`.
     slots: Vec<(usize, Vec<i16>)>,
 }
 
@@ -50,8 +50,8 @@ impl Server {
     /// Makes the changes in order and moves to the next version.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`], or [`Error::NoRoom`] if an appended
-    /// record does not fit within the failure bound of the present hint. Then nothing is changed.
+    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`], or [`Error::NoRoom`] if an appended record does not fit
+    /// within the failure bound of the present hint. Nothing is changed after an error.
     pub fn update(&mut self, changes: &[Change]) -> Result<Update, Error> {
         let (records, placed) = change::place(&self.params, changes)?;
         let from = self.params;
@@ -88,7 +88,7 @@ impl Server {
         })
     }
 
-    /// Adds to the words behind column `slot` of `G`, and returns by how much its digits grow.
+    /// Adds `growth` to the words behind column `slot` of `G`, and returns by how much their digits grow.
     fn grow_slot(&mut self, slot: usize, growth: &[u32]) -> Vec<i16> {
         let mut growths = Vec::with_capacity(KAPPA * growth.len());
         for (w, growth) in growth.iter().enumerate() {
@@ -109,8 +109,8 @@ impl Client {
     /// are refused from then on.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the update does not start where
-    /// this client is. Then nothing is changed.
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the update does not start from this client's version.
+    /// Nothing is changed then.
     pub fn apply(&mut self, update: &Update) -> Result<(), Error> {
         check_params(&update.from, &self.params)?;
         check_version(update.version, self.version)?;
@@ -138,7 +138,7 @@ impl Client {
     }
 }
 
-/// `row += factor words`.
+/// Adds `factor` times `words` to `row`.
 fn add_multiple(row: &mut [u32], factor: i16, words: &[u32]) {
     let factor = i32::from(factor).cast_unsigned();
     for (to, word) in row.iter_mut().zip(words) {
@@ -178,10 +178,10 @@ impl Update {
         })
     }
 
-    /// Reads a wire form, for a client whose parameters are `params`.
+    /// Reads the wire form of an update, for a client whose parameters are `params`.
     ///
     /// # Errors
-    /// If the bytes are not an update that starts from `params`.
+    /// [`Error`] if the bytes are not an update that starts from `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
         let (kind, entry_len) = (Kind::DoubleUpdate, entry_len(params));
         let (to, version, entries) = change::decode(kind, params, entry_len, bytes)?;

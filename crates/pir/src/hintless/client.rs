@@ -1,4 +1,4 @@
-//! The client: requests that hide what they are for.
+//! The client: it makes requests that hide which records they ask for.
 
 mod encrypt;
 mod recover;
@@ -14,11 +14,11 @@ use super::params::Params;
 use super::session::Session;
 use crate::{Error, Seed};
 
-/// A record of the database, `record_len` bytes; `None` if there was no slot for it in its request, which happens in one
-/// request of `2^40`.
+/// A record of the database, `record_len` bytes. It is `None` if the client found no slot for it in its request, which
+/// happens in one request of `2^40`.
 pub type Record = Option<Vec<u8>>;
 
-/// The records that a request was for: the key to its answer, together with the [`Session`]. Zeroised on drop.
+/// The records that a request asked for. Together with the [`Session`] it decrypts the answer. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Asked {
     wanted: Vec<Wanted>,
@@ -28,7 +28,7 @@ pub struct Asked {
     epoch: u64,
 }
 
-/// One wanted record.
+/// One record that a request asks for.
 #[derive(Clone, Copy, Zeroize)]
 struct Wanted {
     unit: usize,
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Asked {
     }
 }
 
-/// Asks for records of one database. All that it needs are the layout and the seed.
+/// Asks for records of one database. It needs only the layout and the seed.
 pub struct Client {
     params: Params,
     seed: Seed,
@@ -78,18 +78,18 @@ impl Client {
         &self.params
     }
 
-    /// A request for the records at `indices`, at most [`Params::batch`] of them. With fewer, the rest ask for nothing,
-    /// and the request has the same form.
+    /// A request for the records at `indices`, at most [`Params::batch`] of them. A request for fewer records has the
+    /// same form: its remaining places ask for nothing.
     ///
     /// # Errors
-    /// [`Error::Batch`] if there are more; [`Error::IndexOutOfRange`].
+    /// [`Error::Batch`] if there are more indices than [`Params::batch`]; [`Error::IndexOutOfRange`].
     ///
     /// # Security
     /// Errors and seed are fresh for every request. They are drawn from 32 bytes of `rng` hashed together with the
-    /// session and what is asked. Different requests share neither even if `rng` repeats itself. The same request from
-    /// the same state is the same message, and shows only that. Time and memory accesses depend on the number of
-    /// indices, which the caller should keep the same. They do not depend on the indices, except that one out of range
-    /// is refused.
+    /// session and the indices. Different requests share neither even if `rng` repeats itself. The same request from the
+    /// same state gives the same message, which shows only the repetition. Time and memory accesses depend on the number
+    /// of indices, which the caller should keep constant. They do not depend on the indices, except that the client
+    /// refuses one out of range.
     pub fn query<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -139,7 +139,7 @@ impl Client {
         Err(Error::IndexOutOfRange { records })
     }
 
-    /// The wanted records, and what each slot asks for.
+    /// The records that the client wants, and the place that each slot asks for.
     fn assign(&self, indices: &[usize]) -> (Vec<Wanted>, Assigned) {
         let per_unit = self.params.per_unit();
         // Exact: the reciprocal is too large by less than 1, and indices are below 2^32.

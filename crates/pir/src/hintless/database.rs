@@ -12,19 +12,19 @@ use super::ring::{N, modulus, plan};
 use crate::bits::pack;
 use crate::{Error, Seed};
 
-/// The records in NTT form, 8 bytes a coefficient, and what stands in which slot.
+/// The records in NTT form, 8 bytes a coefficient, and the units that each slot holds.
 ///
 /// Values lie in tiles of eight. Within a tile, groups of up to four polynomials of all units follow one another, and
 /// within a group unit follows unit. So products read memory from one end to the other: consecutive units stand at
-/// neighbouring places of their slots, whatever the group. Row 0 is zero, and stands where a slot has no unit; unit `u`
-/// is row `u + 1`.
+/// neighbouring places of their slots in every group. Row 0 is zero and stands where a slot has no unit; unit `u` is
+/// row `u + 1`.
 pub struct Database {
     params: Params,
     seed: Seed,
     values: Pages,
-    /// Rows that have room.
+    /// Rows that the allocated memory can hold.
     room: usize,
-    /// The rows of every slot, one for each place, and zeros up to a whole number of columns.
+    /// The rows of every slot, one for each place, followed by zeros up to a whole number of columns.
     slots: Vec<Vec<u32>>,
 }
 
@@ -36,14 +36,14 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// Polynomials of a unit that share the loads of selectors.
+/// Polynomials of a unit for which a product loads each selector once.
 pub(crate) const SHARED: usize = 4;
 
-/// Polynomials that are encoded together. So each write is long, and half a megabyte of them is still in the cache when
-/// they are written.
+/// Polynomials that are encoded together. Each write is then long, and the half megabyte of them is still in the cache
+/// when it is written.
 const TOGETHER: usize = 32;
 
-/// Adds a public stream to a unit's bytes, which makes them uniform; a second time it takes it off.
+/// Adds a public stream to a unit's bytes, which makes them uniform. A second call removes the stream.
 pub(crate) fn whiten(seed: &Seed, unit: usize, bytes: &mut [u8]) {
     let mut stream = Stream::new(&seed.0, unit as u64);
     for part in bytes.chunks_mut(CHUNK) {
@@ -56,7 +56,8 @@ pub(crate) fn whiten(seed: &Seed, unit: usize, bytes: &mut [u8]) {
 
 impl Database {
     /// A database of the records that the iterator yields, in order. A record shorter than declared is followed by
-    /// zeros. The seed is public, and drawn after the records: they must not be chosen to fit it.
+    /// zeros. The seed is public. Draw it after the records are fixed, because records that were chosen to fit a seed
+    /// can break the failure bound.
     ///
     /// # Errors
     /// [`Error::RecordTooLong`] or [`Error::RecordCount`].
@@ -114,12 +115,12 @@ impl Database {
         &self.seed
     }
 
-    /// The rows of the slots, one for each column of each row.
+    /// For each slot the row of each of its places.
     pub(crate) fn slots(&self) -> &[Vec<u32>] {
         &self.slots
     }
 
-    /// Tile `tile` of all rows, for the polynomials of units from number `first` on that share loads; and the number of
+    /// Tile `tile` of all rows, for the polynomials that share loads, from polynomial `first` on. Also the number of
     /// these polynomials.
     pub(crate) fn shared(&self, tile: usize, first: usize) -> (&[u64], usize) {
         let (polys, held) = (self.params.unit_polys(), held(&self.params, first));
@@ -130,7 +131,7 @@ impl Database {
         )
     }
 
-    /// Record `index` becomes `record`, followed by zeros: its unit is encoded again, and nothing else changes.
+    /// Replaces record `index` by `record`, followed by zeros. Only the record's unit is encoded again.
     ///
     /// # Errors
     /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`].
@@ -150,8 +151,8 @@ impl Database {
         Ok(())
     }
 
-    /// Adds records behind the last one. Clients need the new layout, [`Self::params`], and nothing else. Where it
-    /// cuts records to other numbers of bits, all units are encoded again.
+    /// Adds records behind the last one. Clients need only the new layout, [`Self::params`]. If the new layout cuts
+    /// records into other numbers of bits, all units are encoded again.
     ///
     /// # Errors
     /// [`Error::RecordTooLong`]; [`Error::TooLarge`] if no layout serves all records.
@@ -189,7 +190,7 @@ impl Database {
         self.decode(unit)[within * len..][..len].to_vec()
     }
 
-    /// Makes room for `room` rows.
+    /// Allocates memory for `room` rows.
     fn grow(&mut self, room: usize) {
         let polys = self.params.unit_polys();
         let mut values = Pages::zeroed_words(room * polys * N);
@@ -206,8 +207,8 @@ impl Database {
         (self.values, self.room) = (values, room);
     }
 
-    /// Writes the bytes of units from number `first` on: transformed on all threads, then tile by tile, since a
-    /// unit's tiles are far apart.
+    /// Writes the bytes of the units from number `first` on. All threads transform them, then write tile by tile, since
+    /// a unit's tiles are far apart.
     fn encode(&mut self, first: usize, units: Vec<Vec<u8>>) {
         let (params, seed) = (self.params, self.seed);
         let transform = |(): &mut (), i, mut bytes: Vec<u8>| {
@@ -237,7 +238,7 @@ impl Database {
         }
     }
 
-    /// The bytes of a unit, without its pad.
+    /// The bytes of a unit, with its public stream removed.
     fn decode(&self, unit: usize) -> Vec<u8> {
         let (q, log_p) = (modulus(), self.params.log_p);
         let half = 1 << (log_p - 1);
@@ -256,7 +257,7 @@ impl Database {
             pack(words, log_p, &mut bytes);
         }
         if !written {
-            // Zero, with no pad.
+            // This unit is all zeros and has no public stream on it.
             return vec![0; polys * self.params.poly_bytes()];
         }
         whiten(&self.seed, unit, &mut bytes);
@@ -282,11 +283,11 @@ fn cut<const P: usize>(bytes: &[u8], poly: &mut [u64]) {
     let (groups, _) = bytes.as_chunks::<P>();
     let (places, _) = poly.as_chunks_mut::<8>();
     let (q, half) = (modulus().q(), 1u64 << (P - 1));
-    // In words: this is half of an encoding's time otherwise.
+    // Works on whole words. Byte by byte, this function would take half of an encoding's time.
     let put = |places: &mut [u64], words: u64| {
         for (k, place) in places.iter_mut().enumerate() {
             let centred = (words >> (P * k) & (2 * half - 1)).wrapping_sub(half);
-            // All ones for one below zero.
+            // All ones for a negative coefficient, else zero.
             let below = (centred.cast_signed() >> 63).cast_unsigned();
             *place = centred.wrapping_add(q & below);
         }
@@ -304,7 +305,7 @@ fn cut<const P: usize>(bytes: &[u8], poly: &mut [u64]) {
     }
 }
 
-/// A coefficient without its sign.
+/// The coefficient as an unsigned number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -325,7 +326,7 @@ fn check_len(index: usize, expected: usize, record: &[u8]) -> Result<(), Error> 
     })
 }
 
-/// Puts record `index` into its place, followed by zeros.
+/// Writes record `index` into its place, followed by zeros.
 fn put(index: usize, place: &mut [u8], record: &[u8]) -> Result<(), Error> {
     check_len(index, place.len(), record)?;
     let (bytes, rest) = place.split_at_mut(record.len());

@@ -1,11 +1,11 @@
-//! Units are dealt into slots: in each of several groups of slots every unit has one place.
+//! Deals units into slots: every unit has one place in each of several groups of slots.
 //!
 //! A **run** is a list of consecutive units, one for each slot of a group. Run `r` has place `r` of every slot of the
-//! group, in an order of its own. The public seed gives `g` numbers to the run and the group. Unit `j` of the run has
+//! group, in an order of its own. To order a run, the public seed gives its units `g` numbers. Unit `j` of the run has
 //! the slot that is the rank of its number among them. So neighbours never share a slot, and units of different runs
-//! share one by chance alone. Consecutive places hold consecutive units, whatever the group.
+//! share one only by chance. Consecutive places hold consecutive units, in every group.
 //!
-//! A client assigns to each unit that it wants a slot of its own. It asks every slot for one place, or for no place.
+//! A client assigns to each wanted unit a slot of its own. It asks every slot for one place, or for no place.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -30,13 +30,13 @@ pub(crate) const LARGEST: [&[usize]; 4] = [
     &[8, 13, 20, 28, 36, 43, 51, 59, 64],
 ];
 
-/// Groups of slots at most, and places of a unit.
+/// The largest number of groups of slots, and so of places of a unit.
 const MOST_GROUPS: usize = 8;
 
-/// Groups of slots at least, of more units than there are groups.
+/// The smallest number of groups of slots, unless there are fewer units than that.
 const LEAST_GROUPS: usize = 5;
 
-/// The number of the stream of a database's seed that the orders are drawn from; units have the others.
+/// The number of the stream of a database's seed from which the orders are drawn. Units use the other streams.
 const STREAM: u64 = u64::MAX;
 
 /// The places of units. Finding one takes the same time for all of them.
@@ -48,7 +48,7 @@ pub struct Deal {
     keys: Vec<[u64; 2]>,
 }
 
-/// A slot, and a row and a column of it.
+/// A place: a slot, and a row and a column in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroize)]
 pub struct Place {
     /// The number of the slot.
@@ -59,7 +59,7 @@ pub struct Place {
     pub column: usize,
 }
 
-/// The slots that ask for wanted units, and the places that slots ask for. Zeroised on drop.
+/// Slots for the wanted units, and a place for each slot to ask for. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Assigned {
     /// For each wanted unit 1 and the slot that asks for it, or 0.
@@ -81,16 +81,18 @@ impl Assigned {
         &self.slots
     }
 
-    /// For each slot the place that it asks for. A slot that asks for nothing has a column behind the last.
+    /// For each slot the place that it asks for. A slot that asks for nothing has a column number behind the last
+    /// column.
     #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places
     }
 
-    /// The wanted units, out of the answers of all slots, which have one length; `None` if a unit has no slot.
+    /// Picks the wanted units from the answers of all slots, which have one length. The value is `None` for a unit
+    /// without a slot.
     ///
     /// # Security
-    /// All answers are read for every unit.
+    /// Every answer is read for every unit, so that memory accesses do not depend on the units.
     #[must_use]
     pub fn pick(&self, answers: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
         let len = answers.first().map_or(0, Vec::len);
@@ -112,9 +114,9 @@ impl Assigned {
 }
 
 impl Deal {
-    /// The slots of each of `groups` groups in which each of `batch` units finds a slot, for all but one request of
-    /// `2^40`. `None` where no such number was derived: for fewer than five or more than eight groups, or for more than
-    /// 64 units.
+    /// The number of slots that each of `groups` groups needs, so that each of `batch` units finds a slot. One request
+    /// of `2^40` may fail. `None` if the module does not derive such a number: for fewer than five or more than eight
+    /// groups, or for more than 64 units.
     #[must_use]
     pub fn group(groups: usize, batch: usize) -> Option<usize> {
         let largest = LARGEST.get(groups.checked_sub(LEAST_GROUPS)?)?;
@@ -125,7 +127,7 @@ impl Deal {
     /// The deal of `seed` for `groups` groups of `group` slots, with `columns` columns each.
     ///
     /// # Panics
-    /// If there are no groups, slots or columns, or more than eight groups or 128 slots.
+    /// Panics if there are no groups, slots or columns, or more than eight groups or 128 slots.
     #[must_use]
     pub fn new(groups: usize, group: usize, columns: usize, seed: &Seed) -> Self {
         let slots = groups * group;
@@ -145,20 +147,19 @@ impl Deal {
         }
     }
 
-    /// The number of groups.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.keys.len()
     }
 
-    /// The slots of all groups.
+    /// The number of slots of all groups together.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.keys.len() * self.group.by as usize
     }
 
-    /// Assigns to each wanted unit a slot of its own, as long as there is one. If several want the same unit, the first
-    /// has the slot, and all share it.
+    /// Assigns to each wanted unit a slot of its own, as long as slots are left. If several requests name the same
+    /// unit, the first gets the slot, and all share its answer.
     ///
     /// # Security
     /// Time and memory accesses depend on how many units are wanted, and not on which.
@@ -208,7 +209,7 @@ impl Deal {
     /// The place of `unit` in group `h`.
     ///
     /// # Panics
-    /// If there is no such group.
+    /// Panics if there is no such group.
     #[must_use]
     pub fn place(&self, h: usize, unit: usize) -> Place {
         let (run, within) = self.group.divide(unit as u64);
@@ -223,14 +224,14 @@ impl Deal {
         }
     }
 
-    /// Number `j` of a run in group `h`. It ends with `j`, so that no two are equal.
+    /// Number `j` of a run in group `h`. Its low bits are `j`, so that no two numbers are equal.
     fn number(&self, h: usize, run: u64, j: u64) -> u64 {
         let [first, second] = self.keys[h];
         mixed(mixed((run << 8 | j) ^ first) ^ second) & !0xff | j
     }
 }
 
-/// A public number that secret ones are divided by.
+/// A public divisor for secret numbers.
 #[derive(Debug)]
 struct Divisor {
     by: u64,
@@ -246,8 +247,8 @@ impl Divisor {
         }
     }
 
-    /// Quotient and rest of a number below `2^32`. Exact: the reciprocal is too large by less than 1, and the
-    /// quotient by less than `2^32 / 2^64`.
+    /// Quotient and remainder of a number below `2^32`. The result is exact: the reciprocal is too large by less than
+    /// 1, and so the quotient by less than `2^32 / 2^64`.
     fn divide(&self, x: u64) -> (u64, u64) {
         let quotient = ((u128::from(x) * self.reciprocal) >> 64) as u64;
         (quotient, x - quotient * self.by)
@@ -363,9 +364,10 @@ mod tests {
                 slots.dedup();
                 assert_eq!(slots.len(), group);
             }
-            // One in 11 of 2,700 pairs should meet, 245, and one in 121 in two groups, 22.
+            // One in 11 of 2,700 pairs should meet in a group, which is 245. One in 121 should meet in two groups,
+            // which is 22.
             let meet = |h: usize, run: usize| slot(h, run * group) == slot(h, (run + 10) * group);
-            // Where the first units of two runs meet, the second ones do as chance has it: one in 10 times 24.
+            // Where the first units of two runs meet, the second units meet only by chance: one in 10, times 24.
             let both = |run: &usize| {
                 meet(h, *run) && slot(h, run * group + 1) == slot(h, (run + 10) * group + 1)
             };

@@ -1,4 +1,4 @@
-//! Digits of a ciphertext, and their products with encryptions of what the digits stand for.
+//! Digits of a ciphertext, and their products with encryptions of their factors.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::gadget::Gadget;
@@ -6,10 +6,10 @@ use sordino_lattice::products::Operands;
 
 use super::ring::{N, OF_C0, OF_C1, modulus, plan};
 
-/// The most digits that are held: the digits of an external product. Keys have fewer.
+/// The most digits that this memory holds: those that an external product takes. Keys have fewer.
 const MOST: usize = OF_C0.digits() + OF_C1.digits();
 
-/// The memory of key switches and of external products.
+/// Working memory of key switches and external products.
 pub(crate) struct Digits {
     /// A polynomial's coefficients.
     coefficients: Aligned<u64>,
@@ -25,7 +25,8 @@ impl Digits {
         }
     }
 
-    /// Takes the digits of `values`, a polynomial in NTT form, which become digits number `at` and on.
+    /// Takes `values`, a polynomial in NTT form, apart into digits. They become the digits from number
+    /// `at` on.
     pub(crate) fn take(&mut self, gadget: Gadget, at: usize, values: &[u64]) {
         self.coefficients.copy_from_slice(values);
         plan().inverse(&mut self.coefficients);

@@ -1,8 +1,8 @@
-//! Expansion: from ciphertexts of many coefficients to a ciphertext for each.
+//! Expansion: turns a ciphertext of many coefficients into one ciphertext for each coefficient.
 //!
-//! The first step parts even from odd coefficients, the next one each of these, and so on. In the order in which they
-//! come out, ciphertext `n` of `2^d` belongs to coefficient `brv(n)`, the `d` bits of `n` in reverse. Only the
-//! ciphertexts of the first numbers are wanted, and nothing else is expanded.
+//! The first step separates even from odd coefficients, the next one splits each of these, and so on. In the order of
+//! this splitting, ciphertext `n` of `2^d` belongs to coefficient `brv(n)`, the `d` bits of `n` in reverse. The
+//! expansion computes only the ciphertexts with the first numbers, which the caller wants.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::threads;
@@ -11,17 +11,17 @@ use super::digits::Digits;
 use super::keys::Evaluation;
 use super::ring::{GADGETS, N, plan, steps};
 
-/// Steps that one thread does by itself: the last ones, for 128 ciphertexts.
+/// The last steps, for 128 ciphertexts, which one thread does alone.
 pub(crate) const TOGETHER: u32 = 7;
 
-/// `brv(n)`: the coefficient that is ciphertext `n` of `2^depth`.
+/// `brv(n)`: the number of the coefficient that ciphertext `n` of `2^depth` encrypts.
 pub(crate) const fn coefficient(n: usize, depth: u32) -> usize {
-    // Twice, since a shift by all bits is not defined.
+    // Two shifts, since Rust does not define a shift by all bits.
     (n.reverse_bits() >> 1) >> (usize::BITS - 1 - depth)
 }
 
-/// Expands ciphertexts in NTT form into `count` of them, on all threads. Each `2^min(depth, 7)` that follow each other
-/// are put into one piece, under their numbers within it.
+/// Expands ciphertexts in NTT form into `count` ciphertexts, on all threads. Each run of `2^min(depth, 7)` ciphertexts
+/// goes into one piece, under their numbers within it.
 pub(crate) fn expand<T: Send>(
     (keys, depth): (&Evaluation, u32),
     ciphertexts: &[Aligned<u64>],
@@ -51,14 +51,14 @@ pub(crate) fn expand<T: Send>(
     );
 }
 
-/// The memory of an expansion, down to step `depth`.
+/// Working memory of an expansion, down to step `depth`.
 pub(crate) struct Expansion<'a> {
     keys: &'a Evaluation,
     depth: u32,
     digits: Digits,
-    /// `u`.
+    /// `u`, the ciphertext after the key switch.
     switched: Aligned<u64>,
-    /// The two ciphertexts that each step on the way splits one into.
+    /// The two ciphertexts into which each step splits one.
     halves: Vec<Aligned<u64>>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Expansion<'a> {
         if i == self.depth {
             return leaf(first, ciphertext);
         }
-        // Taken out while later steps run, which use the halves behind it.
+        // Moved out while later steps run, because they use the halves behind it.
         let mut halves = std::mem::replace(&mut self.halves[i as usize], Aligned::new(0));
         let (even, odd) = halves.split_at_mut(2 * N);
         self.split(i as usize, ciphertext, even, odd);

@@ -1,4 +1,4 @@
-//! The second dimension: the sums of a slot's rows, folded into the one that the encrypted bits choose.
+//! The second dimension: folds the sums of a slot's rows into the one that the encrypted bits choose.
 //!
 //! A bit is encrypted for external products as GSW does over rings (Gentry, Sahai, Waters, eprint 2013/340; Mughees,
 //! Chen, Ren, eprint 2021/1081). Every digit of a ciphertext's `c_0` has an encryption of the bit times the digit's
@@ -14,17 +14,17 @@ use super::expand::{TOGETHER, expand};
 use super::keys::Evaluation;
 use super::ring::{EVERY, GADGETS, N, OF_C0, OF_C1, SQUARE, modulus};
 
-/// Words of one encryption from an expansion, of all encryptions of one bit, and of what they become.
+/// Words of one encryption from an expansion, of all encryptions of one bit, and of the ciphertexts made from them.
 const WORDS: usize = 2 * N;
 const OF_QUERY: usize = WORDS * OF_C1.digits();
 const OF_BIT: usize = WORDS * (OF_C0.digits() + OF_C1.digits());
 
-/// Encrypted bits of rows' numbers.
+/// The encrypted bits of the rows' numbers.
 #[derive(Debug)]
 pub(crate) struct Bits {
-    /// For each bit the encryptions of it times every factor of `c_1`'s digits.
+    /// For each bit, its encryptions times every factor of `c_1`'s digits.
     expanded: Pages,
-    /// For each bit, for each digit of `c_0`, then of `c_1`, a ciphertext in NTT form.
+    /// For each bit a ciphertext in NTT form for each digit of `c_0`, then for each digit of `c_1`.
     pairs: Pages,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn fold(digits: &mut Digits, bits: &[u64], rows: &mut [u64]) {
     for (i, bit) in bits.chunks_exact(OF_BIT).enumerate() {
         for pair in rows.chunks_mut(WORDS << (i + 1)) {
             let half = WORDS << i;
-            // One without a partner stays: no row has a number in which this bit is set there.
+            // A row without a partner stays as it is: no row has a number in which this bit is set there.
             if pair.len() <= half {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The public keys of a session: as a message, and as a server uses them.
+//! The public keys of a session: as a message, and in the form that a server computes with.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::sample::residue;
@@ -98,7 +98,7 @@ impl Keys {
     }
 }
 
-/// The lower and the upper half of every number of `width` bits, an even number.
+/// The lower and upper halves of numbers of `width` bits, where `width` is even.
 #[expect(clippy::cast_possible_truncation, reason = "halves of 25 bits at most")]
 pub(crate) fn halves(numbers: &[u64], width: u32) -> impl Iterator<Item = u32> {
     let half = width / 2;
@@ -107,7 +107,7 @@ pub(crate) fn halves(numbers: &[u64], width: u32) -> impl Iterator<Item = u32> {
     pairs.flat_map(move |x| [(x & low) as u32, (x >> half) as u32])
 }
 
-/// Numbers from their packed halves.
+/// Puts numbers together from their packed halves.
 pub(crate) fn join(bytes: &[u8], width: u32, out: &mut [u64]) {
     let mut halves = unpack(bytes, 2 * out.len(), width / 2);
     for x in out {
@@ -117,7 +117,7 @@ pub(crate) fn join(bytes: &[u8], width: u32, out: &mut [u64]) {
     }
 }
 
-/// Keys as a server uses them: both halves, 1.5 MB.
+/// Keys in the form that a server computes with: both halves, 1.5 MB.
 pub struct Evaluation {
     /// For each digit of each key, `b` and `a`, in NTT form.
     pairs: Aligned<u64>,

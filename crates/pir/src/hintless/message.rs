@@ -1,4 +1,4 @@
-//! A query up and an answer down.
+//! The messages: a client sends a query, and a server returns an answer.
 
 use super::keys::{Digest, halves, join};
 use super::params::Params;
@@ -7,12 +7,12 @@ use crate::Error;
 use crate::bits::{pack, unpack};
 use crate::wire::{HEADER_LEN, Kind, check_version, decode_numbers, encode_numbers};
 
-/// Encrypted selectors of a request, and the name of the keys that expand them. Its length is [`Params::query_len`],
-/// whatever is asked for.
+/// Encrypted selectors of a request, and the name of the keys that expand them. Its length is always
+/// [`Params::query_len`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Query {
     pub(crate) params: Params,
-    /// The database's seed, cut short.
+    /// The first bytes of the database's seed.
     pub(crate) epoch: u64,
     pub(crate) session: Digest,
     /// The seed of the halves `a`.
@@ -93,8 +93,8 @@ impl Query {
         })
     }
 
-    /// `b` of ciphertext `v`, with zeros for the bits that stayed behind. They are below `q`: the largest is
-    /// `2^50 - 2^14`.
+    /// `b` of ciphertext `v`, with zeros for the bits that the client dropped. The values are below `q`: the largest
+    /// is `2^50 - 2^14`.
     pub(crate) fn coefficients(&self, v: usize, out: &mut [u64]) {
         for (out, b) in out.iter_mut().zip(&self.b[v * N..]) {
             *out = b << DROPPED;
@@ -172,13 +172,13 @@ fn check_layout(found: [u64; 3], expected: [u64; 3]) -> Result<(), Error> {
     Err(Error::LayoutMismatch { found, expected })
 }
 
-/// A message is about this layout, and a database of this epoch.
+/// Checks that a message belongs to this layout, and to a database of this epoch.
 pub(crate) fn check(found: (&Params, u64), expected: (&Params, u64)) -> Result<(), Error> {
     check_layout(found.0.fields(), expected.0.fields())?;
     check_version(found.1, expected.1)
 }
 
-/// The epoch that a database's seed stands for.
+/// The epoch of a database, derived from its seed.
 pub(crate) fn epoch(seed: &crate::Seed) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = seed.0;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])

@@ -1,4 +1,4 @@
-//! Steps and noise, against their definitions and against what the failure bound is made of.
+//! Tests that compare the steps with their definitions, and their noise with the terms of the failure bound.
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -33,7 +33,7 @@ fn phase(session: &Session, ciphertext: &[u64]) -> Vec<u64> {
     sum.to_vec()
 }
 
-/// A ciphertext of `message` without an error: its second half is uniform.
+/// A ciphertext of `message` without an error, and with a uniform second half.
 fn exact(session: &Session, message: &[u64], nonce: u64) -> Vec<u64> {
     let q = modulus();
     let mut ciphertext = Aligned::new(2 * N);
@@ -98,7 +98,7 @@ fn a_step_is_the_sum_and_the_shifted_difference_and_adds_the_noise_of_a_switch()
         }
         let ratio = found / count / of_switch(*gadget, 2.0 / 3.0);
         println!("step {i}: {ratio:.3} of the variance expected");
-        // 3 secrets, whose errors are all the same in 8 switches: 3 l N of them.
+        // The errors of 3 secrets are all the same in 8 switches: 3 l N of them.
         assert!((ratio - 1.0).abs() < 0.08, "step {i}: {ratio}");
     }
 }
@@ -136,7 +136,7 @@ fn selectors_are_what_was_packed_and_have_the_noise_expected() {
     }
 }
 
-/// An error so large that nothing else counts.
+/// This error is so large that all other noise is negligible.
 #[test]
 fn an_error_of_a_query_has_twice_its_energy_after_each_step() {
     let q = modulus();
@@ -217,7 +217,7 @@ fn bits(session: &Session, keys: &Evaluation, depth: u32, set: &[bool]) -> Bits 
     bits
 }
 
-/// The energy of an expansion's own noise within the energy of a selector with an error.
+/// The energy of an expansion's own noise, without the error of the query.
 fn without_error(depth: u32) -> f64 {
     let fresh = 10.5 + f64::from(2 * 14).exp2() / 12.0 + 1.0 / 6.0;
     of_selector(depth) - N as f64 * f64::from(depth).exp2() * fresh
@@ -279,7 +279,7 @@ fn rows_are_folded_as_the_bits_tell_and_each_external_product_adds_the_noise_exp
             let mut all = Aligned::from(&all.collect::<Vec<_>>()[..]);
             fold(&mut Digits::new(), bits.of(0, fold_bits), &mut all);
             found += energy(difference(&phase(&session, &all[..2 * N]), &row(number)));
-            // The last of seven rows meets one bit less.
+            // The last of seven rows meets one bit fewer.
             let met = fold_bits - usize::from(rows == 7 && number == 6);
             count += (met * N) as f64;
         }
@@ -289,18 +289,18 @@ fn rows_are_folded_as_the_bits_tell_and_each_external_product_adds_the_noise_exp
     }
 }
 
-/// Noise that was found, and how often.
+/// Noise that a test found, and how often.
 #[derive(Default)]
 struct Found {
     whole: f64,
     rounded: f64,
     count: f64,
-    /// The largest, as a part of the radius.
+    /// The largest noise, as a fraction of the radius.
     worst: f64,
 }
 
 impl Found {
-    /// Adds the noise of one answer: of the sums before they are rounded, and behind that.
+    /// Adds the noise of one answer: that of the sums before rounding, and that after it.
     fn add(&mut self, server: &Server, client: &Client, wanted: usize, seed: u8, byte: u8) {
         let (params, q) = (*client.params(), modulus());
         let len = params.record_len();
@@ -311,7 +311,7 @@ impl Found {
         server.expand(&keys, &query, &mut room);
         server.multiply(&mut room);
         let sums = server.fold(&room);
-        // The record's coefficients are its unit's.
+        // The coefficients of the record are those that its unit has there.
         let mut bytes = vec![0; params.poly_bytes()];
         bytes[..params.per_unit() * len].fill(byte);
         let unit = wanted / params.per_unit();
@@ -369,8 +369,8 @@ impl Found {
 
 #[test]
 fn the_noise_of_answers_is_that_of_the_bound_for_the_worst_records() {
-    // Records that would be the worst without their pads: the most units of one polynomial that each modulus serves,
-    // up to 2,000.
+    // Records that would give the most noise without their public streams. They are the most units of one polynomial
+    // that each modulus serves, up to 2,000.
     let layouts = [(7, 0), (8, 0xff), (9, 0), (10, 0xff)].map(|(log_p, byte)| {
         let len = N / 8 * log_p as usize;
         let layout = |i: usize| Params::new(64 * i, len, 1).ok();
@@ -378,7 +378,7 @@ fn the_noise_of_answers_is_that_of_the_bound_for_the_worst_records() {
         let params = (1..32).rev().filter_map(layout).find(serves);
         (params.unwrap(), byte)
     });
-    // And one row of the layouts for a gigabyte, of records of 32 KB and of 1 KB.
+    // One row of the layouts for a gigabyte, with records of 32 KB and of 1 KB.
     let of_row = |records, log_p: u32, depth, answer_bits| {
         let mut params = Params::new(records, N / 8 * log_p as usize, 1).unwrap();
         (params.log_p, params.fold, params.fold_depth) = (log_p, 0, 0);

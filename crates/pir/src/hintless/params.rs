@@ -1,4 +1,4 @@
-//! Layouts: what the numbers of records, of their bytes and of records asked for at once decide.
+//! Layouts. The number of records, their length and the number of records in a request decide each of them.
 
 mod choice;
 pub(crate) mod failure;
@@ -10,10 +10,10 @@ use super::ring::{DROPPED, LOG_Q, N, OF_C0, OF_C1, modulus};
 use crate::wire::HEADER_LEN;
 use crate::{Error, Seed};
 
-/// Bytes that a query has before its ciphertexts: the name of its keys and a seed.
+/// Bytes of a query before its ciphertexts: the name of its keys and a seed.
 pub(crate) const QUERY_HEAD: usize = 64;
 
-/// Records of a database, and bytes of one, at most.
+/// The largest number of records of a database, and of bytes of a record.
 const MOST_RECORDS: usize = 1 << 24;
 const MOST_BYTES: usize = 1 << 24;
 
@@ -45,7 +45,7 @@ impl Set {
     }
 }
 
-/// The layout of a database and of the requests for it: a function of three public numbers.
+/// The layout of a database and of the requests for it. Three public numbers determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     set: Set,
@@ -55,11 +55,11 @@ pub struct Params {
     /// Groups of slots, and slots of a group.
     pub(crate) groups: usize,
     pub(crate) group: usize,
-    /// `p`.
+    /// `p`, in bits.
     pub(crate) log_p: u32,
     /// Bits of a row's number.
     pub(crate) fold: u32,
-    /// `d`, of selectors and of encrypted bits.
+    /// `d`, for selectors and for encrypted bits.
     pub(crate) depth: u32,
     pub(crate) fold_depth: u32,
     /// `k0` and `k1`.
@@ -67,8 +67,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// The layout of `records` records of `record_len` bytes for requests of `batch` of them, 1 to 64. It is the one
-    /// that costs the fewest bytes of query and answer and keeps the failure bound. The server's work counts as bytes,
+    /// The layout of `records` records of `record_len` bytes for requests of `batch` of them, 1 to 64. Of all layouts
+    /// that keep the failure bound, it costs the fewest bytes of query and answer. The server's work counts as bytes,
     /// too.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Params {
             rows: record_len,
             columns: records,
         };
-        // So that no size below overflows 32 bits.
+        // Limits that keep every size below within 32 bits.
         if records > MOST_RECORDS || record_len > MOST_BYTES {
             return Err(too_large);
         }
@@ -141,17 +141,17 @@ impl Params {
         HEADER_LEN + self.slots() * self.unit_polys() * self.reply_len()
     }
 
-    /// Bytes of the database in the server's memory, which it reads for a query. They are 7 to 9 times the bytes of the
-    /// records, and more where records leave room in their polynomials.
+    /// Bytes of memory that the database takes in the server. The server reads all of them for a query. They are 7 to 9
+    /// times the bytes of the records, and more where records leave parts of their polynomials empty.
     #[must_use]
     pub fn server_bytes(&self) -> usize {
         let polys = (self.units() + 1).saturating_mul(self.unit_polys());
         polys.saturating_mul(N * size_of::<u64>())
     }
 
-    /// Bytes of memory that an answer takes next to the database, and which a server keeps from one to the next. They
-    /// hold the selectors, the encrypted bits, and the sums of all rows. A thread has `F` ciphertexts more for as long
-    /// as it folds.
+    /// Bytes of memory that the server needs for an answer in addition to the database, and keeps for the next one.
+    /// They hold the selectors, the encrypted bits, and the sums of all rows. Each thread takes `F` more ciphertexts
+    /// while it folds.
     #[must_use]
     pub fn room_bytes(&self) -> usize {
         let bits = self.slots() * self.fold as usize;
@@ -162,12 +162,12 @@ impl Params {
         ciphertexts.saturating_mul(2 * N * size_of::<u64>())
     }
 
-    /// Bytes of a polynomial's plaintext.
+    /// Bytes of plaintext in a polynomial.
     pub(crate) const fn poly_bytes(&self) -> usize {
         N / 8 * self.log_p as usize
     }
 
-    /// `T`.
+    /// `T`, the polynomials of a unit.
     pub(crate) const fn unit_polys(&self) -> usize {
         self.record_len.div_ceil(self.poly_bytes())
     }
@@ -178,18 +178,18 @@ impl Params {
         if fit > 0 { fit } else { 1 }
     }
 
-    /// `U`.
+    /// `U`, the number of units.
     pub(crate) const fn units(&self) -> usize {
         self.records.div_ceil(self.per_unit())
     }
 
-    /// `B`.
+    /// `B`, the slots of all groups.
     #[must_use]
     pub const fn slots(&self) -> usize {
         self.groups * self.group
     }
 
-    /// The places of units, for a database of this seed.
+    /// The deal of units into slots, for a database of this seed.
     pub(crate) fn deal(&self, seed: &Seed) -> Deal {
         Deal::new(self.groups, self.group, self.columns(), seed)
     }
@@ -199,27 +199,27 @@ impl Params {
         self.units().div_ceil(self.group)
     }
 
-    /// `C`.
+    /// `C`, the columns of a slot.
     pub(crate) const fn columns(&self) -> usize {
         self.places().div_ceil(1 << self.fold)
     }
 
-    /// `F`.
+    /// `F`, the rows of a slot.
     pub(crate) const fn rows(&self) -> usize {
         self.places().div_ceil(self.columns())
     }
 
-    /// `S`.
+    /// `S`, the selectors of a request.
     pub(crate) const fn selectors(&self) -> usize {
         self.slots() * self.columns()
     }
 
-    /// Encryptions of all slots' bits: one for each factor.
+    /// Encryptions of all slots' bits, one for each factor.
     pub(crate) const fn bits(&self) -> usize {
         self.slots() * self.fold as usize * OF_C1.digits()
     }
 
-    /// Ciphertexts of a query that hold selectors, before those that hold bits.
+    /// Ciphertexts of a query that hold selectors. Those that hold bits follow them.
     pub(crate) const fn of_selectors(&self) -> usize {
         self.selectors().div_ceil(1 << self.depth)
     }
@@ -254,7 +254,7 @@ impl Params {
         (modulus().q() + (1 << (self.log_p - 1))) >> self.log_p
     }
 
-    /// The header's fields: records, bytes, batch.
+    /// The fields of the header: number of records, bytes of a record, records of a request.
     pub(crate) const fn fields(&self) -> [u64; 3] {
         [
             self.records as u64,

@@ -1,14 +1,15 @@
-//! Which slot asks for which wanted unit: the largest matching, in constant time.
+//! Decides which slot asks for which wanted unit: a largest matching, in constant time.
 //!
-//! Wanted units are placed one after the other by augmenting paths. The slots that a unit can reach are found breadth
-//! first: its own, then the slots of the units that hold these, and so on. A free one that is among the first to be
-//! reached ends the path, on which every unit moves up to the next slot. Every search has a layer for each unit and
-//! looks at all units in each, whatever it finds. Sets of slots are words with a bit for each.
+//! The units find their slots one after the other, by augmenting paths. A breadth-first search finds the slots that a
+//! unit can reach: its own, then the slots of the units that hold these, and so on. The path ends at a free slot
+//! among the first that are reached, and every unit on the path moves up to the next slot. Every search has a layer
+//! for each unit and looks at all units in each layer, even after it has found a path. Sets of slots are words with
+//! one bit for each slot.
 
 use sordino_lattice::choice::equal;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Slots of a request at most: the bits of a set of them.
+/// The most slots of a request, which is the number of bits of a set.
 pub(crate) const MOST_SLOTS: usize = 128;
 
 /// All ones if two numbers are equal, else 0.
@@ -16,12 +17,12 @@ pub(crate) fn mask(a: usize, b: usize) -> usize {
     (equal(a, b) as usize).wrapping_neg()
 }
 
-/// `a` under a mask of ones, else `b`.
+/// Returns `a` where the mask is all ones, and `b` where it is zero.
 pub(crate) const fn select(mask: usize, a: usize, b: usize) -> usize {
     (a & mask) | (b & !mask)
 }
 
-/// All ones if a set has a slot, else 0.
+/// All ones if the set has a slot, else 0.
 const fn any(set: u128) -> u128 {
     ((set | set.wrapping_neg()) >> (MOST_SLOTS - 1)).wrapping_neg()
 }
@@ -31,7 +32,7 @@ const fn lowest(set: u128) -> u128 {
     set & set.wrapping_neg()
 }
 
-/// The set with this slot alone; the empty set if the number is not below `slots`.
+/// The set with this slot alone, or the empty set if the number is not below `slots`.
 pub(crate) fn slot(number: usize, slots: usize) -> u128 {
     let all = (0..slots).map(|at| (mask(at, number) as u128 & 1) << at);
     all.fold(0, |set, bit| set | bit)
@@ -42,7 +43,7 @@ pub(crate) fn slot(number: usize, slots: usize) -> u128 {
 pub(crate) struct Assignment {
     /// For each wanted unit the slot that asks for it, or the empty set.
     of: Vec<u128>,
-    /// For each number of steps in the current search, the slots that are first reached by it.
+    /// For each number of steps, the slots that the current search first reaches with it.
     layers: Vec<u128>,
     /// For each layer the free slot where the path ends; only one layer has one.
     ends: Vec<u128>,
@@ -63,7 +64,7 @@ impl Assignment {
         assignment
     }
 
-    /// Finds the layers, the first of which are these slots, and where the path ends.
+    /// Finds the layers, starting from the slots in `first`, and the end of the path.
     fn search(&mut self, wanted: &[u128], first: u128) {
         let free = !self.of.iter().fold(0, |taken, of| taken | of);
         let (mut next, mut reached, mut ended) = (first, 0, 0);
@@ -83,7 +84,8 @@ impl Assignment {
         for l in (0..wanted.len()).rev() {
             slot |= self.ends[l];
             let mut left = 0;
-            // The first unit one step before that may have the slot, which has been looked for until it is found.
+            // The first unit of the layer before that may have this slot. The loop looks at all units, and takes none
+            // after it has found one.
             let mut open = any(slot);
             for (i, slots) in wanted.iter().enumerate() {
                 let before = match l {
@@ -114,7 +116,7 @@ mod tests {
     use crate::Seed;
     use crate::hintless::deal::{Deal, LARGEST, MOST_BATCH};
 
-    /// The most units that have slots at once, by augmenting paths that are found depth first.
+    /// The largest number of units that can have slots at once, by augmenting paths found depth first.
     fn largest(wanted: &[u128]) -> usize {
         fn augment(i: usize, wanted: &[u128], seen: &mut u128, of: &mut [Option<usize>]) -> bool {
             (0..MOST_SLOTS).any(|slot| {
@@ -132,7 +134,7 @@ mod tests {
         placed.count()
     }
 
-    /// The number of units that have a slot for themselves.
+    /// The number of units that got a slot of their own.
     fn placed(wanted: &[u128]) -> usize {
         let assignment = Assignment::new(wanted);
         let mut taken = 0;
@@ -161,7 +163,7 @@ mod tests {
 
     #[test]
     fn as_many_units_have_slots_as_can() {
-        // So few slots that not all units find one.
+        // With so few slots, not all units find one.
         for (groups, group, batch) in [(1, 3, 3), (2, 3, 6), (2, 10, 20), (3, 4, 12), (3, 21, 63)] {
             let mut short = 0;
             for number in 0..200 {
@@ -180,14 +182,14 @@ mod tests {
         // scripts/hintless_failure.py counts all cases of five units in two groups of three slots.
         const FAIL: f64 = 487.0 / 2187.0;
         const TRIALS: u32 = 40_000;
-        // From three runs; from five, at powers of two, and anyhow.
+        // Units from three runs; from five runs; at powers of two; and at random.
         for units in [[0, 1, 8, 9, 10], [3, 6, 12, 24, 48], [300, 0, 30, 3000, 3]] {
             let failed = (0..TRIALS).filter(|number| {
                 let wanted = dealt(2, 3, &seed(*number), &units);
                 placed(&wanted) < units.len()
             });
             let found = failed.count() as f64 / f64::from(TRIALS);
-            // Five standard deviations. Units of one run never share a slot, and fail less often.
+            // Allows five standard deviations. Units of one run never share a slot, so they fail less often.
             let sigma = (FAIL * (1.0 - FAIL) / f64::from(TRIALS)).sqrt();
             assert!(found < FAIL + 5.0 * sigma, "{found} of {units:?}");
             let apart = units != [0, 1, 8, 9, 10];

@@ -1,4 +1,4 @@
-//! The ring, and what is fixed in it.
+//! The ring and its fixed parameters.
 
 use std::sync::OnceLock;
 
@@ -19,10 +19,10 @@ const Q: u64 = 1_125_899_906_826_241;
 /// Bits of `q`, and of a coefficient of a key.
 pub(crate) const LOG_Q: u32 = 50;
 
-/// `r`: low bits of a query's coefficients that stay behind.
+/// `r`: the low bits that a query drops from its coefficients.
 pub(crate) const DROPPED: u32 = 14;
 
-/// The gadget of each step of expansion, and behind them the gadget of the key for `s^2`.
+/// The gadget of each step of expansion, followed by the gadget of the key for `s^2`.
 pub(crate) const GADGETS: [Gadget; KEYS] = [
     FINE, FINE, FINE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, COARSE, COARSE, COARSE, COARSE, OF_SQUARE,
 ];
@@ -30,13 +30,13 @@ pub(crate) const GADGETS: [Gadget; KEYS] = [
 /// Keys of a session: one for each step, and the one for `s^2`.
 pub(crate) const KEYS: usize = DEPTH + 1;
 
-/// The key for `s^2`, from 0.
+/// The number of the key for `s^2`, counted from 0.
 pub(crate) const SQUARE: usize = DEPTH;
 
 const FINE: Gadget = Gadget::new(5, 8, 10);
 const MIDDLE: Gadget = Gadget::new(4, 10, 10);
 const COARSE: Gadget = Gadget::new(3, 12, 14);
-/// Fewer bits rounded away than elsewhere, since they meet `s^2`, whose coefficients are larger.
+/// It rounds fewer bits away than the other gadgets, because they meet `s^2`, whose coefficients are larger.
 const OF_SQUARE: Gadget = Gadget::new(3, 14, 8);
 
 /// Gadgets of an external product. The digits of `c_0` meet encryptions of a bit. The digits of `c_1` meet encryptions
@@ -44,7 +44,7 @@ const OF_SQUARE: Gadget = Gadget::new(3, 14, 8);
 pub(crate) const OF_C0: Gadget = Gadget::new(4, 10, 10);
 pub(crate) const OF_C1: Gadget = Gadget::new(9, 5, 5);
 
-/// Every second factor of the one gadget is a factor of the other: the query has only the encryptions for `c_1`.
+/// Every second factor of `OF_C1` is a factor of `OF_C0`, so the query has only the encryptions for `c_1`.
 pub(crate) const EVERY: usize = 2;
 
 const _: () = {

@@ -1,4 +1,4 @@
-//! The selectors of all columns, as products read them.
+//! The selectors of all columns, in the order in which products read them.
 
 use std::ops::Range;
 
@@ -11,23 +11,23 @@ use super::keys::Evaluation;
 use super::params::Params;
 use super::ring::N;
 
-/// Values of a selector that lie together: the halves of one vector.
+/// Values of a selector that are neighbours in memory: two vectors' worth.
 const PAIR: usize = 2 * LANES;
 
 /// Selectors in tiles of eight values, 16 words for each: the values of `c_0`, then of `c_1`.
 ///
-/// Selectors that are expanded together lie in one piece, tile after tile, and selector after selector within one. A
-/// tile of all selectors so stays in the cache while the records stream by.
+/// Selectors that are expanded together lie in one piece, tile after tile, and within a tile selector after
+/// selector. So a tile of all selectors stays in the cache while the records pass by.
 #[derive(Debug)]
 pub(crate) struct Selectors {
     pages: Pages,
     count: usize,
-    /// The logarithm of the selectors of a piece; the last one may have fewer.
+    /// The logarithm of the number of selectors in a piece; the last piece may have fewer.
     log_held: u32,
 }
 
 impl Selectors {
-    /// Room for the selectors of a request.
+    /// Allocates memory for the selectors of a request.
     pub(crate) fn new(params: &Params) -> Self {
         let count = params.selectors();
         Self {
@@ -42,7 +42,7 @@ impl Selectors {
         self.pages.len()
     }
 
-    /// Takes the selectors in the ciphertexts of a query, expanded to this depth.
+    /// Fills the memory with the selectors in a query's ciphertexts, expanded to this depth.
     pub(crate) fn fill(&mut self, keys: &Evaluation, depth: u32, ciphertexts: &[Aligned<u64>]) {
         let pieces = self.pages.words_mut().chunks_mut((2 * N) << self.log_held);
         let put = |piece: &mut &mut [u64], n: usize, ciphertext: &[u64]| {
@@ -64,7 +64,7 @@ impl Selectors {
         );
     }
 
-    /// Tile `i` of these selectors, one slice for each piece that they lie in.
+    /// Tile `i` of the selectors `numbers`, one slice for each piece that holds some of them.
     pub(crate) fn tile(&self, i: usize, numbers: Range<usize>) -> impl Iterator<Item = &[u64]> {
         let words = self.pages.words();
         let pieces = (numbers.start >> self.log_held)..numbers.end.div_ceil(1 << self.log_held);

@@ -1,4 +1,4 @@
-//! The server: expands a query, multiplies it with the records, and folds the rows.
+//! The server: it expands a query, multiplies it with the records, and folds the rows.
 
 use std::sync::Mutex;
 
@@ -23,18 +23,18 @@ use crate::bits::pack;
 #[derive(Debug)]
 pub struct Server {
     database: Database,
-    /// Left by the answer before: new memory costs about as much as the products.
+    /// The memory of the previous answer, kept because allocating it costs about as much time as the products.
     room: Mutex<Option<Room>>,
 }
 
-/// The memory of an answer.
+/// Working memory of an answer.
 #[derive(Debug)]
 pub(crate) struct Room {
     params: Params,
     pub(crate) selectors: Selectors,
     pub(crate) bits: Bits,
-    /// The sums of all rows, in NTT form, tile after tile. Within one: slot after slot, polynomial after polynomial of
-    /// a unit, row after row, eight values of `A_0`, then eight of `A_1`.
+    /// The sums of all rows, in NTT form, tile after tile. Within a tile the order is slot, polynomial of a unit, row.
+    /// Each entry has eight values of `A_0`, then eight of `A_1`.
     sums: Pages,
 }
 
@@ -64,15 +64,15 @@ impl Server {
         &self.database
     }
 
-    /// The records, to be changed.
+    /// The records, for changes.
     pub const fn database_mut(&mut self) -> &mut Database {
         &mut self.database
     }
 
-    /// The answer to a query, under the keys that it names.
+    /// The answer to a query, under the keys that the query names.
     ///
     /// # Errors
-    /// [`Error::LayoutMismatch`] or [`Error::VersionMismatch`] if the query is for another layout or seed,
+    /// [`Error::LayoutMismatch`] or [`Error::VersionMismatch`] if the query is for another layout or seed.
     /// [`Error::SessionMismatch`] if it names other keys.
     pub fn answer(&self, keys: &Evaluation, query: &Query) -> Result<Answer, Error> {
         let (params, epoch) = (self.database.params(), epoch(self.database.seed()));
@@ -80,7 +80,7 @@ impl Server {
         if query.session != *keys.digest() {
             return Err(Error::SessionMismatch);
         }
-        // A lock that a panic left behind guards memory that is written before it is read.
+        // A poisoned lock is harmless: the memory behind it is written before it is read.
         let lock = || {
             self.room
                 .lock()
@@ -99,7 +99,7 @@ impl Server {
         })
     }
 
-    /// The memory of one answer.
+    /// Allocates working memory for one answer.
     #[cfg(test)]
     pub(crate) fn room(&self) -> Room {
         Room::new(self.database.params())
@@ -142,7 +142,7 @@ impl Server {
         let (polys, columns, rows) = (params.unit_polys(), params.columns(), params.rows());
         for t in (0..polys).step_by(SHARED) {
             let (values, held) = self.database.shared(tile, t);
-            // Rows share the loads of selectors, where the polynomials of a unit leave vectors for them.
+            // Rows share the loads of selectors if the polynomials of a unit leave vector registers free.
             let together = (SHARED / held).min(rows);
             for row in (0..rows).step_by(together) {
                 let together = together.min(rows - row);
@@ -180,7 +180,7 @@ impl Server {
         }
     }
 
-    /// The sums of the rows that the bits tell, one for each slot and each polynomial of a unit.
+    /// For each slot and each polynomial of a unit, the sum of the row that the bits select.
     pub(crate) fn fold(&self, room: &Room) -> Vec<Aligned<u64>> {
         let params = self.database.params();
         let (polys, held) = (params.unit_polys(), params.fold as usize);
@@ -204,7 +204,7 @@ impl Server {
         )
     }
 
-    /// The sums as coefficients, rounded.
+    /// Converts the sums to coefficients and rounds them.
     fn round(&self, sums: Vec<Aligned<u64>>) -> Vec<u8> {
         let params = self.database.params();
         let switches = params.switches();

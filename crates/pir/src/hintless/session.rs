@@ -11,14 +11,15 @@ use zeroize::{Zeroize, Zeroizing};
 use super::keys::{Digest, Keys};
 use super::ring::{GADGETS, N, SQUARE, modulus, plan, steps};
 
-/// The secret under which a client's queries of one session stand. Erased when dropped.
+/// The secret that encrypts a client's queries during one session. Erased when dropped.
 ///
 /// # Security
-/// Queries of one session are linked to each other: they name its keys. Begin a new one to end that.
+/// The server can link the queries of one session, because they name its keys. A client that wants to end that starts
+/// a new session.
 pub struct Session {
     /// `s`, in NTT form.
     s: Poly<Ntt>,
-    /// Stands for `s` in the seeds of queries.
+    /// Represents `s` in the derivation of queries' seeds.
     tag: [u8; 32],
     /// The name of the keys.
     digest: Digest,
@@ -43,8 +44,9 @@ impl Session {
     /// A fresh secret, and the keys with which a server expands queries under it.
     ///
     /// # Security
-    /// Secret, errors and seeds are hashes of 32 bytes of `rng`. Where `rng` repeats itself (a machine restored from a
-    /// snapshot, a `fork`) the same session comes out twice. That shows the repetition, and nothing of its queries.
+    /// Secret, errors and seeds are hashes of 32 bytes of `rng`. If `rng` repeats itself (after a snapshot is
+    /// restored, or a `fork`), the same session results twice. That shows the repetition, but nothing about its
+    /// queries.
     pub fn new<R: CryptoRng + ?Sized>(rng: &mut R) -> (Self, Keys) {
         let seeds = Hedge::new(rng, "sordino-pir hintless session").seeds::<4>();
         let mut small = Zeroizing::new(Aligned::new(N));
@@ -75,8 +77,7 @@ impl Session {
     }
 }
 
-/// `b = -a s' + e + g_t s` for every digit of every step, and `b = -a s + e + g_t s^2` for the key behind them, in
-/// NTT form.
+/// `b = -a s' + e + g_t s` for every digit of every step, then `b = -a s + e + g_t s^2` for the last key, in NTT form.
 fn generate(s: &Poly<Ntt>, seed: [u8; 32], errors: &[u8; 32]) -> Keys {
     let q = modulus();
     let mut errors = Stream::new(errors, 0);
@@ -87,7 +88,7 @@ fn generate(s: &Poly<Ntt>, seed: [u8; 32], errors: &[u8; 32]) -> Keys {
     let mut keys = Keys::zero(seed);
     let mut polys = keys.polys_mut().enumerate();
     for (i, gadget) in GADGETS.iter().enumerate() {
-        // The key stands under `image`, and hides `hidden`.
+        // The key is encrypted under `image`, and hides `hidden`.
         let hidden: &[u64] = if i == SQUARE {
             image.copy_from_slice(s);
             &square

@@ -6,31 +6,31 @@ use std::sync::Arc;
 use super::keys::{Digest, Evaluation, Keys};
 use crate::Error;
 
-/// Keys of sessions, at most a fixed number of them: 1.5 MB each. When there is no room, the holder with the most keys
-/// loses those that were used longest ago. A client whose keys are gone sends them again.
+/// Keys of sessions, 1.5 MB each, up to a fixed number. When there is no room, the holder with the most keys loses the
+/// keys that were unused for the longest time. A client whose keys are gone sends them again.
 ///
-/// So a holder, whatever it sends, drives out no keys of a holder that has fewer: `n` holders keep an `n`-th of the
-/// room each. The server decides who is one holder.
+/// So no holder can drive out the keys of a holder that has fewer: each of `n` holders keeps an `n`-th of the room. The
+/// server decides which clients count as one holder.
 #[derive(Debug)]
 pub struct Sessions {
     most: usize,
     keys: HashMap<Digest, Held>,
-    /// Counts requests.
+    /// The number of requests so far, which serves as a clock.
     now: u64,
 }
 
 /// The keys of a session.
 #[derive(Debug)]
 struct Held {
-    /// The time at which they were asked for last.
+    /// The value of `now` at the last request for these keys.
     asked: u64,
-    /// The holder that sent them first.
+    /// The holder that first sent these keys.
     holder: u128,
     keys: Arc<Evaluation>,
 }
 
 impl Sessions {
-    /// Room for the keys of `most` sessions, at least one.
+    /// Room for the keys of up to `most` sessions, and at least one.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Sessions {
         }
     }
 
-    /// The sessions whose keys are held.
+    /// The number of sessions whose keys are held.
     #[must_use]
     pub fn len(&self) -> usize {
         self.keys.len()
@@ -52,13 +52,13 @@ impl Sessions {
         self.keys.is_empty()
     }
 
-    /// Takes the keys of a server's only holder, and gives them back as a server uses them: the same ones, where they are
-    /// held already.
+    /// Stores the keys that a server's only holder sent, and returns them in the form for computing. If they are stored
+    /// already, it returns the existing ones.
     pub fn insert(&mut self, keys: &Keys) -> Arc<Evaluation> {
         self.insert_of(0, keys)
     }
 
-    /// [`insert`](Self::insert) of this holder: a number that the server has for it.
+    /// Like [`insert`](Self::insert), for one of several holders. `holder` is the number by which the server knows it.
     pub fn insert_of(&mut self, holder: u128, keys: &Keys) -> Arc<Evaluation> {
         let digest = keys.digest();
         if let Ok(held) = self.get(&digest) {
@@ -78,10 +78,10 @@ impl Sessions {
         keys
     }
 
-    /// The keys of this name.
+    /// The keys with this digest.
     ///
     /// # Errors
-    /// [`Error::SessionUnknown`] if they are not held: the client sends them again.
+    /// [`Error::SessionUnknown`] if the server does not hold them. The client then sends them again.
     pub fn get(&mut self, digest: &Digest) -> Result<Arc<Evaluation>, Error> {
         self.now += 1;
         let held = self.keys.get_mut(digest).ok_or(Error::SessionUnknown)?;
@@ -89,8 +89,8 @@ impl Sessions {
         Ok(Arc::clone(&held.keys))
     }
 
-    /// Makes room for keys of a holder. The holder that would have the most then loses the keys that were used longest
-    /// ago.
+    /// Makes room for a holder's new keys. The holder that would have the most keys loses those that were unused for the
+    /// longest time.
     fn forget(&mut self, coming: u128) {
         let mut counts = HashMap::from([(coming, 1)]);
         for held in self.keys.values() {
@@ -122,7 +122,7 @@ mod tests {
         for keys in &keys[..2] {
             assert_eq!(sessions.insert(keys).digest(), &keys.digest());
         }
-        // Again, so that the second is the one used longest ago.
+        // Named again, so that the second session is now the one unused for longest.
         let first = sessions.insert(&keys[0]);
         assert!(Arc::ptr_eq(&first, &sessions.insert(&keys[0])));
         assert_eq!(sessions.len(), 2);
@@ -151,7 +151,7 @@ mod tests {
             sessions.insert_of(1, keys);
             assert_eq!(sessions.len(), 4);
         }
-        // A third holder takes room from the holder that has most.
+        // A third holder takes room from the holder that has the most.
         let kept = |sessions: &mut Sessions, at: usize| sessions.get(&keys[at].digest()).is_ok();
         assert!(kept(&mut sessions, 4) && kept(&mut sessions, 5));
         assert!(kept(&mut sessions, 11));

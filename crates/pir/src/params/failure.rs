@@ -5,28 +5,28 @@ use sordino_lattice::noise;
 use super::{ANSWER_BITS, KAPPA, LOG_Q, Params, Protocol, Scheme};
 
 impl<P: Protocol> Params<P> {
-    /// `log2` of the probability that a recovered record is wrong, for the worst database. It is over the seed, too, so
-    /// the database must not be chosen to fit a seed. No way is known to do harm by that, but no bound is derived for
-    /// it either.
+    /// `log2` of the probability that a recovered record is wrong, for the worst database. The probability is over the
+    /// seed, too, so the records must not depend on it. We know of no way to do harm with records that fit a seed, but
+    /// derive no bound for them either.
     ///
-    /// A digit's noise is `D_i (e + f) - r s`, plus what rounding the answer adds. `f` are the rounding errors of the
-    /// query, and `r` what rounding adds to a row of the hint. Rounding the answer adds at most `2^19`, which is
-    /// taken off the radius. `e` and `s` are subgaussian with their own variance. Where secrets are uniform hints are
-    /// whole, `r` is 0, and the mean of `e`, -1/2, is taken off the radius. `f` and `r` are the errors of uniform
-    /// words. Over the seed `A s` is uniform, whatever `e` is, unless all of `s` is even; and `D_i A` is, unless the
-    /// row is zero. Queries are rounded to even, so that the mean of `f` is 0: a row of equal digits adds it up over
-    /// all columns. `||D_i||` is the norm of the worst row.
+    /// The noise of a digit is `D_i (e + f) - r s`, plus the error from rounding the answer. `f` are the rounding
+    /// errors of the query, and `r` the rounding errors of a row of the hint. Rounding the answer adds at most `2^19`, which the
+    /// radius allows for. `e` and `s` are subgaussian with their own variance. With uniform secrets, hints are whole,
+    /// so `r` is 0; the radius allows for the mean of `e`, -1/2. `f` and `r` are the errors of uniform words. Over the
+    /// seed, `A s` is uniform for every `e`, unless all of `s` is even, and `D_i A` is, unless the row is zero. Queries
+    /// are rounded to even, so that the mean of `f` is 0: a row of equal digits adds it up over all columns. `||D_i||`
+    /// is the norm of the worst row.
     ///
-    /// The 5/4 on the variance of `r s` covers two things. `||r||^2` exceeds its mean by that much with a probability
-    /// below `2^-45` for a row. And rows whose digits share a factor `2^v` have an `r` that is a multiple of it. Its
-    /// variance is larger by `2^2v / 6`, at most 1/8 of itself with hints of 23 bits or fewer.
+    /// The 5/4 on the variance of `r s` covers two things. `||r||^2` exceeds its mean by that factor with a probability
+    /// below `2^-45` for a row. If the digits of a row share a factor `2^v`, then its `r` is a multiple of `2^v`. The
+    /// variance of `r` is then larger by `2^2v / 6`, at most 1/8 of itself with hints of 23 bits or fewer.
     ///
-    /// DoublePIR rounds only the query of its first level. Its second level must get right every one of the `kappa (n +
-    /// 1)` digits that a byte of the record is made of.
+    /// DoublePIR rounds only the query of its first level. Its second level must recover every one of the `kappa (n +
+    /// 1)` digits that encode a byte of the record.
     ///
-    /// `scripts/pir_failure.py` derives this number again from the scheme's definition. It holds the number above a
-    /// Chernoff bound of the real distributions for every database. For rows of zeros and of 0xff it holds it above the
-    /// exact probability.
+    /// `scripts/pir_failure.py` derives this number again from the scheme's definition. For every database, it checks
+    /// the number against a Chernoff bound of the real distributions. For rows of zeros and of 0xff, it also checks the
+    /// number against the exact probability.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
         let digit = match P::SCHEME {
@@ -41,7 +41,7 @@ impl<P: Protocol> Params<P> {
         noise::log2_union(digit, self.record_len as f64)
     }
 
-    /// The most by which the errors of a sum over `terms` columns may exceed their average.
+    /// The largest deviation of the errors of a sum over `terms` columns that still gives the right digit.
     fn radius(&self, terms: usize) -> f64 {
         // Errors of -2^9 to 2^9 - 1 are half too small on average.
         let bias = if self.set.has_uniform_secrets() {
@@ -58,12 +58,12 @@ impl<P: Protocol> Params<P> {
         terms as f64 * 128.0 * 128.0 * of_word
     }
 
-    /// The bound for one digit of a sum over `terms` columns, answers and hints whole.
+    /// The bound for one digit of a sum over `terms` columns, with whole answers and hints.
     fn log2_failure_whole(&self, terms: usize) -> f64 {
         noise::log2_tail(self.radius(terms), self.variance(terms))
     }
 
-    /// The bound for one digit of a sum over `terms` columns, answers and hints rounded.
+    /// The bound for one digit of a sum over `terms` columns, with rounded answers and hints.
     fn log2_failure_rounded(&self, terms: usize) -> f64 {
         let answer_error = f64::from(1u32 << (LOG_Q - ANSWER_BITS - 1));
         let radius = self.radius(terms) - answer_error;
@@ -72,7 +72,7 @@ impl<P: Protocol> Params<P> {
     }
 }
 
-/// The variance of what rounding a uniform word to `bits` bits adds.
+/// The variance of the error from rounding a uniform word to `bits` bits.
 fn rounding(bits: u32) -> f64 {
     match LOG_Q - bits {
         0 => 0.0,

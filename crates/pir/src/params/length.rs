@@ -23,7 +23,7 @@ impl<P: Protocol> Params<P> {
         }
     }
 
-    /// Words of an answer that are rounded like answers: `l`, or `kappa (n + 1)` for every byte of a
+    /// Words of an answer that are rounded to 12 bits: `l`, or `kappa (n + 1)` for every byte of a
     /// record.
     pub(crate) const fn answer_words(&self) -> usize {
         match P::SCHEME {
@@ -32,7 +32,8 @@ impl<P: Protocol> Params<P> {
         }
     }
 
-    /// Words of an answer that are rounded like hints: none, or `kappa n` for every byte of a record.
+    /// Words of an answer that are rounded like a hint's: none, or `kappa n` for every byte of a
+    /// record.
     pub(crate) const fn answer_hint_words(&self) -> usize {
         match P::SCHEME {
             Scheme::Simple => 0,

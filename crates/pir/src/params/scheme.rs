@@ -1,11 +1,11 @@
-//! The two schemes: by their number, and as types.
+//! The two schemes, as numbers in messages and as types.
 
 use std::fmt::Debug;
 
-/// A scheme.
+/// A PIR scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// [`simple`](crate::simple): the hint grows with the rows of the matrix, the answer too.
+    /// [`simple`](crate::simple): hint and answer grow with the rows of the matrix.
     Simple,
     /// [`double`](crate::double): hint and answer depend on the record's length alone.
     Double,
@@ -21,7 +21,7 @@ impl Scheme {
     }
 }
 
-/// A scheme, as the type parameter of its parameters, databases and messages.
+/// A scheme, as a type parameter of parameters, databases and messages.
 pub trait Protocol: sealed::Sealed + Copy + Debug + Eq {
     /// The scheme.
     const SCHEME: Scheme;
@@ -44,7 +44,7 @@ impl Protocol for DoublePir {
 }
 
 mod sealed {
-    /// Keeps others from adding protocols.
+    /// Prevents other crates from adding protocols.
     pub trait Sealed {}
     impl Sealed for super::SimplePir {}
     impl Sealed for super::DoublePir {}

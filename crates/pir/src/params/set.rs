@@ -1,29 +1,29 @@
-//! Named sets, and what they are worth.
+//! Named parameter sets and their security.
 
 use super::{LOG_Q, Scheme};
 
-/// The security that a set must have.
+/// The security level that a set must reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Security {
     /// At least 128 bits: the minimum over usvp, bdd, dual and dual-hybrid attacks by the lattice estimator (commit
-    /// 27a581b) under the MATZOV cost model. Where a set of [`Self::Statistical128`] serves, it is taken.
+    /// 27a581b) under the MATZOV cost model. A set of [`Self::Statistical128`] is used where one serves the layout.
     #[default]
     Classical128,
-    /// At least 128 bits when only the `2^(0.292 beta)` of sieving in one block is counted, or
-    /// [`Self::Statistical128`] where a set of it serves.
+    /// At least 128 bits if an attacker only pays the `2^(0.292 beta)` of sieving in one block. A set of
+    /// [`Self::Statistical128`] is used where one serves the layout.
     CoreSvp128,
-    /// Each query is within `2^-128` of uniform words, if secrets, errors and `A` are uniform. Serves up to 541 to 733
-    /// columns, by the length of a record ([`Set::log2_distance`]).
+    /// Each query is within `2^-128` of uniform words, if secrets, errors and `A` are uniform. These sets serve at most
+    /// 541 to 733 columns, depending on the length of a record ([`Set::log2_distance`]).
     Statistical128,
-    /// The published SimplePIR set, which is worth **121.5 bits** by the same estimate: for
-    /// comparisons like for like, and for nothing else.
+    /// The published SimplePIR set, which has **121.5 bits** by the same estimate. Use it only for comparisons with
+    /// published measurements.
     Published121,
 }
 
 /// Bits of the uniform errors of the sets with uniform secrets.
 pub(crate) const ERROR_BITS: u32 = 10;
-/// `-log2` of how far from uniform a query of these sets is at most.
+/// `-log2` of the largest statistical distance between a query of these sets and uniform words.
 const DISTANCE_BITS: usize = 128;
 
 /// A named set of LWE parameters over `q = 2^32`.
@@ -31,14 +31,14 @@ const DISTANCE_BITS: usize = 128;
 /// Sets with `S` in their name take secret and error from one Gaussian. They are as hard as the lattice estimator says
 /// for any number of columns.
 ///
-/// Sets with `U` take uniform secrets and errors that are uniform over 10 bits. They serve so few columns that no
-/// lattice problem is left to be hard: a query is hidden **statistically**. `(s, e) -> A s + e` is a universal hash,
-/// and its `32 n + 10 m` random bits exceed the `32 m` of its value by 254. By the leftover hash lemma `(A, A s + e)`
-/// is within `2^-128` of uniform. [`Self::log2_distance`] counts the collisions of differences that are multiples of
-/// powers of two, too. The distance is for one query, and adds up over queries. Secrets, errors and `A` are drawn from
-/// AES-256 in counter mode. An attacker's advantage against it comes on top: at least the `2^-113` by which distinct
-/// blocks differ from uniform ones. Their hints cannot be rounded, since secrets are large. With a quarter to a half of
-/// the rows' words they are smaller all the same.
+/// Sets with `U` take uniform secrets and errors that are uniform over 10 bits. They serve so few columns that a query
+/// is hidden **statistically**, and its security rests on no lattice problem. `(s, e) -> A s + e` is a universal hash,
+/// and its `32 n + 10 m` random bits exceed the `32 m` bits of its value by 254. By the leftover hash lemma `(A, A s +
+/// e)` is within `2^-128` of uniform. [`Self::log2_distance`] counts the collisions of differences that are multiples
+/// of powers of two, too. The distance is for one query, and adds up over queries. Secrets, errors and `A` are drawn
+/// from AES-256 in counter mode. An attacker's advantage against AES comes on top: at least the `2^-113` by which
+/// distinct blocks differ from uniform ones. These hints cannot be rounded, since secrets are large. They are smaller
+/// all the same, because a row has a quarter to a half of the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Set {
@@ -50,8 +50,8 @@ pub enum Set {
     N256U,
     /// `n = 384`, uniform secrets: up to 547 columns.
     N384U,
-    /// `n = 512`, uniform secrets: up to 733 columns. Longer records have fewer, where the failure bound ends it: 691
-    /// for 12 bytes, 564 for 13 KB, 541 for 64 KB.
+    /// `n = 512`, uniform secrets: up to 733 columns. For longer records the failure bound sets a lower limit: 691 for
+    /// 12 bytes, 564 for 13 KB, 541 for 64 KB.
     N512U,
     /// `n = 1024, sigma = 32`: 144.0 bits (core-SVP 118.8).
     N1024S32,
@@ -91,7 +91,7 @@ impl Set {
         }
     }
 
-    /// `sigma` of a Gaussian as a fraction, or nothing where secrets are uniform.
+    /// `sigma` of a Gaussian as a fraction, or `None` for uniform secrets.
     pub(crate) const fn gaussian(self) -> Option<(u32, u32)> {
         match self {
             Self::N64U | Self::N128U | Self::N256U | Self::N384U | Self::N512U => None,
@@ -101,7 +101,7 @@ impl Set {
         }
     }
 
-    /// True if secrets are uniform mod `q`: then hints are not rounded, and there is a limit of columns.
+    /// True if secrets are uniform mod `q`. Hints are not rounded then, and the number of columns has a limit.
     #[must_use]
     pub const fn has_uniform_secrets(self) -> bool {
         self.gaussian().is_none()
@@ -117,7 +117,7 @@ impl Set {
         }
     }
 
-    /// The most columns that the set hides a query over, if there is a limit. In DoublePIR it limits the slots of a
+    /// The most columns for which the set hides a query, if there is a limit. In DoublePIR it limits the slots of a
     /// column, too.
     #[must_use]
     pub const fn max_columns(self) -> Option<usize> {
@@ -128,8 +128,8 @@ impl Set {
         Some(spare / (LOG_Q - ERROR_BITS) as usize)
     }
 
-    /// `log2` of a bound on the statistical distance between uniform words and a query over `columns` columns with its
-    /// `A`. `None` for sets that rest on a hard problem.
+    /// `log2` of a bound on the statistical distance between uniform words and a query over `columns` columns, given
+    /// its `A`. `None` for sets that rest on a hard problem.
     ///
     /// By the leftover hash lemma it is half the root of `q^m C - 1`, with `C` the probability that two independent `A
     /// s + e` collide. Let `s - s'` be a multiple of `2^k` and of no higher power, which has a probability of at most
@@ -145,9 +145,10 @@ impl Set {
         Some(excess.log2() / 2.0 - 1.0)
     }
 
-    /// Bits of security: under MATZOV, and core-SVP. For uniform secrets both are the bits of the statistical
-    /// distance of one query, whatever an attacker computes, for uniform secrets, errors and `A`. They come from
-    /// AES-256 in counter mode, against which an attacker has an advantage of `2^-113` or more; see [`Set`].
+    /// Bits of security: under MATZOV, and core-SVP. For uniform secrets both are the bits of the statistical distance
+    /// of one query, if secrets, errors and `A` are uniform. This holds against any amount of computation. In fact
+    /// AES-256 in counter mode produces them, against which an attacker has an advantage of `2^-113` or more; see
+    /// [`Set`].
     #[must_use]
     pub const fn bits(self) -> (f64, f64) {
         match self {

@@ -1,4 +1,4 @@
-//! The client: queries that hide their index. `recover` reads the answers.
+//! The client: it makes queries that hide their index. `recover` reads the answers.
 
 mod recover;
 
@@ -16,10 +16,10 @@ use crate::{Error, Seed};
 /// A record of the database, `record_len` bytes.
 pub type Record = Vec<u8>;
 
-/// The key to the answer of one query: `s` or `H s`, and which record was asked for.
+/// Decrypts the answer to one query. It holds `s` or `H s`, and which record the query asked for.
 ///
-/// It is used up by the recovery, because a second query under the same `s` would show the
-/// difference of the two. Zeroised on drop.
+/// Recovery consumes the secret, because a second query under the same `s` would show the difference of the two.
+/// Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
     key: Key,
@@ -45,8 +45,8 @@ impl std::fmt::Debug for Secret {
 
 /// A query made before its index is known: `A s + e` and `H s`, `4 (m + l)` bytes.
 ///
-/// All of the client's arithmetic is in it; what is left for later is one addition and one
-/// subtraction per word. Used up by [`Client::query_prepared`]. Zeroised on drop.
+/// It contains all of the client's arithmetic except one addition and one subtraction per word.
+/// [`Client::query_prepared`] consumes it. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Prepared {
     mask: Vec<u32>,
@@ -62,8 +62,8 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// `A` and `H`, laid out for products with secrets: `n (4 m + 3 l)` bytes. It is `4 n (m + l)` under uniform secrets,
-/// or once an update has made `H` more precise than its rounding.
+/// `A` and `H`, laid out for products with secrets: `n (4 m + 3 l)` bytes. The size is `4 n (m + l)` under uniform
+/// secrets, and after an update, which makes `H` more precise than its rounding.
 pub struct Client {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client of the database whose hint this is.
+    /// A client of the database that `hint` belongs to.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] if the hint is for other parameters.
@@ -133,9 +133,9 @@ impl Client {
     ///
     /// # Security
     /// Secret and error are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with the
-    /// query. Two queries for different records share no secret even if `rng` repeats itself. Generators do so in a
-    /// machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same query
-    /// from the same state is the same message, and shows only that.
+    /// query. Two queries for different records share no secret even if `rng` repeats itself. A generator repeats
+    /// itself in a machine restored from a snapshot or after a `fork` (`rand`'s `ThreadRng` does not reseed itself
+    /// then). The same query from the same state gives the same message, which shows only the repetition.
     ///
     /// Time and memory accesses do not depend on `index`, except that an index out of range is refused.
     pub fn query<R: CryptoRng + ?Sized>(
@@ -149,13 +149,13 @@ impl Client {
         Ok(self.seal(mask, Key::Raw(s), index))
     }
 
-    /// Queries for several records: one pass over `A` for all of them.
+    /// Makes queries for several records in one pass over `A`.
     ///
     /// # Errors
     /// The errors of [`Self::query`].
     ///
     /// # Security
-    /// The same as for [`Self::query`]. The server sees how many there are.
+    /// The same as for [`Self::query`]. The server sees the number of queries.
     pub fn query_batch<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -172,12 +172,13 @@ impl Client {
             .unzip())
     }
 
-    /// `count` queries without their indices: one pass over `A` and one over `H` for all of them.
+    /// Makes `count` queries without their indices, in one pass over `A` and one over `H`.
     ///
     /// # Security
-    /// The records are not known yet, so the secrets depend on `rng` alone. Unlike [`Self::query`]'s, they repeat if
-    /// `rng` does. Two queries made from one secret show the server the difference of their messages. Take a generator
-    /// of the system's, and do not keep prepared queries across a snapshot of the machine or a `fork`.
+    /// The records are not known yet, so the secrets depend on `rng` alone. If `rng` repeats itself, the secrets
+    /// repeat, unlike with [`Self::query`]. Two queries made from one secret show the server the difference of their
+    /// messages. Use the system's generator, and do not keep prepared queries across a snapshot of the machine or a
+    /// `fork`.
     pub fn prepare<R: CryptoRng + ?Sized>(&self, rng: &mut R, count: usize) -> Vec<Prepared> {
         let (s, masks) = self.masks(rng, Asked::Later(count));
         let products = Zeroizing::new(s.product(&self.h));
@@ -196,8 +197,8 @@ impl Client {
     /// A prepared query for record `index`.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], or [`Error::VersionMismatch`] if it was prepared for another
-    /// version. It is used up either way.
+    /// [`Error::IndexOutOfRange`], or [`Error::VersionMismatch`] if the query was prepared for another version. Both
+    /// consume the prepared query.
     ///
     /// # Security
     /// The same as for [`Self::query`].

@@ -1,4 +1,4 @@
-//! The noise of answers, against what the failure bound is made of.
+//! Tests that compare the noise of answers with the terms of the failure bound.
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -20,7 +20,7 @@ struct Noise {
 impl Noise {
     fn of(columns: usize, queries: usize) -> Self {
         let params = Params::for_columns(columns, 1).expect("served");
-        // Bytes 0 are digits of -128.
+        // Records of the byte 0 have digits of -128.
         let records = vec![[0]; columns];
         let database = Database::from_records(&params, &records).expect("as declared");
         let (server, hint) = Server::setup(database, &params, &Seed([3; 32])).expect("matching");
@@ -43,7 +43,7 @@ impl Noise {
             (sum + noise, squares + noise * noise)
         });
         let set = params.set();
-        // Uniform errors are -1/2 on average; rounding errors are 0.
+        // The mean of uniform errors is -1/2; that of rounding errors is 0.
         let error_mean = if set.has_uniform_secrets() { -0.5 } else { 0.0 };
         let predicted_mean = -128.0 * error_mean * columns as f64;
         let rounding = |bits: u32| f64::from(2 * (LOG_Q - bits)).exp2() / 12.0;
@@ -61,9 +61,9 @@ impl Noise {
 
 #[test]
 fn noise_is_that_of_errors_and_roundings() {
-    // Uniform errors are most of the noise, or rounding the query, or neither. A rounding error that is half a unit on
-    // average moves the mean by 0.04 of the root mean square at 500 columns. At 3,000 columns it is a third, and at
-    // 100,000 eight times as much.
+    // Cases in which most of the noise comes from uniform errors, from rounding the query, or from neither. A rounding
+    // error that is half a unit on average moves the mean by 0.04 of the root mean square at 500 columns. At 3,000
+    // columns it is a third, and at 100,000 eight times as much.
     let cases = [
         (100, 600),
         (500, 600),
@@ -74,7 +74,7 @@ fn noise_is_that_of_errors_and_roundings() {
     ];
     for (columns, queries) in cases {
         let noise = Noise::of(columns, queries);
-        // Four standard deviations of a mean, and of a mean square.
+        // Allows four standard deviations of a mean, and of a mean square.
         let root = (queries as f64).sqrt();
         let off = (noise.mean - noise.predicted_mean) / noise.predicted_rms;
         let ratio = noise.rms / noise.predicted_rms;

@@ -21,7 +21,7 @@ impl std::fmt::Debug for RawAnswer {
 }
 
 impl RawAnswer {
-    /// The answer that goes to [`Client::recover`](super::Client::recover).
+    /// The rounded answer, for [`Client::recover`](super::Client::recover).
     #[must_use]
     pub fn round(&self) -> Answer {
         Answer {

@@ -1,4 +1,4 @@
-//! The server: one pass over the database for a query, or for many.
+//! The server: one pass over the database answers one query or many.
 
 use sordino_lattice::matrix::scan::{self, for_row_chunks};
 use sordino_lattice::matrix::{Backend, Panels, Vector};
@@ -8,7 +8,7 @@ use crate::lwe::{self, Domain, round};
 use crate::wire::{self, check_params, check_version};
 use crate::{Error, Seed};
 
-/// A database and what is needed to answer queries on it. Nothing in it is secret.
+/// A database, and all else that answering queries needs. Nothing in it is secret.
 pub struct Server {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -32,7 +32,7 @@ impl Server {
         Self::setup_on(Backend::detect_with_tiles(), database, params, seed)
     }
 
-    /// A server for a database whose hint was computed before, under the same seed.
+    /// A server for a database whose hint was computed earlier under the same seed.
     ///
     /// # Errors
     /// The errors of [`Self::setup`].
@@ -86,7 +86,7 @@ impl Server {
     /// `H = D A`, rounded, for the present version: what a new client needs after updates.
     ///
     /// # Errors
-    /// [`Error::Length`] if the database is mapped from a file that has changed its length.
+    /// [`Error::Length`] if the length of the mapped file has changed.
     pub fn hint(&self) -> Result<Hint, Error> {
         let (n, width) = (self.params.n(), self.params.hint_bits());
         let rows = lwe::rows_of_a(&self.seed, Domain::Simple);
@@ -128,10 +128,11 @@ impl Server {
         Ok(self.raw(words))
     }
 
-    /// Answers queries of any clients: one pass over the database for all of them.
+    /// Answers queries of several clients in one pass over the database.
     ///
     /// # Errors
-    /// The errors of [`Self::answer`], for the first query that is refused; then none is answered.
+    /// The errors of [`Self::answer`], for the first query that is refused. No query is answered
+    /// then.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Answer>, Error> {
         queries.iter().try_for_each(|query| self.check(query))?;
         if let [query] = queries {

@@ -1,7 +1,7 @@
-//! Some rows of a database: several servers hold all of them, and each answers with its words.
+//! A share of a database's rows: several servers hold all rows together, and each answers with its own words.
 //!
-//! An answer is `D b`, a word for each row of `D`. So servers that hold consecutive rows have consecutive words. With a
-//! record to a column, rows are bytes of all records.
+//! An answer is `D b`, a word for each row of `D`. So servers that hold consecutive rows give consecutive words. If each
+//! record has a column of its own, each row holds one byte of all records.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use crate::lwe::round_answer;
 use crate::params::{ANSWER_BITS, HEADER_LEN};
 use crate::wire::{self, Kind, check_params, check_version};
 
-/// Rows that are held together: their words take whole bytes.
+/// Rows that stay together, so that their words fill whole bytes.
 const TOGETHER: usize = 2;
 
-/// Rows of a database with one record to a column, and what is needed to answer queries on them. Nothing in it is secret.
+/// Some rows of a database with one record to a column, and all else that answering queries needs. Nothing in it is secret.
 pub struct Share {
     params: Params,
     rows: Range<usize>,
@@ -36,8 +36,8 @@ impl std::fmt::Debug for Share {
 }
 
 impl Share {
-    /// The rows of server `at` of `of`, from 0 on. The servers' numbers of rows differ by two at most. With more
-    /// servers than pairs of rows, some have no rows.
+    /// The rows of server `at` of `of` servers, counted from 0. The servers' numbers of rows differ by two at most. If
+    /// there are more servers than pairs of rows, some get none.
     #[must_use]
     pub fn range(params: &Params, at: u16, of: u16) -> Range<usize> {
         let (rows, of) = (params.rows(), usize::from(of.max(1)));
@@ -46,11 +46,12 @@ impl Share {
         first(at).min(rows)..first(at.saturating_add(1)).min(rows)
     }
 
-    /// A server of these rows, of the same bytes of every record in their order.
+    /// A server of these rows. `records` yields the bytes of these rows for every record, in order.
     ///
     /// # Errors
-    /// [`Error::Length`] for a layout with more than one record to a column, and for records of another length. Also
-    /// for rows that the layout lacks, or that are no [`range`](Self::range). [`Error::RecordCount`].
+    /// [`Error::Length`] for a layout with more than one record to a column, or for records of another length. Also for
+    /// rows that the layout lacks, or that are not a [`range`](Self::range). [`Error::RecordCount`] if the number of
+    /// records differs from the layout's.
     pub fn new<'a>(
         params: &Params,
         rows: Range<usize>,
@@ -73,19 +74,19 @@ impl Share {
         })
     }
 
-    /// The layout of the whole database, which queries are for.
+    /// The layout of the whole database. Queries are made for it.
     #[must_use]
     pub const fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Bytes of the words of some rows.
+    /// Bytes that the words of some rows take.
     #[must_use]
     pub const fn words_len(rows: &Range<usize>) -> usize {
         packed_len(rows.end - rows.start, ANSWER_BITS)
     }
 
-    /// Answers queries of any clients, one pass over the rows for all: the words of each.
+    /// Answers queries of several clients in one pass over the rows. Returns the words for each query.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`], for the first query that is refused; then none is answered.
@@ -109,11 +110,11 @@ impl Share {
         Ok(packed.collect())
     }
 
-    /// The answer made of these words of all servers, in their order. It is byte for byte the answer of a server of the
+    /// Joins the words of all servers, in their order. The result is byte for byte the answer of a server that holds the
     /// whole database.
     ///
     /// # Errors
-    /// [`Error::Length`] if their bytes in all are not the length of an answer.
+    /// [`Error::Length`] if the words together do not have the length of an answer.
     pub fn join(params: &Params, words: &[&[u8]]) -> Result<Vec<u8>, Error> {
         let found: usize = words.iter().map(|words| words.len()).sum();
         let length = params.answer_len() - HEADER_LEN;

@@ -1,8 +1,8 @@
 //! Changing records, and bringing clients up to date without a new hint.
 //!
 //! Changing column `j` of `D` by `delta` changes `H` by `delta A_j`. The server sends `delta`, two bytes for a byte of
-//! the record; clients have `A` and change their own hint. The change is exact. So the rounding errors of the hint that
-//! a client started from stay, and so does the failure bound.
+//! the record; clients have `A` and change their own hint. The change is exact. So a client keeps the rounding errors
+//! of its first hint, and the failure bound stays the same.
 
 use super::{Client, Params, Server};
 use crate::Error;
@@ -18,7 +18,7 @@ pub struct Update {
     to: Params,
     /// The version before; the next one has the next number.
     version: u64,
-    /// Records and the differences of their digits, `record_len` for each.
+    /// The changed records, each with `record_len` differences of digits.
     deltas: Vec<(usize, Vec<i16>)>,
 }
 
@@ -32,8 +32,8 @@ impl Server {
     /// Makes the changes in order and moves to the next version.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`], or [`Error::NoRoom`] if an appended
-    /// record does not fit within the failure bound of the present hint. Then nothing is changed.
+    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`], or [`Error::NoRoom`] if an appended record does not fit
+    /// within the failure bound of the present hint. Nothing is changed after an error.
     pub fn update(&mut self, changes: &[Change]) -> Result<Update, Error> {
         let (records, placed) = change::place(&self.params, changes)?;
         let from = self.params;
@@ -61,8 +61,8 @@ impl Client {
     /// are refused from then on.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the update does not start where
-    /// this client is. Then nothing is changed.
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the update does not start from this client's version.
+    /// Nothing is changed then.
     pub fn apply(&mut self, update: &Update) -> Result<(), Error> {
         check_params(&update.from, &self.params)?;
         check_version(update.version, self.version)?;
@@ -104,7 +104,7 @@ impl Update {
         self.version + 1
     }
 
-    /// The records that change and the differences of their digits.
+    /// The changed records with the differences of their digits.
     pub(crate) fn deltas(&self) -> impl Iterator<Item = (usize, &[i16])> {
         let deltas = self.deltas.iter();
         deltas.map(|(index, delta)| (*index, delta.as_slice()))
@@ -128,10 +128,10 @@ impl Update {
         })
     }
 
-    /// Reads a wire form, for a client whose parameters are `params`.
+    /// Reads the wire form of an update, for a client whose parameters are `params`.
     ///
     /// # Errors
-    /// If the bytes are not an update that starts from `params`.
+    /// [`Error`] if the bytes are not an update that starts from `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
         let (kind, entry_len) = (Kind::SimpleUpdate, entry_len(params));
         let (to, version, entries) = change::decode(kind, params, entry_len, bytes)?;

@@ -8,16 +8,16 @@ use crate::cache::Cache;
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct ConnectOptions<'a> {
-    /// The version that was seen last; none at the first time.
+    /// The newest version that the client has seen, or `None` for the first connection.
     pub pin: Option<&'a Pin>,
-    /// Connects also where the server does not show that its version follows from that one: it is of the same index and not older.
-    /// Where the server shows the way, all of it is checked.
+    /// Connects even if the server does not show that its version follows from the pinned one. The version must still be of the
+    /// same index and not older. What the server does show is checked.
     ///
     /// # Security
-    /// A server that hides another history shows a gap. Ask the owner first, and not through that server.
+    /// A server that hides another history would also show a gap. First ask the owner, and not through that server.
     pub over_gap: bool,
-    /// A folder of parts that were downloaded before. Only missing parts are asked for, now and at each
-    /// [`refresh`](crate::Client::refresh), and are kept in it.
+    /// A folder of earlier downloads. Only missing parts are requested, now and at each [`refresh`](crate::Client::refresh), and
+    /// are kept in it.
     pub cache: Option<&'a Cache>,
 }
 

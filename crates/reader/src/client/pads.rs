@@ -1,23 +1,23 @@
-//! Pads of masked mode that are expanded once, for clients whose cipher is slow.
+//! Pads of masked mode that a client expands once and keeps, for clients whose cipher is slow.
 
 use sordino_vault::pad::{KeptPads, Keystream};
 use sordino_vectors::u32_of;
 
 use super::Client;
 
-/// Bytes of the keystream that are made at once.
+/// Bytes of the keystream that are made in one piece.
 const PIECE: usize = 4 << 20;
 
 impl Client {
-    /// Expands the pads of masked mode and keeps them, as long as this version has them: of every segment whose pads still have
-    /// room in `limit` bytes, so that searches multiply and do not encrypt. Bytes that are kept in all.
+    /// Expands the pads of masked mode and keeps them while this version has them. It takes every segment whose pads still fit
+    /// into `limit` bytes. Searches then multiply and need not encrypt. Returns the total of kept bytes.
     ///
-    /// `keystream` makes [what it is asked for](Keystream), or what [`Keystream::bytes`] does. Other bytes than those make
-    /// all replies wrong.
+    /// `keystream` makes [what it is asked for](Keystream) in little-endian words, or what [`Keystream::words`] does. Other
+    /// words make all replies wrong.
     pub async fn keep_pads(
         &mut self,
         limit: usize,
-        mut keystream: impl AsyncFnMut(Keystream) -> Vec<u8>,
+        mut keystream: impl AsyncFnMut(Keystream) -> Vec<u32>,
     ) -> usize {
         let Some(scorer) = self.kind.masked() else {
             return 0;
@@ -38,7 +38,7 @@ impl Client {
             while kept.rows() < rows {
                 let more = piece.min(rows - kept.rows());
                 let asked = pad.keystream(u32_of(kept.rows()), more, width);
-                let expected = asked.len;
+                let expected = asked.len / 4;
                 let made = zeroize::Zeroizing::new(keystream(asked).await);
                 if made.len() != expected {
                     return bytes;

@@ -14,7 +14,8 @@ impl Client {
     }
 
     /// Refuses a pin that another client of this index has stored, unless the server's newest version follows from it
-    /// and from this client's. Both are then of one history. Nothing is downloaded, and this client stays as it is.
+    /// and from this client's version. Both then belong to one history. It downloads nothing, and does not change
+    /// this client.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect) with either pin.
@@ -22,7 +23,7 @@ impl Client {
         at_once(self.check_pin_async(transport, pin))
     }
 
-    /// [`check_pin`](Self::check_pin) over a transport that does not block.
+    /// Like [`check_pin`](Self::check_pin), over an asynchronous transport.
     ///
     /// # Errors
     /// The errors of [`check_pin`](Self::check_pin).

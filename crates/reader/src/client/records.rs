@@ -1,4 +1,4 @@
-//! Payloads and attributes of records that are named.
+//! Payloads and attributes of records with given ids.
 
 use rand_core::CryptoRng;
 use sordino_index::{Error, Id};
@@ -12,15 +12,15 @@ use crate::transport::{AsyncTransport, Transport, at_once};
 use crate::verdict::Wrong;
 
 impl Client {
-    /// The attributes of the record with this id: a row of them, `None` if there is no such record. The server is not
-    /// asked.
+    /// The attributes of the record with this id: a row of them, or `None` if there is no such record. It asks the server for
+    /// nothing.
     #[must_use]
     pub fn attributes(&self, id: &Id) -> Option<Attributes> {
         self.records.attributes(id)
     }
 
-    /// One attribute of all records that pass a filter, or of all: their ids, and a value or none for each, in pieces. Nothing is asked of
-    /// the server.
+    /// One attribute of all records, or of those that pass a filter: their ids, and a value or none for each, in pieces. It asks
+    /// the server for nothing.
     ///
     /// # Errors
     /// If the filter does not fit the attributes.
@@ -34,7 +34,7 @@ impl Client {
         Ok(self.records.column(name, chosen.transpose()?.as_deref()))
     }
 
-    /// True if a search may bring payloads that are shortened: some are longer than what it has room for.
+    /// True if a search may return shortened payloads, because some are longer than the pages of a search.
     #[must_use]
     pub fn shortens(&self) -> bool {
         self.payloads
@@ -42,15 +42,15 @@ impl Client {
             .is_some_and(payload::Client::shortens)
     }
 
-    /// The payloads of these records, without a search: `None` for one that is not there, or for all where
-    /// the index has no payloads.
+    /// The payloads of these records, without a search. `None` for a record that does not exist, or for all if the index has no
+    /// payloads.
     ///
     /// # Security
-    /// The server learns that payloads were fetched and about how many, not which. Each record takes the pages of the
-    /// longest one, in messages like a search's last. Where clients have downloaded all payloads, it sees nothing.
+    /// The server learns that payloads were fetched and roughly how many, but not which. Each record takes the pages of the
+    /// longest one, in messages like a search's last. If clients have downloaded all payloads, the server sees nothing.
     ///
     /// # Errors
-    /// [`Error::Stale`]; [`Error::BadReply`] if what the server sent does not belong to this index, [`Error::AfterBadReply`] if a message
+    /// [`Error::Stale`]; [`Error::BadReply`] if a reply does not belong to this index, and [`Error::AfterBadReply`] if a message
     /// failed after that.
     pub fn payloads<R: CryptoRng + ?Sized>(
         &self,
@@ -61,7 +61,7 @@ impl Client {
         at_once(self.payloads_async(rng, transport, ids))
     }
 
-    /// [`payloads`](Self::payloads) over a transport that is waited for.
+    /// Like [`payloads`](Self::payloads), over an asynchronous transport.
     ///
     /// # Errors
     /// The errors of [`payloads`](Self::payloads).

@@ -1,4 +1,4 @@
-//! The way from a client's version to the newest.
+//! Updates a client's version to the newest.
 
 use sordino_index::Error;
 
@@ -14,21 +14,20 @@ use crate::transport::{AsyncTransport, Transport, at_once};
 use crate::update::Update;
 
 impl Client {
-    /// True if the server has another version now. That it follows from this one, [`refresh`](Self::refresh) checks.
+    /// True if the server now has another version. [`refresh`](Self::refresh) checks that it follows from this one.
     ///
     /// # Errors
-    /// [`Error::Signature`] and others of a manifest that is not the owner's. The errors of the transport.
+    /// [`Error::Signature`] and others for a manifest that is not the owner's. The errors of the transport.
     pub fn is_outdated(&self, transport: &mut impl Transport) -> Result<bool, Error> {
         let (manifest, _) = at_once(history::offered(transport, &self.keys))?;
         Ok(manifest.digest() != self.manifest.digest())
     }
 
-    /// Follows the index to the version that the server has now, and downloads only what this client
-    /// lacks: parts of new segments, payloads or their hint if they changed, and the list of
-    /// deletions. True if there was a newer version.
+    /// Updates the client to the server's version. It downloads only what this client lacks: parts of new segments,
+    /// payloads or their hint if they changed, and the list of deletions. Returns true if there was a newer version.
     ///
-    /// The requests follow from the two versions and what a cache has, so they are the same for all clients that
-    /// come from the same version without one. After an error the client is as it was.
+    /// The requests depend on the two versions and on the cache. So without a cache they are the same for all
+    /// clients with the same old version. After an error the client is unchanged.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect) with this client's own [`pin`](Self::pin).
@@ -36,7 +35,7 @@ impl Client {
         at_once(self.refresh_async(transport))
     }
 
-    /// [`refresh`](Self::refresh) over a transport that is waited for.
+    /// Like [`refresh`](Self::refresh), over an asynchronous transport.
     ///
     /// # Errors
     /// The errors of [`refresh`](Self::refresh).
@@ -81,7 +80,7 @@ impl Client {
             metric: manifest.metric,
             download: &mut download,
         };
-        // From here on all is as it was after an error, or nothing fails.
+        // After an error here the client is unchanged. After this step nothing can fail.
         match replaced {
             Some(mut kind) => {
                 kind.update(&manifest, update)?;

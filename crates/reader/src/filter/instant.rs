@@ -1,10 +1,10 @@
-//! Dates and instants by ISO 8601, as times.
+//! Dates and instants of ISO 8601, as times.
 
 /// A time: seconds since 1970 in UTC, and nanoseconds.
 pub(super) type Time = (i64, u32);
 
-/// The time of a date or an instant, such as `2026-01-31`, `2026-01-31 10:00` or `2026-01-31T10:00:00.5+02:00`; `None`
-/// for another text. A time without a zone is taken as UTC, and a date is its midnight.
+/// The time of a date or an instant, such as `2026-01-31`, `2026-01-31 10:00` or `2026-01-31T10:00:00.5+02:00`. `None`
+/// for another text. A time without a zone is in UTC, and a date is its midnight.
 pub(super) fn time(text: &str) -> Option<Time> {
     let (date, clock) = match text.split_once(['T', ' ']) {
         Some((date, clock)) => (date, Some(clock)),
@@ -55,7 +55,7 @@ fn offset(text: &str) -> Option<i64> {
     (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// Numbers with these counts of digits, between signs.
+/// Numbers with these counts of digits, separated by these characters.
 fn numbers<const N: usize>(text: &str, between: char, lens: [usize; N]) -> Option<[i64; N]> {
     let mut parts = text.split(between);
     let mut numbers = [0; N];
@@ -70,7 +70,7 @@ fn digits(text: &str) -> Option<i64> {
     text.parse().ok().filter(|_| all)
 }
 
-/// Days since 1970 of a date of the Gregorian calendar, by whole cycles of 400 years that begin in March.
+/// Days since 1970 of a date in the Gregorian calendar, computed in whole cycles of 400 years that begin in March.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (cycle, year) = (year.div_euclid(400), year.rem_euclid(400));

@@ -1,16 +1,16 @@
-//! Reading conditions.
+//! Reads conditions.
 
 use sordino_index::{Error, FilterFault};
 
 use super::{Condition, Relation, Value};
 
-/// Bytes of the longest text.
+/// The most bytes of a text.
 const MAX_LEN: usize = 1 << 16;
 
-/// Conditions within conditions.
+/// The most levels of nested conditions.
 const MAX_DEPTH: usize = 64;
 
-/// The condition that all of `text` is.
+/// The condition in `text`, which must have nothing else.
 pub(super) fn condition(text: &str) -> Result<Condition, Error> {
     let mut reader = Reader { text, rest: text };
     if text.len() > MAX_LEN {
@@ -30,7 +30,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// An error about the next sign.
+    /// An error about the next character.
     fn fault(&self, why: impl Into<String>) -> Error {
         let before = &self.text[..self.text.len() - self.rest.len()];
         let fault = FilterFault::Text {
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         self.rest = self.rest.trim_start();
     }
 
-    /// Takes this sign, if it is next.
+    /// Takes this character sequence, if it is next.
     fn sign(&mut self, sign: &str) -> bool {
         self.space();
         let after = self.rest.strip_prefix(sign);
@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
         after.is_some()
     }
 
-    /// The letters, digits, `_` and `.` that are next.
+    /// The letters, digits, `_` and `.` that come next.
     fn peek(&self) -> &'a str {
         let rest = self.rest.trim_start();
         let part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         &rest[..end]
     }
 
-    /// Takes this word, if it is next, in letters of any case.
+    /// Takes this word, if it is next, in upper or lower case.
     fn word(&mut self, word: &str) -> bool {
         let found = self.peek().eq_ignore_ascii_case(word);
         if found {
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         found.map(|(_, relation)| *relation)
     }
 
-    /// A hint where what follows a name may belong to it.
+    /// A hint for the case that the text after a name may belong to the name.
     fn rest_of_name(&self) -> &'static str {
         let ends = |c: char| c.is_whitespace() || c == '(' || c == ')';
         match self.rest.is_empty() || self.rest.starts_with(ends) {
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
             let whole = number.parse().map(Value::Int);
             whole.map_err(|_| self.fault("a whole number beyond 64 bits"))?
         } else {
-            // Words that Rust reads as numbers, such as inf, are none here.
+            // Words that Rust reads as numbers, such as inf, are not numbers here.
             let float = number.parse().ok().filter(|x: &f64| x.is_finite());
             float
                 .map(Value::Float)
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// A text up to the next quote of its kind; two of them stand for one.
+    /// A text up to the next quote of its kind. Two quotes stand for one.
     fn quoted(&mut self, quote: char) -> Result<Value, Error> {
         let mut text = String::new();
         let mut rest = &self.rest[quote.len_utf8()..];
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A name as messages show it. It is short, whatever the name's length.
+/// A name as messages show it, shortened if it is long.
 pub(super) fn shown(name: &str) -> String {
     const MOST: usize = 60;
     let mut shown: String = name.chars().take(MOST).collect();

@@ -2,10 +2,10 @@
 
 use super::{Relation, Value, instant};
 
-/// True if a text fits a pattern, in which `%` stands for any signs, and `_` for one.
+/// True if a text fits a pattern, in which `%` stands for any characters, and `_` for one.
 pub(super) fn is_like(text: &str, pattern: &str) -> bool {
     let (mut text, mut pattern) = (text.chars(), pattern.chars());
-    // The pattern after the last %, and the text that is still to be tried.
+    // The pattern after the last %, and the text that must still be tried with it.
     let mut again = None;
     loop {
         let before = (text.clone(), pattern.clone());
@@ -30,7 +30,7 @@ pub(super) fn is_like(text: &str, pattern: &str) -> bool {
     }
 }
 
-/// True if a list, as JSON, has this member. A text that is no list is the only member of its own.
+/// True if a list in JSON has this member. A text that is not a list has itself as its only member.
 pub(super) fn has(list: &str, value: &Value) -> bool {
     let members = serde_json::from_str(list);
     let members: Vec<serde_json::Value> = members.unwrap_or_else(|_| vec![list.into()]);
@@ -48,9 +48,9 @@ pub(super) fn has(list: &str, value: &Value) -> bool {
     members.iter().any(is)
 }
 
-/// Whether a text has this relation to `value`, and a list by one of its texts is equal.
+/// Whether a text has this relation to `value`. A list is equal if one of its texts is.
 pub(super) fn compared(value: &str, relation: Relation) -> impl Fn(&str) -> bool {
-    // An instant has many spellings: with a fraction of a second or none, in other zones.
+    // An instant has many spellings: with or without a fraction of a second, and in other zones.
     let time = instant::time(value);
     let order = move |x: &str| {
         let times = time.and_then(|time| Some((instant::time(x)?, time)));
@@ -63,7 +63,7 @@ pub(super) fn compared(value: &str, relation: Relation) -> impl Fn(&str) -> bool
     }
 }
 
-/// True if a text is so, or of a list as JSON one of its texts.
+/// True if `is` holds for a text or, for a list in JSON, for one of its texts.
 pub(super) fn any(text: &str, is: impl Fn(&str) -> bool) -> bool {
     let members = || serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap_or_default();
     is(text) || (text.starts_with('[') && members().iter().any(|it| it.as_str().is_some_and(&is)))
@@ -90,7 +90,7 @@ mod tests {
                 assert!(!is_like(text, pattern), "{text} not like {pattern}");
             }
         }
-        // Many places to try are no reason for many times the work.
+        // Many positions to try must not multiply the work.
         let long = "a".repeat(20_000);
         assert!(!is_like(&long, &("%a".repeat(2000) + "b")));
     }

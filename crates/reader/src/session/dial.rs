@@ -8,15 +8,15 @@ use sordino_index::{Error, Kind};
 
 use crate::transport::Transport;
 
-/// A way to open transports to one server.
+/// Opens transports to one server.
 pub trait Dial {
-    /// A transport that one thread uses at a time. After an error it is used again, and connects again by itself if it has to.
+    /// A transport that one thread uses at a time. It is used again after an error, and reconnects by itself if necessary.
     type Transport: Transport;
 
-    /// Opens one more.
+    /// Opens another transport.
     ///
     /// # Errors
-    /// [`Error::Transport`] with a kind that says whether the session tries again; other errors end the call.
+    /// [`Error::Transport`] with a kind that determines whether the session retries. Other errors end the call.
     fn dial(&self) -> Result<Self::Transport, Error>;
 }
 
@@ -28,7 +28,7 @@ impl<T: Transport, F: Fn() -> Result<T, Error>> Dial for F {
     }
 }
 
-/// A transport, and the generator of what goes over it.
+/// A transport, and the random generator for its messages.
 pub(super) struct Line<T> {
     pub(super) transport: T,
     pub(super) rng: StdRng,
@@ -38,7 +38,7 @@ pub(super) struct Line<T> {
 pub(super) struct Pool<D: Dial> {
     dial: D,
     idle: Mutex<Vec<Line<D::Transport>>>,
-    /// Most that are kept.
+    /// The most lines that are kept.
     most: usize,
 }
 

@@ -1,18 +1,18 @@
-//! The memory of versions between sessions.
+//! Remembers versions between sessions.
 
 use sordino_index::{Error, Pin};
 
-/// The newest version that was seen, kept where the next session finds it, so that a server cannot go back.
+/// Stores the newest version that a client has seen, for the next session, so that a server cannot go back.
 ///
 /// Several sessions may share it.
 pub trait PinStore: Send {
-    /// The newest version that was seen; `None` at the first time.
+    /// The newest version that was seen, or `None` for the first time.
     fn newest(&self) -> Option<Pin>;
 
-    /// Keeps `new`, which follows from what [`newest`](Self::newest) gave, unless a newer one is kept by now.
+    /// Stores `new`, which follows from the result of [`newest`](Self::newest), unless a newer one is stored by now.
     ///
-    /// Where another session has kept a version meanwhile, `check` refuses it unless both are of one history. It asks the
-    /// server, so nothing that others wait for is held while it runs.
+    /// If another session has stored a version meanwhile, `check` refuses it unless both belong to one history. It asks
+    /// the server, so hold no lock that others wait for while it runs.
     ///
     /// # Errors
     /// [`Error::OtherIndex`], [`Error::Fork`], the errors of `check`, and [`Error::File`].
@@ -23,7 +23,7 @@ pub trait PinStore: Send {
     ) -> Result<(), Error>;
 }
 
-/// The memory of a caller who keeps [`Client::pin`](crate::Client::pin) without help: a version, or nothing.
+/// For a caller that stores [`Client::pin`](crate::Client::pin) itself: a version, or nothing.
 impl PinStore for Option<Pin> {
     fn newest(&self) -> Option<Pin> {
         *self

@@ -1,4 +1,4 @@
-//! When a call is made again.
+//! Decides when a call is repeated.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
@@ -9,28 +9,28 @@ use sordino_index::{Error, Kind};
 
 use crate::latch::Latch;
 
-/// The first pause, and the longest: each is twice the one before.
+/// The first pause, and the longest. Each pause is twice the one before.
 const FIRST: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// A pause ends at most this much later than it should.
+/// A pause ends at most this much too late.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Changes of the index that a call follows at once. A server that changes it more often is waited for like a busy one, so that none
-/// keeps a client occupied for ever.
+/// The number of changes of the index that a call follows at once. A server that changes the index more often counts as busy, so
+/// that it cannot keep a client occupied for ever.
 const CHANGES: usize = 5;
 
-/// The time for which a call is made again, from its beginning on.
+/// How long a call is repeated, from its beginning on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retry {
-    /// While the server has too many requests, of all or of this client.
+    /// The time while the server has too many requests, in total or from this client.
     pub busy: Duration,
-    /// While the server cannot be reached.
+    /// The time while the client cannot reach the server.
     pub away: Duration,
 }
 
 impl Retry {
-    /// The same time for both.
+    /// The same time for both cases.
     #[must_use]
     pub fn all(time: Duration) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Retry {
     /// Does work that draws its secrets each time, and again while it fails for what may pass.
     ///
     /// # Errors
-    /// The last of the work.
+    /// The error of the last attempt.
     pub fn call<T>(self, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
         let (pauses, mut attempts) = (Pauses::new(self), Attempts::new());
         let mut latch = Latch::default();
@@ -75,11 +75,11 @@ impl Attempts {
     }
 }
 
-/// The pauses of one session, which its calls share: while one waits, the others save up what the server allows.
+/// The pauses of one session. Its calls share them: while one waits, the others do not use up the server's allowance.
 ///
 /// # Security
-/// They follow from the [kind](Kind) of errors that the server knows of, never from a query nor from a bad reply. An
-/// attempt draws fresh secrets, so that only time links it to the one before.
+/// They depend on the [kind](Kind) of errors that the server knows, never on a query or on a bad reply. An attempt draws fresh
+/// secrets, so only its time links it to the one before.
 pub(crate) struct Pauses {
     retry: Retry,
     pause: Mutex<Pause>,
@@ -106,7 +106,7 @@ impl Pauses {
         self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the end of a pause, if there is one. False if the call is to stop.
+    /// Waits for the end of a pause, if there is one. Returns false if the call must stop.
     pub(crate) fn wait(&self, is_stopped: impl Fn() -> bool) -> bool {
         loop {
             let left = self.pause().end.saturating_duration_since(Instant::now());
@@ -120,8 +120,8 @@ impl Pauses {
         }
     }
 
-    /// After an attempt that failed with an error of this kind: waits, and is true if the call is made again. It lasts no longer
-    /// than to `end`, if there is one.
+    /// Called after an attempt that failed with an error of this kind. Waits, and returns true if the call is repeated. It does
+    /// not wait beyond `end`, if there is one.
     pub(crate) fn again(
         &self,
         kind: Kind,
@@ -150,9 +150,9 @@ impl Pauses {
         }
         {
             let mut pause = self.pause();
-            // Requests that were under way when the pause began are refused within it.
+            // Requests that were sent before the pause began are refused within it, and do not make it longer.
             if now >= pause.end {
-                // Clients that were refused together do not come back together.
+                // The random part keeps clients that were refused together from coming back together.
                 let part = rand::rng().random_range(0.5..1.0);
                 pause.end = now + pause.length.mul_f64(part).min(left);
                 pause.length = (pause.length * 2).min(LONGEST);
@@ -161,7 +161,7 @@ impl Pauses {
         self.wait(is_stopped)
     }
 
-    /// After an answer: the next pause is shorter.
+    /// After an answer, the next pause is shorter.
     pub(crate) fn answered(&self) {
         let mut pause = self.pause();
         pause.length = (pause.length / 2).max(FIRST);

@@ -1,4 +1,4 @@
-//! Searches that belong together: the searches of one command, one call or one request.
+//! Searches that belong together, such as the searches of one command, one call or one request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,18 +11,18 @@ use crate::latch::{Latch, graver};
 /// Searches that belong together.
 ///
 /// # Security
-/// After a bad reply the other searches of the batch are made all the same. So are the searches of other batches that
-/// have begun. So a server sees no end that it could have caused. When the batch is dropped, its session begins no
-/// other. The caller drops it after the last search, whatever became of them.
+/// After a bad reply the other searches of the batch are still made, and so are searches of other batches that have begun. So a
+/// server cannot observe an end that it caused. When the batch is dropped, its session begins no other. The caller drops it after
+/// the last search, whatever the outcomes.
 #[derive(Debug, Default)]
 pub struct SearchBatch {
-    /// The server knows of the error for which the searches that are left are not made.
+    /// True if the server knows of the error for which the remaining searches are not made.
     failed: AtomicBool,
     stopped: Arc<AtomicBool>,
     bad: AtomicBool,
-    /// The session's.
+    /// The flag of the session.
     distrusted: Arc<AtomicBool>,
-    /// Attempts are made up to here, instead of for the session's time.
+    /// The end of attempts, instead of the session's time.
     pub(super) end: Option<Instant>,
 }
 
@@ -33,22 +33,21 @@ impl SearchBatch {
         batch
     }
 
-    /// Makes attempts up to a moment, instead of for the session's time.
+    /// Sets a moment at which attempts end, instead of the session's time.
     #[must_use]
     pub fn until(mut self, end: Instant) -> Self {
         self.end = Some(end);
         self
     }
 
-    /// Ends when this is set: no search of the batch begins from then on, and none is made again.
+    /// Ends the batch when this is set: no search begins from then on, and none is repeated.
     #[must_use]
     pub fn stopped_by(mut self, stop: &Arc<AtomicBool>) -> Self {
         self.stopped = Arc::clone(stop);
         self
     }
 
-    /// True if no more searches of it are to be made. It was stopped, or one has failed in a way that the server knows
-    /// of.
+    /// True if no more searches of the batch may be made: it was stopped, or one has failed in a way that the server knows.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_stopped() || self.failed.load(Ordering::Relaxed)
@@ -58,7 +57,7 @@ impl SearchBatch {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Remembers how a search of it ended. A question that no index could answer ends nothing.
+    /// Records how a search ended. A question that no index could answer does not end the batch.
     pub fn note<T>(&self, found: &Result<T, Error>) {
         let Err(error) = found else {
             return;
@@ -71,10 +70,10 @@ impl SearchBatch {
         }
     }
 
-    /// The results of searches of it, or the gravest of their errors.
+    /// The results of the searches, or the most serious of their errors.
     ///
     /// # Errors
-    /// An error of one of them: the first among the gravest. After a bad reply it says so.
+    /// An error of a search: the first among the most serious. After a bad reply it reports that, too.
     pub fn outcome<T>(
         &self,
         found: impl IntoIterator<Item = Result<T, Error>>,
@@ -98,14 +97,15 @@ impl SearchBatch {
         latch.outcome(told.map_or(Ok(all), Err))
     }
 
-    /// Has the session begin no other batch if a reply to this one was bad. It is called after the last search; to drop the batch does it.
+    /// If a reply of this batch was bad, the session begins no other batch. Dropping the batch calls this after the last search.
     pub fn close(&self) {
         if self.bad.load(Ordering::Relaxed) {
             self.distrusted.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Calls `search` for each number below `count`, by one thread for each of `rooms`, which it gets; the results in order.
+    /// Calls `search` for each number below `count`, on one thread for each of `rooms`, which it gets as working memory. Returns
+    /// the results in order.
     ///
     /// # Errors
     /// The error of [`outcome`](Self::outcome); [`Error::Transport`] if the batch was stopped before the last search.

@@ -6,18 +6,19 @@ use super::pin_store::PinStore;
 use super::retry::Retry;
 use crate::cache::Cache;
 
-/// The choices of a session. [`SessionOptions::default`] remembers nothing, caches nothing and makes no second attempt.
+/// The choices of a session. By [`SessionOptions::default`] it remembers nothing, caches nothing and makes no second
+/// attempt.
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// The memory of versions.
+    /// Where versions are remembered.
     pub pins: Box<dyn PinStore>,
-    /// Connects also where the server does not show that its version follows from the remembered one.
+    /// Connects even if the server does not show that its version follows from the remembered one.
     pub over_gap: bool,
     /// The folder of downloads.
     pub cache: Option<Cache>,
-    /// The time for which calls are made again.
+    /// How long calls are repeated.
     pub retry: Retry,
-    /// The most transports that wait for the next call.
+    /// The most idle transports that are kept.
     pub transports: usize,
 }
 

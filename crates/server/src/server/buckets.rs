@@ -1,4 +1,5 @@
-//! The cut of sealed mode's buckets among shards: each has the same bytes of all of them, and its words of each answer.
+//! How sealed mode's buckets are cut among shards: each has the same bytes of all of them, and gives its words of each
+//! answer.
 
 use sordino_ckks::dot;
 use sordino_index::Error;
@@ -8,11 +9,11 @@ use sordino_pir::simple::{Params, Share};
 
 use super::sealed::cut_params;
 
-/// Buckets that shards hold.
+/// The buckets that shards hold.
 #[derive(Debug)]
 pub(super) struct Buckets {
     params: Params,
-    /// Queries of a request.
+    /// The number of queries of a request.
     count: usize,
     /// Bytes of a query for centroids and of its reply, if the first shard scores them.
     pub(super) centroids: Option<[usize; 2]>,
@@ -46,7 +47,7 @@ impl Buckets {
 
     /// Bytes of a shard's part of a reply.
     pub(super) fn part_len(&self, shard: Shard) -> usize {
-        // The only one has whole answers.
+        // A single shard has whole answers.
         match shard == Shard::WHOLE {
             true => self.count * self.params.answer_len(),
             false => self.count * self.words_len(shard),
@@ -62,7 +63,7 @@ impl Buckets {
         for at in 0..self.count {
             let words = shards.iter().zip(parts).filter_map(|(shard, part)| {
                 let len = self.words_len(*shard);
-                // The lengths of parts are compared before; with one missing there are too few words.
+                // The lengths of parts were compared before. If one were missing, there would be too few words.
                 part.get(at * len..(at + 1) * len)
             });
             let words: Vec<&[u8]> = words.collect();

@@ -1,4 +1,4 @@
-//! Open and masked mode: rows that are scored under encryption.
+//! Open and masked mode: rows that the server scores under encryption.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct Columns {
     held: Vec<EncodedSegment>,
 }
 
-/// The constants that encoded rows depend on next to their content.
+/// The constants on which encoded rows depend, in addition to their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Encoding {
     scheme: Scheme,
@@ -26,7 +26,7 @@ struct Encoding {
     width: usize,
 }
 
-/// One segment. A server of another version that has it too shares its memory.
+/// One segment. Servers of other versions that have the same segment share its memory.
 #[derive(Clone, Debug)]
 struct EncodedSegment {
     column: ColumnSegment,
@@ -35,8 +35,9 @@ struct EncodedSegment {
 }
 
 impl Columns {
-    /// Encodes the shard's rows of the segments that `before` does not hold, or maps what the shelf has of them. The
-    /// first of these segments is the manifest's number `first`. The bytes of each are freed before the next is read.
+    /// Encodes the shard's rows of the segments that `before` does not hold, or maps what the shelf has of them.
+    /// `first` is the manifest's number of the first of these segments. The bytes of each are freed before the next
+    /// is read.
     pub(super) fn new(
         rows: Rows,
         first: usize,
@@ -59,7 +60,7 @@ impl Columns {
         let mut parts = manifest.parts()?.into_iter();
         for (at, column) in (first..).zip(&mode.segments) {
             let same = before.and_then(|before| before.held.iter().find(|h| h.column == *column));
-            // In the order of their segments.
+            // The parts are in the order of their segments.
             let part = parts.find(|part| part.kind == PartKind::Rows && part.segment == Some(at));
             let part = part.ok_or_else(|| Error::Malformed {
                 what: "manifest",
@@ -77,7 +78,7 @@ impl Columns {
                     segment.clone()
                 }
                 None => {
-                    // The manifest has the digest of the hint of all rows.
+                    // The manifest has the digest of the hint of all rows, so a shard has none to compare.
                     let expected = Some(&column.hint).filter(|_| own.len() == stored);
                     let (database, hint) = shelf.database(&name, expected, &segments, || {
                         let bytes = match own.is_empty() {
@@ -110,7 +111,7 @@ impl Columns {
         })
     }
 
-    /// The hint of the rows that are here of segment `at`, which clients download.
+    /// The hint of this server's rows of segment `at`, which clients download.
     pub(super) fn hint(&self, at: usize) -> Option<Bytes> {
         Some(self.held.get(at)?.hint.clone())
     }

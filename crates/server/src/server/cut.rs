@@ -1,4 +1,4 @@
-//! The cut of encrypted scores among shards, and how they are joined again.
+//! How encrypted scores are cut among shards, and joined again.
 
 use sordino_ckks::column::{Params, Query, Reply};
 use sordino_index::Error;
@@ -11,14 +11,14 @@ use sordino_index::shard::Shard;
 pub(super) struct Cut {
     params: Params,
     dim: usize,
-    /// Positions of each shard.
+    /// The number of positions of each shard.
     counts: Vec<usize>,
-    /// The shards by their places and how many blocks of each follow one another.
+    /// Runs of shards: the index of a shard, and how many consecutive blocks it has.
     runs: Vec<(usize, usize)>,
 }
 
 impl Cut {
-    /// The replies of a search, in their order.
+    /// The replies of a search, in order.
     pub(super) fn all(manifest: &Manifest, of: u16) -> Result<Vec<Self>, Error> {
         let width = manifest.stored_dim() as usize;
         Ok(match &manifest.mode {
@@ -31,12 +31,12 @@ impl Cut {
                 }
                 cuts
             }
-            // Nothing is scored of the vectors.
+            // The server scores no vectors in these modes.
             Mode::Sealed(_) | Mode::Local(_) => Vec::new(),
         })
     }
 
-    /// Each segment's blocks are cut for themselves.
+    /// Each segment's blocks are cut separately.
     fn of_rows(rows: Rows, mode: &Columns, width: usize, of: u16) -> Self {
         let scheme = Scheme::new(rows, mode);
         let params = scheme.params();
@@ -49,14 +49,14 @@ impl Cut {
             cut.push(blocks, 1, of);
             missing = blocks * block - stored;
         }
-        // There are positions without a row, except after the last segment.
+        // Except in the last segment, the last block also has positions without a row.
         if let Some(last) = cut.counts.last_mut() {
             *last -= missing;
         }
         cut
     }
 
-    /// Groups are cut, each of whole blocks.
+    /// Groups are cut. Each group is whole blocks.
     fn of_groups(grid: &Grid, of: u16) -> Self {
         let params = grid.packing.params();
         let blocks = grid.stored().div_ceil(params.block_vectors());
@@ -74,7 +74,7 @@ impl Cut {
         }
     }
 
-    /// Cuts `count` consecutive things, of `blocks` blocks each.
+    /// Cuts `count` consecutive items of `blocks` blocks each.
     fn push(&mut self, count: usize, blocks: usize, of: u16) {
         for (at, shard) in Shard::all(of).enumerate() {
             let own = shard.range(count).len() * blocks;
@@ -96,7 +96,7 @@ impl Cut {
         Ok(Reply::encoded_len(&self.params, self.dim, count)?)
     }
 
-    /// Refuses what is no reply about the shard's positions.
+    /// Checks that a reply is about the shard's positions.
     pub(super) fn check(&self, shard: Shard, part: &[u8]) -> Result<(), Error> {
         let count = self.counts[usize::from(shard.number()) - 1];
         Ok(Reply::check_bytes(part, &self.params, self.dim, count)?)

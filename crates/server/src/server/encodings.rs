@@ -1,4 +1,4 @@
-//! Encoded databases that are kept in a folder from one start to the next, which maps them.
+//! Encoded databases that a server keeps in a folder. At its next start it maps them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -16,40 +16,40 @@ use sordino_index::manifest::PartKind;
 use sordino_index::shard::Shard;
 use sordino_index::{Error, OwnerPublicKey};
 
-/// The least size in bytes of a database that is kept. Shorter ones are encoded in a moment. A mapped one holds a file
-/// open and its public polynomials, which weigh as much as a block.
+/// The least size in bytes of a database that is kept. Smaller ones are encoded quickly. A mapped one holds a file open, and its
+/// public polynomials take as much memory as a block.
 const LEAST: usize = 1 << 19;
 
-/// Files of an index that are mapped at most, since each is held open: others are encoded, and stay in memory.
+/// The most files of an index that are mapped, since each is held open. Other databases are encoded, and stay in memory.
 const MOST: usize = 256;
 
-/// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. It also has the encoded
-/// hint of pages that are scanned. The next server maps it and scores it where it lies. That takes a fraction of the
-/// time of encoding, and little memory but the system's cache of files.
+/// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. It also has the encoded hint of
+/// scanned pages. The next server maps these files and scores them in place. That takes a fraction of the time of encoding, and
+/// hardly any memory except the system's file cache.
 ///
-/// A file whose hint is not its vectors' hint is damaged, and made again.
+/// A file whose hint does not belong to its vectors is damaged, and is made again.
 ///
 /// # Security
-/// A server trusts the folder like its own memory. No other program may change the files while a server runs: a file
-/// that is cut short ends the server. The folder is made for its owner alone, and refused if others may write there. It
-/// holds what the index's parts hold, and for a while what the parts of former versions held.
+/// A server trusts the folder like its own memory. No other program may change the files while a server runs: if a file is
+/// shortened, the server is killed. The folder is created for its owner only, and refused if other users may write there. It
+/// reveals as much as the index's parts, and for some time as much as parts of former versions.
 #[derive(Clone)]
 pub struct Encodings(Arc<Inner>);
 
 struct Inner {
     folder: PathBuf,
     fault: Box<dyn Fn(&Error) + Send + Sync>,
-    /// True once a mapped file was found cut, which was reported.
+    /// True after a mapped file was found shortened and this was reported.
     cut: AtomicBool,
 }
 
 impl Encodings {
-    /// Keeps encoded databases in this folder, which is made if it is missing. What cannot be written or mapped there
-    /// is reported to `fault`, once a version, and served from memory. A file that is cut while it is mapped is
-    /// reported once: searches are refused until the server is opened again.
+    /// Keeps encoded databases in this folder, which is created if it does not exist. If something cannot be written or mapped
+    /// there, `fault` is called once for each version, and the data is served from memory. If a file is shortened while it is
+    /// mapped, this is reported once. Searches are then refused until the server is opened again.
     ///
     /// # Errors
-    /// [`Error::File`] if there is no such folder and it cannot be made, or others than its owner may write there.
+    /// [`Error::File`] if the folder does not exist and cannot be created, or other users may write there.
     pub fn new(
         folder: impl Into<PathBuf>,
         fault: impl Fn(&Error) + Send + Sync + 'static,
@@ -72,7 +72,7 @@ impl Encodings {
         Ok(Self(Arc::new(Inner { folder, fault, cut })))
     }
 
-    /// Reports, once, that a mapped file was cut. From then on nothing is answered from it.
+    /// Reports once that a mapped file was shortened. From then on nothing is answered from it.
     pub(super) fn look(&self, answers: &[Result<Vec<u8>, Error>]) {
         let cut = answers.iter().find_map(|answer| match answer {
             Err(error @ Error::Ckks(sordino_ckks::Error::Changed { .. })) => Some(error),
@@ -86,7 +86,7 @@ impl Encodings {
     }
 }
 
-/// Refuses a folder of another user, and one in which others may write.
+/// Refuses a folder of another user, and a folder in which other users may write.
 #[cfg(unix)]
 fn check_alone(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -97,7 +97,7 @@ fn check_alone(folder: &Path) -> io::Result<()> {
             "other users may write in the folder of encoded vectors: run `chmod go-w` on it",
         );
     }
-    // On Linux this says which user the process has. Elsewhere that is not checked.
+    // On Linux this shows the user of the process. On other systems the owner is not checked.
     let own = fs::metadata("/proc/self").map(|process| process.uid());
     if own.is_ok_and(|own| found.uid() != own && found.uid() != 0) {
         return denied(
@@ -118,22 +118,23 @@ impl fmt::Debug for Encodings {
     }
 }
 
-/// The files of one index, or of a shard of it, while a version is opened.
+/// The files of one index, or of a shard of it, while a server opens a version.
 pub(super) struct Shelf<'a> {
     encodings: Option<&'a Encodings>,
     /// The beginning of its files' names.
     prefix: String,
     named: HashSet<String>,
-    /// Databases that are mapped, with the databases of the version before.
+    /// The number of mapped databases, including the databases of the version before.
     mapped: usize,
-    /// Something could not be kept, which was reported: nothing else is tried.
+    /// True if something could not be kept, which was reported. Nothing else is tried then.
     failed: bool,
-    /// Names of files that the manifest contradicts: they are no longer read.
+    /// Names of files that contradict the manifest. They are no longer read.
     contradicted: HashSet<String>,
 }
 
 impl<'a> Shelf<'a> {
-    /// The files of an index of this owner: another owner can make one of the same id, whose rows its server never saw.
+    /// The files of an index of this owner. Another owner could make an index with the same id, so the owner's key is part of the
+    /// names.
     pub(super) fn new(
         encodings: Option<&'a Encodings>,
         owner: Option<&OwnerPublicKey>,
@@ -150,12 +151,12 @@ impl<'a> Shelf<'a> {
             failed: false,
             contradicted: HashSet::new(),
         };
-        // Also where the server before was ended while it wrote, again and again.
+        // Unfinished files remain if an earlier server was killed while it wrote.
         shelf.remove(|unfinished, _| unfinished);
         shelf
     }
 
-    /// The name of what is encoded from bytes `range` of a part, as `segments` are. It stays when the rest is cleared.
+    /// The name of the encoding of bytes `range` of a part, for `segments`. It is marked as in use, so that clearing keeps it.
     pub(super) fn name(&mut self, part: &Digest, range: Range<u64>, segments: &Segments) -> String {
         let fields = [
             &part[..],
@@ -169,12 +170,12 @@ impl<'a> Shelf<'a> {
         name
     }
 
-    /// The database of this name and its hint's bytes, mapped if there is a whole file of it, or encoded now and kept.
-    /// `expected` is the digest of the hint, if the manifest names it. Otherwise the digest from when the file was
-    /// written is expected.
+    /// The database of this name and its hint's bytes. It is mapped if a whole file of it exists, or otherwise encoded now and
+    /// kept. `expected` is the digest of the hint, if the manifest names it. Otherwise the digest from the time of writing is
+    /// expected.
     ///
     /// # Errors
-    /// The errors of `encode`, and [`Error::Digest`] if what it encodes has a hint that differs from the expected one.
+    /// The errors of `encode`. [`Error::Digest`] if the hint of the encoded database is not the expected one.
     pub(super) fn database(
         &mut self,
         name: &str,
@@ -228,15 +229,16 @@ impl<'a> Shelf<'a> {
         self.mapped += usize::from(self.encodings.is_some() && database.encoded_len() >= LEAST);
     }
 
-    /// Stops reading the files of these names, which the manifest contradicts: the databases are encoded again. False if no folder is used.
+    /// Stops reading the files of these names, because they contradict the manifest. The databases are then encoded again.
+    /// Returns false if no folder is in use.
     pub(super) fn distrust(&mut self, names: &[String]) -> bool {
         self.contradicted.extend(names.iter().cloned());
         self.mapped = 0;
         self.encodings.is_some()
     }
 
-    /// Removes the files of the index, or of its shard, that were not named: they are of other versions. A server of such
-    /// a version that has them mapped keeps them.
+    /// Removes the files of the index, or of its shard, that are not in use, because they belong to other versions. A server of
+    /// such a version that has mapped them keeps its mapping.
     pub(super) fn clear(self) {
         self.remove(|unfinished, name| unfinished || !self.named.contains(name));
     }
@@ -259,20 +261,20 @@ impl<'a> Shelf<'a> {
             };
             let path = entry.path();
             if goes(unfinished, name) && !(unfinished && is_written(&path)) {
-                // It is tried again with the next version.
+                // A failed removal is tried again with the next version.
                 drop(fs::remove_file(path));
             }
         }
     }
 }
 
-/// True if a process is writing this file, and so has locked it.
+/// True if a process is writing this file, which it then holds locked.
 fn is_written(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock_shared().is_err())
 }
 
-/// Writes a file under a temporary name, which no other process takes, and renames it when the disk has all of it. What
-/// is not on the disk yet could be lost, and read as zeros, while it is mapped.
+/// Writes a file under a temporary name that no other process uses, and renames it when the disk has all of it. If data that is
+/// not on the disk yet were lost, a mapping would read zeros.
 fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let random = RandomState::new().build_hasher().finish();
     let unfinished = path.with_extension(format!("{random:016x}"));
@@ -281,7 +283,7 @@ fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io:
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&unfinished)?;
-    // Where there are no locks another server may take it for a dead one's, and the renaming fails.
+    // Without locks another server may take this file for one that a dead server left. The renaming then fails.
     drop(file.try_lock());
     let written = contents(&mut file)
         .and_then(|()| file.sync_all())
@@ -300,7 +302,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The end of the name of a file that has the digest of a database's hint.
+/// The suffix of a file with the digest of a database's hint.
 const HINT: &str = "hint";
 
 fn hint_path(path: &Path) -> PathBuf {
@@ -310,7 +312,7 @@ fn hint_path(path: &Path) -> PathBuf {
 /// The database in a file and its hint.
 ///
 /// # Errors
-/// If they are not there, damaged, or not encoded as `segments` are.
+/// [`Error`] if they do not exist, are damaged, or are not encoded for `segments`.
 #[expect(unsafe_code, reason = "files that others might change")]
 fn mapped(
     path: &Path,

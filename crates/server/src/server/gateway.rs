@@ -1,4 +1,4 @@
-//! A server whose data is with shards: it has what clients download, and joins what the shards answer.
+//! A server whose data is on shards. It has what clients download, and joins the answers of the shards.
 
 use sordino_index::Error;
 use sordino_index::manifest::{Manifest, Mode};
@@ -13,7 +13,7 @@ use super::routed::lens;
 use super::sealed::cut_params;
 use super::{Kind, Server, malformed};
 
-/// A version whose data is with shards.
+/// A version whose data is on shards.
 #[derive(Debug)]
 pub(super) struct Gateway {
     of: u16,
@@ -23,32 +23,32 @@ pub(super) struct Gateway {
     buckets: Option<Buckets>,
 }
 
-/// The lengths of messages where payloads are fetched.
+/// The lengths of messages for fetching payloads.
 #[derive(Clone, Copy, Debug)]
 struct Fetched {
     query: usize,
-    /// True if the keys of a session may stand before the query.
+    /// True if the keys of a session may come before the query.
     keys: bool,
     reply: usize,
 }
 
-/// A request that shards are to answer.
+/// A request for shards to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingRequest {
     kind: Message,
     of: u16,
-    /// It is for the first shard alone.
+    /// True if it is only for the first shard.
     first: bool,
 }
 
 impl PendingRequest {
-    /// True if payloads are fetched, for which a client may have to send keys.
+    /// True if it fetches payloads, for which a client may have to send keys.
     #[must_use]
     pub fn is_fetch(self) -> bool {
         self.kind == Message::FetchPayloads
     }
 
-    /// The shards that it goes to: always the same for a kind of request.
+    /// The shards to which it goes. They are always the same for a kind of request.
     pub fn shards(self) -> impl Iterator<Item = Shard> {
         let first = self.is_fetch() || self.first;
         Shard::all(self.of).take(if first { 1 } else { self.of.into() })
@@ -87,7 +87,7 @@ impl Gateway {
             .max(buckets.map_or(0, Buckets::request_len))
     }
 
-    /// Refuses a shard of another cut.
+    /// Checks that a shard belongs to this cut.
     fn check_shard(&self, shard: Shard) -> Result<(), Error> {
         match Shard::new(shard.number(), self.of) {
             Some(expected) if expected == shard => Ok(()),
@@ -137,7 +137,7 @@ impl Fetched {
     }
 }
 
-/// Refuses an index in a mode that is not cut.
+/// Refuses an index whose mode cannot be cut.
 pub(super) fn check_mode(manifest: &Manifest) -> Result<(), Error> {
     if let Mode::Sealed(mode) = &manifest.mode {
         cut_params(mode)?;
@@ -146,7 +146,7 @@ pub(super) fn check_mode(manifest: &Manifest) -> Result<(), Error> {
 }
 
 impl Server {
-    /// The shards that a request is for, if it is one that they answer.
+    /// The shards that must answer a request, if any.
     ///
     /// # Errors
     /// The errors of [`handle`](Self::handle); [`Error::Malformed`] if this server [gathers](Self::gather) nothing.
@@ -171,7 +171,7 @@ impl Server {
             }
         }
         let of = gathered.of;
-        // Centroids are not cut.
+        // Centroids are not cut, so only the first shard scores them.
         let first = kind == Message::Score && gathered.buckets.is_some();
         Ok(PendingRequest { kind, of, first })
     }
@@ -179,7 +179,7 @@ impl Server {
     /// The most bytes of a shard's reply.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a shard of another cut; if the index's parameters have no such length.
+    /// [`Error::Malformed`] for a shard of another cut. [`Error`] if the index's parameters have no such length.
     pub fn longest_part(&self, asked: PendingRequest, shard: Shard) -> Result<usize, Error> {
         let gathered = self.gathered()?;
         gathered.check_shard(shard)?;
@@ -195,7 +195,7 @@ impl Server {
         Ok(message_len(HEAD_LEN + len))
     }
 
-    /// Refuses a reply that is not the shard's part in this version.
+    /// Checks that a reply is the shard's part in this version.
     ///
     /// # Errors
     /// [`Error::Malformed`], [`Error::OtherIndex`], [`Error::Stale`], [`Error::Position`], [`Error::Ckks`].
@@ -218,8 +218,8 @@ impl Server {
         Ok(())
     }
 
-    /// The reply to a request, from the replies of all the shards that it is for, in their order. It is byte for byte
-    /// the reply of a server with all of the data.
+    /// The reply to a request, from the replies of all its shards, in order. It is byte for byte the reply of a
+    /// server with all of the data.
     ///
     /// # Errors
     /// The errors of [`check_part`](Self::check_part), and an error if the number of replies differs.

@@ -1,4 +1,4 @@
-//! Opening a version whose data is with shards: what clients download is taken from them, and checked.
+//! Opens a version whose data is on shards. It takes what clients download from them, and checks it.
 
 use sordino_ckks::column::Hint;
 use sordino_index::digest;
@@ -12,23 +12,23 @@ use super::gateway::Gateway;
 use super::{Kind, Server, Sessions, malformed};
 use crate::history::History;
 
-/// More than the head of a piece of a hint.
+/// More bytes than the head of a piece of a hint has.
 const PIECE_HEAD: usize = 64;
 
-/// Asks a shard: the shard, the request, and the most bytes that a reply may have.
+/// A function that asks a shard: the shard, the request, and the most bytes of the reply.
 pub type Ask<'a> = dyn FnMut(Shard, &[u8], usize) -> Result<Vec<u8>, Error> + 'a;
 
 impl Server {
-    /// Serves the version that all of `of` shards have. What clients download is fetched from the shards, checked
-    /// against the owner's signature, and kept; the shards answer queries, and their answers are [joined](Self::join).
-    /// `None` if it is the version of `before`; otherwise downloads of `before` that are the same are kept. It may be
-    /// an older version, or another index. As with a server that has the data, that is the operator's to say and the
-    /// client's to refuse. `ask` asks one shard.
+    /// Serves the version that all of `of` shards have. It fetches what clients download from the shards, checks it
+    /// against the owner's signature, and keeps it. The shards answer queries, and their answers are
+    /// [joined](Self::join). `None` if it is the version of `before`. Otherwise downloads that are the same in
+    /// `before` are reused. The version may be older, or belong to another index. As with a server that has the data,
+    /// the operator decides that, and clients refuse it. `ask` asks one shard.
     ///
     /// # Errors
-    /// [`Error::Position`] if a shard is not the one asked. [`Error::OtherIndex`] and [`Error::Stale`] if they are not
-    /// all of one index and version. [`Error::Mode`] for a mode that is not cut. [`Error::Digest`] and others if a
-    /// shard gives out something that the owner did not sign. The errors of `ask`.
+    /// [`Error::Position`] if a server holds a different shard. [`Error::OtherIndex`] and [`Error::Stale`] if they do
+    /// not all have one index and version. [`Error::Mode`] for a mode that cannot be cut. [`Error::Digest`] and others
+    /// if a shard sends something that the owner did not sign. The errors of `ask`.
     pub fn gather(
         of: u16,
         owner: &OwnerPublicKey,
@@ -40,7 +40,7 @@ impl Server {
             return Ok(None);
         }
         let limit = message_len(MAX_SIGNED_LEN);
-        // Its head says that this is no client: a shard gives nothing to clients.
+        // The head shows that the sender is not a client: a shard sends nothing to clients.
         let request = Message::GetManifest.with(&head.to_bytes());
         let reply = ask(head.shard, &request, limit)?;
         let manifest = SignedManifest::from_bytes(Message::Manifest.expect(&reply, None)?, owner)?;
@@ -75,7 +75,7 @@ impl Server {
     }
 }
 
-/// The head of the first shard, if all have the same index and version, and are in their places.
+/// The head of the first shard, if all shards have the same index and version, and are in the right order.
 fn common(of: u16, ask: &mut Ask<'_>) -> Result<Head, Error> {
     let mut first: Option<Head> = None;
     for shard in Shard::all(of) {
@@ -88,8 +88,8 @@ fn common(of: u16, ask: &mut Ask<'_>) -> Result<Head, Error> {
     first.ok_or_else(|| malformed("no shards".to_owned()))
 }
 
-/// The manifests before one, from the shard that shows most of them. A shard that shows fewer than it has so does not
-/// make clients that were away believe that nothing leads to the newest.
+/// The manifests before one, from the shard that shows the most of them. So a shard that hides some cannot make
+/// clients believe that nothing leads to the newest.
 fn longest_history(
     manifest: &SignedManifest,
     owner: &OwnerPublicKey,
@@ -112,8 +112,8 @@ fn longest_history(
     Ok(longest)
 }
 
-/// A part that clients download, by its number. It comes from the shard that gives it out. A hint is joined from the
-/// shards that computed it.
+/// A part that clients download, by its number. It comes from the shard that serves it. A hint is joined from the
+/// pieces of the shards that computed it.
 fn download(
     manifest: &SignedManifest,
     number: u16,
@@ -122,7 +122,7 @@ fn download(
     ask: &mut Ask<'_>,
 ) -> Result<Vec<u8>, Error> {
     let request = Message::GetParts.about(manifest.edition(), &number.to_le_bytes());
-    // All pieces together are no longer than the part and a head for each.
+    // All pieces together are no longer than the part plus a head for each.
     let len = usize::try_from(part.len).unwrap_or(usize::MAX);
     let mut room = len.saturating_add(usize::from(of) * PIECE_HEAD);
     let mut piece = |shard: Shard| -> Result<Vec<u8>, Error> {
@@ -135,7 +135,7 @@ fn download(
     };
     let whole = match (part.holder, &manifest.mode, part.segment) {
         (Holder::Clients, Mode::Routed(_), Some(0)) => {
-            // The hints of groups, one after the other.
+            // The hints of groups are joined one after the other.
             let mut whole = Vec::new();
             for shard in Shard::all(of) {
                 whole.extend(piece(shard)?);
@@ -147,7 +147,7 @@ fn download(
             for shard in Shard::all(of) {
                 pieces.push(Hint::from_vec(piece(shard)?)?);
             }
-            // Small segments have fewer blocks than there are shards.
+            // Small segments have fewer blocks than there are shards, so some pieces are empty.
             pieces.retain(|piece| !piece.is_empty());
             Hint::join(&pieces)?.to_bytes()
         }

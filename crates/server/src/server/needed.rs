@@ -1,21 +1,21 @@
-//! The memory that a version takes, before anything of it is read.
+//! The memory that a version needs, computed before anything of it is read.
 
 use sordino_index::Error;
 use sordino_index::manifest::{COORDINATE_LEN, ENTRY_LEN, Holder, Manifest, Mode, PartKind};
 use sordino_index::payload::Payloads;
 use sordino_index::shard::Shard;
 
-/// Bytes of an encoded coordinate, at least: some parameter sets take 7.
+/// The least bytes of an encoded coordinate. Some parameter sets take 7.
 const ENCODED_LEN: u64 = 5;
 
-/// Bytes that a shard of a version needs at least. What a server maps (`mapped`) is not counted: the system takes it back when
-/// memory is short.
+/// The least bytes of memory that a shard of a version needs. What a server maps (`mapped`) does not count, because the system
+/// takes it back if memory is short.
 pub(super) fn least(manifest: &Manifest, shard: Shard, mapped: bool) -> Result<u64, Error> {
     let parts = manifest.parts()?;
     let each = parts.iter().map(|part| match (part.kind, part.holder) {
         (PartKind::Rows, _) if mapped => 0,
         (PartKind::Rows, _) => part.len / COORDINATE_LEN as u64 * ENCODED_LEN,
-        // Nine bytes for four entries.
+        // Four entries take nine bytes in memory.
         (PartKind::Table, _) => part.len / ENTRY_LEN as u64 * 9 / 4,
         // Counted below.
         (PartKind::Payloads, Holder::Server) | (_, Holder::Owner) => 0,
@@ -26,7 +26,7 @@ pub(super) fn least(manifest: &Manifest, shard: Shard, mapped: bool) -> Result<u
         _ => 0,
     };
     let shared = each.fold(hint, u64::saturating_add) / u64::from(shard.of());
-    // The first shard has all of them.
+    // The first shard has all payloads.
     let payloads = manifest.payloads.as_ref().filter(|_| shard.is_first());
     let payloads = payloads.map_or(Ok(0), |it| of_payloads(it, mapped))?;
     Ok(shared.saturating_add(payloads))

@@ -1,4 +1,4 @@
-//! Making a server of an index, or of the version that a directory has now.
+//! Makes a server of an index, or of the current version in a directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::sealed::{self, Sealed};
 use super::{Kind, Server, gateway, needed, payloads};
 use crate::history::History;
 
-/// The choices of opening a server of a version in an owner's folder.
+/// Options for opening a server of a version in an owner's folder.
 ///
 /// ```no_run
 /// # use sordino_server::{Encodings, Error, OpenOptions, Server, Shard};
@@ -43,7 +43,7 @@ pub struct OpenOptions<'a> {
 }
 
 impl<'a> OpenOptions<'a> {
-    /// The newest version of this owner's index, all of it.
+    /// Options for the newest version of this owner's index, without shards.
     pub fn new(owner: &'a OwnerPublicKey) -> Self {
         Self {
             owner,
@@ -55,23 +55,24 @@ impl<'a> OpenOptions<'a> {
         }
     }
 
-    /// The same, of a shard: its share of the data, and a share of what clients download. The server answers with
+    /// The same options for a shard: its share of the data, and a share of what clients download. The server answers with
     /// parts of replies, which a server over all shards [joins](Server::gather).
     pub fn shard(self, shard: Option<Shard>) -> Self {
         Self { shard, ..self }
     }
 
-    /// The same, with a folder of encoded databases: the server maps what it finds there, and keeps what it encodes.
+    /// The same options with a folder of encoded databases. The server maps the files it finds there, and keeps what it
+    /// encodes.
     pub fn encodings(self, encodings: Option<&'a Encodings>) -> Self {
         Self { encodings, ..self }
     }
 
-    /// The same, with a bound on the bytes of all parts together: of a longer index nothing but its manifest is read.
+    /// The same options with a limit on the bytes of all parts together. Of a larger index only the manifest is read.
     pub fn most_bytes(self, most_bytes: u64) -> Self {
         Self { most_bytes, ..self }
     }
 
-    /// The same, after the server of another version. Only parts that it does not have are read, and the others are
+    /// The same options, to replace the server of another version. Only parts that it lacks are read, and the others are
     /// shared with it. The shard and the folder of encoded databases are that server's.
     pub fn after(self, before: &'a Server) -> Self {
         Self {
@@ -80,7 +81,8 @@ impl<'a> OpenOptions<'a> {
         }
     }
 
-    /// The same, with this version instead of the newest. Its parts and the manifests before it have to be in the folder.
+    /// The same options for this version instead of the newest. Its parts and the manifests before it must be in the
+    /// folder.
     pub fn version(self, version: &'a SignedManifest) -> Self {
         Self {
             version: Some(version),
@@ -88,8 +90,8 @@ impl<'a> OpenOptions<'a> {
         }
     }
 
-    /// Opens a server of a version in a folder on any disk, part after part. Memory holds no more at a time than what
-    /// is served and one part.
+    /// Opens a server of a version in a folder on any disk, part after part. At every moment memory holds only what is
+    /// served and one part.
     ///
     /// # Errors
     /// The errors of [`Index::open_dir`], and errors if parts do not fit the manifest. [`Error::Mode`] for a shard of
@@ -103,7 +105,7 @@ impl<'a> OpenOptions<'a> {
         }
     }
 
-    /// [`open`](Self::open) in a directory.
+    /// Like [`open`](Self::open), in a directory.
     ///
     /// # Errors
     /// The errors of `open`.
@@ -117,7 +119,7 @@ impl<'a> OpenOptions<'a> {
         manifest: SignedManifest,
     ) -> Result<Server, Error> {
         manifest.check_room(self.most_bytes)?;
-        // The next version shares most of its memory with the one before.
+        // The next version shares most of its memory with the one before, so its memory is not checked.
         if self.before.is_none() {
             let shard = self.shard.unwrap_or(Shard::WHOLE);
             let needed = needed::least(&manifest, shard, self.encodings.is_some())?;
@@ -126,7 +128,7 @@ impl<'a> OpenOptions<'a> {
         let known = self.before.and_then(|before| before.history_of(&manifest));
         let history = known.unwrap_or_else(|| {
             let mut manifests = Vec::new();
-            // Searches do not need it.
+            // Searches do not need the history, so its error is ignored.
             drop(folder.history(&manifest, KEPT, self.owner, &mut manifests));
             History::new(&manifest, &manifests)
         });
@@ -148,10 +150,10 @@ impl<'a> OpenOptions<'a> {
     }
 }
 
-/// The things that a server is made with, apart from its version.
+/// The values from which a server is made, in addition to its version.
 #[derive(Clone, Copy, Default)]
 struct Relation<'a> {
-    /// The share of the data that it has, if it is not all.
+    /// The server's share of the data, if it does not have all of it.
     shard: Option<Shard>,
     /// The server of another version, to share with.
     before: Option<&'a Server>,
@@ -162,7 +164,7 @@ struct Relation<'a> {
 }
 
 impl Kind {
-    /// The data of a version. As much of it as the server before has too is shared with that.
+    /// The data of a version. It shares what the server before also has.
     fn new(
         manifest: &SignedManifest,
         shard: Shard,
@@ -196,7 +198,7 @@ impl Kind {
         })
     }
 
-    /// The bytes of a part that was computed here: the hint of a segment's rows.
+    /// The bytes of a part that this server computed: the hint of a segment's rows.
     fn computed(&self, part: &Part) -> Option<Bytes> {
         match (self, part.kind) {
             (Self::Columns(columns), PartKind::RowsHint) => columns.hint(part.segment?),
@@ -207,10 +209,10 @@ impl Kind {
 }
 
 impl Server {
-    /// Prepares an index to be served.
+    /// Prepares an index for serving.
     ///
     /// # Errors
-    /// If the index's parts do not fit its manifest.
+    /// [`Error`] if the index's parts do not fit its manifest.
     pub fn new(mut index: Index) -> Result<Self, Error> {
         let history = index.take_history();
         let (manifest, parts) = index.into_parts();
@@ -218,7 +220,7 @@ impl Server {
         Self::build(manifest, history, Relation::default(), &mut Taken(parts))
     }
 
-    /// Serves the newest version in an owner's directory. [`OpenOptions`] are for more choices.
+    /// Serves the newest version in an owner's directory. [`OpenOptions`] has more choices.
     ///
     /// # Errors
     /// The errors of [`OpenOptions::open`].
@@ -226,13 +228,13 @@ impl Server {
         OpenOptions::new(owner).open_dir(dir)
     }
 
-    /// The payloads and the number of them that a search fetches, which decides how their databases are laid out.
+    /// The payloads and the number of them that a search fetches, which determine the layout of their databases.
     fn fetched(&self) -> (&Option<Payloads>, u32) {
         (&self.manifest.payloads, self.manifest.k)
     }
 
-    /// The manifests before this one, if it is this server's or the next. Their signatures were checked when they were
-    /// read, 256 of them at most.
+    /// The manifests before this one, if it is this server's or the next version. Their signatures were checked when they
+    /// were read; there are at most 256.
     pub(super) fn history_of(&self, manifest: &SignedManifest) -> Option<History> {
         let own = self.manifest.digest();
         if manifest.digest() == own {
@@ -297,7 +299,7 @@ impl Server {
             };
             given.push((part.digest, bytes));
         }
-        // Nothing that is served goes before all of this version is ready.
+        // Files in use are removed only after the whole version is ready.
         shelf.clear();
         Ok(Self {
             shard,

@@ -1,4 +1,4 @@
-//! Pages of payloads that are scanned.
+//! Pages of payloads that the server scans.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use sordino_lwe::{self as lwe, ByteTable};
 use super::encodings::Shelf;
 use super::pass::{check_packing, in_one_pass};
 
-/// Pages that are scanned, as a manifest names them.
+/// Scanned pages, as a manifest names them.
 #[derive(Debug)]
 pub(super) struct Signed {
     pub(super) scan: PageScan,
@@ -27,7 +27,7 @@ pub(super) struct Signed {
     pub(super) hint: Digest,
 }
 
-/// All pages, and the hint of their table, encoded to be multiplied with encrypted secrets.
+/// All pages, and the hint of their table, encoded for multiplication with encrypted secrets.
 #[derive(Debug)]
 pub(super) struct PageTable {
     signed: Signed,
@@ -36,17 +36,17 @@ pub(super) struct PageTable {
 }
 
 impl PageTable {
-    /// The table of all these pages. The shelf has its encoded hint, or keeps it.
+    /// The table of all these pages. Its encoded hint comes from the shelf, or is computed and kept there.
     ///
     /// # Errors
-    /// If the pages are not the manifest's, or have a different hint.
+    /// [`Error`] if the pages are not the manifest's, or have a different hint.
     pub(super) fn new(signed: Signed, pages: Bytes, shelf: &mut Shelf<'_>) -> Result<Self, Error> {
         let table = signed.scan.table(signed.seed, &pages)?;
         drop(pages);
         let names = signed.names(shelf)?;
         let (mut hint, mut given) = signed.encoded(&table, &names, shelf)?;
         let check = |given: &[u8]| digest::check(PartKind::PayloadHint.name(), given, &signed.hint);
-        // Files say what the hint of one piece is, and the manifest of all pieces.
+        // Files name the hint of each piece, but only the manifest can prove the hint of all.
         if check(&given).is_err() && shelf.distrust(&names) {
             (hint, given) = signed.encoded(&table, &names, shelf)?;
         }
@@ -59,10 +59,10 @@ impl PageTable {
         })
     }
 
-    /// Keeps the files of the encoded hint for another version that has the same pages.
+    /// Marks the files of the encoded hint as in use, for another version with the same pages.
     ///
     /// # Errors
-    /// None for sizes that were checked.
+    /// None, since the sizes were checked before.
     pub(super) fn keep(&self, shelf: &mut Shelf<'_>) -> Result<(), Error> {
         self.signed.names(shelf)?;
         self.hint.databases().for_each(|it| shelf.share(it));
@@ -75,7 +75,7 @@ impl PageTable {
         self.signed.scan.query_len().unwrap_or(0)
     }
 
-    /// Answers requests: one scan of the pages and one product with the hint for all.
+    /// Answers requests with one scan of the pages and one product with the hint.
     pub(super) fn fetch(
         &self,
         [request, reply]: [Message; 2],
@@ -106,7 +106,7 @@ impl PageTable {
 }
 
 impl Signed {
-    /// The names of the encoded hints of all pieces: they follow from the pages, from where these begin, and from the seed.
+    /// The names of the encoded hints of all pieces. They depend on the pages, on their position, and on the seed.
     fn names(&self, shelf: &mut Shelf<'_>) -> Result<Vec<String>, Error> {
         let shape = self.scan.shape();
         let sizes = [shape.groups(), shape.rows(), shape.columns()].map(|it| it as u64);

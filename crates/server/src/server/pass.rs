@@ -1,4 +1,4 @@
-//! Passes over the index: one answers the queries of any number of requests.
+//! Passes over the index. One pass answers the queries of any number of requests.
 
 use rayon::prelude::*;
 use sordino_ckks::{column, dot};
@@ -8,12 +8,12 @@ use sordino_pir::simple::{self, Params};
 
 use super::malformed;
 
-/// Requests of one kind, and which of a batch they are.
+/// Requests of one kind, and their positions in a batch.
 #[derive(Default)]
 pub(super) struct Pass<'a> {
     pub(super) places: Vec<usize>,
     pub(super) bodies: Vec<&'a [u8]>,
-    /// The holders that they are from.
+    /// The holders that sent them.
     pub(super) holders: Vec<u128>,
 }
 
@@ -108,7 +108,7 @@ pub(super) fn in_one_pass<Q: Send>(
                 *place = Ok(answer);
             }
         }
-        // A query that was read fits, so none can be at fault. If one is all the same, the others get answers.
+        // A query that was read fits, so none should fail. If one does, the others still get answers.
         Err(_) => {
             for (place, query) in places.zip(&queries) {
                 *place = answer(std::slice::from_ref(query)).map(|answers| answers.concat());
@@ -118,7 +118,7 @@ pub(super) fn in_one_pass<Q: Send>(
     replies
 }
 
-/// Refuses a query that was made for another form of the index.
+/// Checks that a query was made for this form of the index.
 pub(super) fn check_packing(same: bool) -> Result<(), Error> {
     let why = || malformed("a query for another packing or version of the index".to_owned());
     same.then_some(()).ok_or_else(why)
@@ -151,12 +151,12 @@ mod tests {
         assert_eq!(good.len(), bad.len());
         let replies = score_all(&segments, &[&good, &bad, &good]);
         let refused = format!("{}", replies[1].as_ref().unwrap_err());
-        // By the reading of it: the pass itself would speak of an epoch.
+        // The query is refused while it is read. The pass itself would report another epoch.
         assert!(refused.contains("another packing or version"), "{refused}");
         assert!(replies[0].is_ok() && replies[2].is_ok());
     }
 
-    /// A query that the pass cannot answer, from any sender, costs the others nothing but time.
+    /// A query that the pass cannot answer costs the other senders nothing but time.
     #[test]
     fn who_asks_beside_a_query_that_fails_gets_an_answer() {
         let read = |body: &[u8]| {

@@ -1,4 +1,4 @@
-//! Payloads that are fetched.
+//! Payloads for fetching.
 
 use sordino_index::Error;
 use sordino_index::manifest::{Manifest, PartKind};
@@ -12,8 +12,8 @@ use super::read::{Source, all};
 use super::retrieval::{Retrieval, Way};
 
 impl Server {
-    /// True if a request asks for parts that have payloads, or say where they lie: clients that may download the index,
-    /// but not have its payloads, get none of these.
+    /// True if a request asks for parts that have payloads, or that show where they lie. Clients that may download the
+    /// index but not its payloads do not get these parts.
     #[must_use]
     pub fn gives_payloads(&self, request: Request<&[u8]>) -> bool {
         if request.kind() != Message::GetParts || !self.manifest.has_payloads() {

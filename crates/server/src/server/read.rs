@@ -1,4 +1,4 @@
-//! Where the parts of a server come from.
+//! The source of a server's parts.
 
 use sordino_index::folder::{Folder, Span};
 use sordino_index::manifest::Part;
@@ -6,12 +6,12 @@ use sordino_index::{Bytes, Disk, Error};
 
 use super::encodings::Shelf;
 
-/// The parts of an index that is served.
+/// Reads the parts of a served index.
 pub(super) trait Read {
-    /// Bytes of a part, in the memory of a part that was freed.
+    /// Bytes of a part, in reused memory.
     fn bytes(&mut self, part: &Part, span: Span, room: Vec<u8>) -> Result<Bytes, Error>;
 
-    /// Hands bytes of a part to `take`, piece after piece. The caller must not use what they make if this fails.
+    /// Passes bytes of a part to `take`, piece by piece. The caller must not use the pieces if this fails.
     fn pieces(
         &mut self,
         part: &Part,
@@ -23,11 +23,11 @@ pub(super) trait Read {
     }
 }
 
-/// The places that the data of a version comes from.
+/// The sources of a version's data.
 pub(super) struct Source<'a, 'b> {
     /// The parts.
     pub(super) read: &'a mut dyn Read,
-    /// The databases that were encoded before.
+    /// The databases that were encoded earlier.
     pub(super) shelf: &'a mut Shelf<'b>,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn all(read: &mut dyn Read, part: &Part) -> Result<Bytes, Error> {
     read.bytes(part, Span::from(0..part.len), Vec::new())
 }
 
-/// The parts of an index in memory. Each is taken once, whole.
+/// The parts of an index in memory. Each is taken once, as a whole.
 pub(super) struct Taken(pub(super) Vec<(Part, Bytes)>);
 
 impl Read for Taken {

@@ -11,10 +11,10 @@ use super::encodings::Shelf;
 use super::page_table::PageTable;
 use super::pass::{self, Pass};
 
-/// Sessions whose keys are held: 1.5 MB each.
+/// The number of sessions whose keys are held. Each takes 1.5 MB.
 const SESSIONS: usize = 128;
 
-/// The keys of clients that fetch without a hint, for all that a server gives out and for its next versions.
+/// The keys of clients that fetch without a hint. All items of a server and its next versions share them.
 #[derive(Clone, Debug)]
 pub(super) struct Sessions(Arc<Mutex<hintless::Sessions>>);
 
@@ -25,7 +25,7 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// The keys that a query names: the keys that came with it, or the keys that are held.
+    /// The keys that a query names: those that came with it, or held ones.
     fn of(
         &self,
         holder: u128,
@@ -44,30 +44,30 @@ impl Sessions {
     }
 }
 
-/// The server of items that clients fetch, always the same number at a time.
+/// Serves items that clients fetch, always the same number in one request.
 #[derive(Debug)]
 pub(super) struct Retrieval {
     pub(super) way: Way,
-    /// Items of a request.
+    /// The number of items of a request.
     pub(super) count: usize,
-    /// The messages of a request and a reply.
+    /// The kinds of the request and of its reply.
     pub(super) kinds: [Message; 2],
 }
 
 #[derive(Debug)]
 pub(super) enum Way {
-    /// By a query for each, for clients that have a hint.
+    /// One query for each item, for clients that have a hint.
     Simple(simple::Server),
-    /// The same, of the rows that a shard holds.
+    /// The same, for the rows of a shard.
     Share(simple::Share),
-    /// By one query for all, under keys that came with it or before.
+    /// One query for all items, under keys that came with it or earlier.
     Hintless(Box<hintless::Server>),
-    /// By one query for all, and a scan.
+    /// One query for all items, answered by a scan.
     Scan(Box<PageTable>),
 }
 
 impl Retrieval {
-    /// Bytes of a request at most.
+    /// The most bytes of a request.
     pub(super) fn request_len(&self) -> usize {
         match &self.way {
             Way::Simple(pir) => self.count * pir.params().query_len(),
@@ -77,7 +77,7 @@ impl Retrieval {
         }
     }
 
-    /// Keeps the files of what was encoded for another version that has the same items.
+    /// Marks the files of the encoding as in use, for another version with the same items.
     ///
     /// # Errors
     /// None for items that are served.
@@ -122,7 +122,7 @@ impl Retrieval {
                 )
             }
             Way::Scan(table) => table.fetch(self.kinds, &requests.bodies),
-            // A pass of its own for each: what clients would share is a small part of the work.
+            // Each query has a separate pass, because clients could share only a small part of the work.
             Way::Hintless(pir) => {
                 let requests = requests.holders.iter().zip(&requests.bodies);
                 let answers =
@@ -132,7 +132,7 @@ impl Retrieval {
         }
     }
 
-    /// Answers a query without a hint, before which the keys of its session may stand.
+    /// Answers a query without a hint. The keys of its session may come before it.
     fn answer(
         &self,
         pir: &hintless::Server,

@@ -1,4 +1,4 @@
-//! Routed mode: clusters that are scored under encryption, and what was added since.
+//! Routed mode: clusters that the server scores under encryption, and additions.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::pass::{check_packing, in_one_pass};
 use super::read::{Read, Source};
 use super::{Kind, Server};
 
-/// The clusters, and the segments that were added since.
+/// The clusters, and the segments that were added later.
 #[derive(Debug)]
 pub(super) struct Routed {
     pub(super) base: Arc<Base>,
@@ -26,13 +26,13 @@ pub(super) struct Routed {
     lens: Lens,
 }
 
-/// The clusters, or a shard's groups of them: shared by the servers of all versions that have them.
+/// The clusters, or a shard's groups of them. The servers of all versions that have them share them.
 #[derive(Debug)]
 pub(super) struct Base {
     table: Table,
-    /// The table's hint, encoded to be multiplied with encrypted secrets.
+    /// The table's hint, encoded for multiplication with encrypted secrets.
     hint: Segments,
-    /// The hint of that.
+    /// The hint of the encoded hint, which clients download.
     given: Bytes,
 }
 
@@ -64,7 +64,7 @@ impl Base {
         let (mut hint, mut given) = hint_of(&table, hint, &names, shelf)?;
         if table.shape().groups() == all {
             let checked = digest::check(PartKind::RowsHint.name(), &given, &mode.hint);
-            // Files say what the hint of one group is, and the manifest of all groups.
+            // Files name the hint of each group, but only the manifest can prove the hint of all.
             if checked.is_err() && shelf.distrust(&names) {
                 (hint, given) = hint_of(&table, table::segments(mode)?, &names, shelf)?;
             }
@@ -79,7 +79,7 @@ impl Base {
 }
 
 impl Routed {
-    /// The clusters and segments of a version. What `before` holds is shared with it.
+    /// The clusters and segments of a version. It shares what `before` holds.
     pub(super) fn new(
         manifest: &Manifest,
         mode: &manifest::Routed,
@@ -111,7 +111,7 @@ impl Routed {
         })
     }
 
-    /// The hint that clients download of a segment: the clusters are the first.
+    /// The hint of a segment that clients download. The clusters count as the first segment.
     pub(super) fn hint(&self, segment: usize) -> Option<Bytes> {
         match segment.checked_sub(1) {
             None => Some(self.base.given.clone()),
@@ -124,7 +124,7 @@ impl Routed {
         self.lens.all()
     }
 
-    /// Scores the chosen clusters and all that was added since. For all queries it takes one scan of the clusters, one
+    /// Scores the chosen clusters and all additions. For all queries together it takes one scan of the clusters, one
     /// product with their hint and one pass over the rest.
     pub(super) fn score(&self, bodies: &[&[u8]]) -> Vec<Result<Vec<u8>, Error>> {
         in_one_pass(
@@ -189,7 +189,7 @@ fn hint_of(
     Ok((hint, given))
 }
 
-/// The names of the encoded hints of these groups: they follow from the table and the seed of the public matrix.
+/// The names of the encoded hints of these groups. They depend on the table and on the seed of the public matrix.
 fn names(
     table: &Part,
     mode: &manifest::Routed,
@@ -203,7 +203,7 @@ fn names(
     ranges.map(|range| shelf.name(&of, range, hint)).collect()
 }
 
-/// The clusters of the server before, if this version has the same.
+/// The clusters of the server before, if this version has the same ones.
 fn shared(before: &Server, manifest: &Manifest, mode: &manifest::Routed) -> Option<Arc<Base>> {
     let Mode::Routed(old) = &before.manifest.mode else {
         return None;

@@ -1,4 +1,4 @@
-//! Sealed mode: buckets that are fetched.
+//! Sealed mode: buckets for fetching.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::{Kind, Server};
 #[derive(Debug)]
 pub(super) struct Sealed {
     pub(super) buckets: Retrieval,
-    /// The centroids in the clear, if they are scored here.
+    /// The centroids in the clear, if this server scores them.
     pub(super) centroids: Option<dot::Plaintexts>,
 }
 
@@ -67,7 +67,7 @@ impl Sealed {
         read: &mut dyn Read,
     ) -> Result<Self, Error> {
         let centroids = match mode.routing {
-            // The first shard scores them all.
+            // The first shard scores all centroids.
             Routing::Encrypted if !shard.is_first() => None,
             Routing::Downloaded => None,
             Routing::Encrypted => {
@@ -95,8 +95,8 @@ impl Sealed {
 /// The layout of buckets that are cut: each shard has the same bytes of all of them.
 ///
 /// # Errors
-/// [`Error::Mode`] if they are fetched without a hint: a query for them is unfolded over whole buckets, and nothing of that
-/// work would be divided.
+/// [`Error::Mode`] if they are fetched without a hint. A query is then expanded over whole buckets, and cutting would not
+/// divide that work.
 pub(super) fn cut_params(mode: &manifest::Sealed) -> Result<Params, Error> {
     if mode.hint.is_none() {
         return Err(Error::Mode {
@@ -107,7 +107,7 @@ pub(super) fn cut_params(mode: &manifest::Sealed) -> Result<Params, Error> {
     manifest::pir_params(mode)
 }
 
-/// The buckets of the server before, if this version has the same.
+/// The buckets of the server before, if this version has the same ones.
 pub(super) fn shared(before: &Server, manifest: &Manifest) -> Option<Arc<Sealed>> {
     let base = |manifest: &Manifest| match &manifest.mode {
         Mode::Sealed(mode) => {

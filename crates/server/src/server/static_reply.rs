@@ -1,10 +1,10 @@
-//! Replies that are the same for every client, and ready.
+//! Replies that are ready and the same for every client.
 
 use sordino_index::Bytes;
 use sordino_index::wire::Message;
 
-/// A reply that every client gets, in the pieces in which the server holds it. They are shared, so
-/// a reply copies nothing, and outlives the server's next version.
+/// A reply that every client gets, in the pieces that the server holds. They are shared, so a reply
+/// copies nothing, and it outlives the server's version.
 #[derive(Clone, Debug)]
 pub struct StaticReply {
     head: Vec<u8>,

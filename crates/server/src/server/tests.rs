@@ -1,4 +1,4 @@
-//! Requests that a server refuses, each by name and before anything is computed.
+//! Requests that a server refuses with a named error, before it computes anything.
 
 use super::*;
 use rand::SeedableRng;
@@ -46,7 +46,7 @@ fn a_request_about_another_version_is_refused_with_both() {
     let server = masked();
     let own = server.manifest.version;
     let newer = Edition::new(own + 1, &server.manifest.digest());
-    // The same number, of another content.
+    // The same number with another content.
     let other = Edition::new(own, &[7; 32]);
     let kinds = [
         Message::GetParts,
@@ -107,7 +107,7 @@ fn parts_are_given_once_each_and_in_their_order() {
     for wrong in [&[][..], &[0, 0], &[1, 0], &[count], &[0, u16::MAX]] {
         assert!(ask(wrong).is_err(), "{wrong:?}");
     }
-    // A byte of half a number.
+    // One byte of a two-byte number.
     assert!(
         server
             .handle(&Message::GetParts.about(server.edition, &[0, 0, 0]))

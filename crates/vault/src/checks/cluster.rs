@@ -1,4 +1,4 @@
-//! The check rows of clusters, for holders of their key.
+//! The check rows of clusters, made with their key.
 
 use sordino_aes::stream::Stream;
 use sordino_cpu::Backend;
@@ -16,15 +16,15 @@ pub struct ClusterChecks {
 }
 
 impl ClusterChecks {
-    /// The check rows of clusters under a key of their own.
+    /// The check rows of clusters under a separate key.
     #[must_use]
     pub fn new(key: Zeroizing<[u8; 32]>) -> Self {
         Self { key }
     }
 
-    /// The runs of a part of a group's clusters. Run `r` is read from bytes `256 r` on of the keystream of AES-256 in
-    /// counter mode. The part and the group are the lower and the upper half of its nonce. Word 0 has the signs, word
-    /// `i` the bits of check row `i`; row 0 sums up all.
+    /// The runs of a part of a group's clusters. Run `r` is read from bytes `256 r` on of the keystream of AES-256 in counter
+    /// mode. The lower half of the nonce is the part, and the upper half is the group. Word 0 has the signs, and word `i` has
+    /// the bits of check row `i`. Row 0 sums up all positions.
     fn runs(&self, group: usize, part: usize) -> Runs<COUNT> {
         Runs {
             stream: Stream::new(&self.key, (group as u64) << 32 | part as u64),
@@ -37,7 +37,7 @@ impl ClusterChecks {
         }
     }
 
-    /// The check rows of a cluster of this group, of the codes of its places, `width` each.
+    /// The check rows of a cluster of this group. `codes` are the codes of its places, `width` each.
     #[must_use]
     pub fn rows(&self, group: usize, codes: &[i16], width: usize) -> Vec<i32> {
         let parts = codes.chunks(PLACES * width).enumerate();
@@ -54,16 +54,16 @@ impl ClusterChecks {
         rows.collect()
     }
 
-    /// The largest sum of squares of how far the check rows of a part are off. `products` are the products of a
-    /// cluster's places with one query, and `checks` the products of its check rows, mod `P`, without pads. The sum is
-    /// no more than the [`tolerance`](sordino_index::manifest::Grid::tolerance) if the reply is honest.
+    /// The largest sum of squares of the errors of a part's check rows. `products` are the products of a cluster's places with
+    /// one query, and `checks` those that belong to its check rows, mod `P`, without pads. If the reply is honest, the sum is
+    /// no more than the [`tolerance`](sordino_index::manifest::Grid::tolerance).
     ///
     /// # Security
-    /// Takes the same steps for all products. Which cluster of the group was chosen decides nothing: the server chooses what it
-    /// changes, and would learn it from refusals.
+    /// Does the same steps for all products. The result must not depend on which cluster of the group was chosen. The server
+    /// chooses what it changes, and would otherwise learn the cluster from refusals.
     ///
     /// # Panics
-    /// If the number of check rows is not a cluster's.
+    /// Panics if the number of check rows is not a cluster's.
     #[must_use]
     pub fn off(&self, group: usize, products: &[i32], checks: &[i32]) -> u64 {
         let expected = count(products.len());
@@ -81,7 +81,7 @@ impl ClusterChecks {
     }
 }
 
-/// Adds the codes of a run's position to all check rows.
+/// Adds the codes of a run's position to the check rows that its bits select.
 fn add(sums: &mut [i32], run: &Run<COUNT>, at: usize, codes: &[i16]) {
     let minus = take(run.signs, at);
     for (sums, bits) in sums.chunks_exact_mut(codes.len()).zip(run.bits) {
@@ -93,7 +93,8 @@ fn add(sums: &mut [i32], run: &Run<COUNT>, at: usize, codes: &[i16]) {
     }
 }
 
-/// The sum of squares of how far sums are from check rows, half of how far the first is taken off.
+/// The sum of squares of the differences between sums and check rows. Half of the first difference is subtracted from the
+/// others.
 fn squares(sums: &[i32; COUNT], checks: &[i32]) -> u64 {
     let off = |at: usize| centred(sums[at].wrapping_sub(checks[at]));
     let half = off(0) >> 1;
@@ -117,7 +118,7 @@ mod tests {
     use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
     use proptest::prelude::*;
 
-    /// A bit of the stream by its definition: of word `word` of the run of `place`.
+    /// A bit of the stream by its definition: bit `place` of word `word` of the run that has it.
     fn bit(key: u8, cluster: usize, word: usize, place: usize) -> bool {
         let block = 16 * (place % PLACES / RUN) as u64 + word as u64 / 4;
         let nonce = (cluster as u64) << 32 | (place / PLACES) as u64;
@@ -148,7 +149,7 @@ mod tests {
         checks
     }
 
-    /// The sum of squares of a place's part in the check rows, moved by an error.
+    /// The sum of squares in the check rows if an error is added to a place.
     fn squares(key: u8, cluster: usize, place: usize, error: i64) -> u64 {
         let of = |check| {
             let counts = i64::from(bit(key, cluster, check, place));
@@ -179,7 +180,7 @@ mod tests {
             let checks = ClusterChecks::new(Zeroizing::new([key; 32]));
             let found = checks.rows(cluster, &codes, width);
             prop_assert_eq!(&found, &expected(key, cluster, width, &codes));
-            // Inner products with a query are sums of the same rows.
+            // Inner products with a query are sums of the rows' products.
             let product = |row: &[i32]| row.iter().fold(0i32, |sum, x| sum.wrapping_add(x.wrapping_mul(8191)));
             let codes: Vec<i32> = codes.into_iter().map(i32::from).collect();
             let mut products: Vec<i32> = codes.chunks(width).map(product).collect();
@@ -192,7 +193,7 @@ mod tests {
                 prop_assert_eq!(checks.off(cluster, &products, &held), expected);
                 products[at] = products[at].wrapping_sub(error);
             }
-            // Half of P, on a place and on all check rows: the check rows that do not sum up the place are off by it.
+            // Adds half of P to a place and to all check rows. The check rows that do not include the place are then off by it.
             products[at] ^= 1 << 25;
             for check in &mut held[at / PLACES * COUNT..][..COUNT] {
                 *check ^= 1 << 25;

@@ -1,4 +1,4 @@
-//! Weights and combinations, for holders of their keys.
+//! Weights and combinations, made with their keys.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;
@@ -8,10 +8,10 @@ use zeroize::Zeroizing;
 use sordino_index::Error;
 use sordino_index::checks::exact::{BITS, copies};
 
-/// Rows whose weights are one stream: whole blocks of any packing.
+/// Rows whose weights come from one stream: whole blocks of any packing.
 const CHUNK: usize = 4096;
 
-/// Bytes of all weights of a row.
+/// Bytes of all weights of a row together.
 const LEN: usize = BITS / 8;
 
 /// The weights of one segment's rows.
@@ -20,20 +20,20 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// The weights under a key of their own.
+    /// The weights under a separate key.
     #[must_use]
     pub fn new(key: Zeroizing<[u8; 32]>) -> Self {
         Self { key }
     }
 
-    /// The weights of the rows of chunk `at` of [`CHUNK`], `count` of them, for each copy. The chunk is the nonce of a
-    /// keystream of AES-256 in counter mode. Row `v` of the chunk takes bytes `12 v` to `12 v + 11` of it, in one
-    /// little-endian integer for each copy.
+    /// The weights of chunk `at` of [`CHUNK`] rows, of which there are `count`, for each copy. The chunk's number is
+    /// the nonce of a keystream of AES-256 in counter mode. Row `v` of the chunk takes its bytes `12 v` to `12 v + 11`,
+    /// as one little-endian integer for each copy.
     fn chunk(&self, at: usize, count: usize, copies: usize) -> Vec<Zeroizing<Vec<u64>>> {
         let mut stream = Stream::new(&self.key, at as u64);
         let lists = (0..copies).map(|_| Zeroizing::new(Vec::with_capacity(count)));
         let mut lists: Vec<_> = lists.collect();
-        // Rows that are whole blocks together, and no more than the stream gives at a time.
+        // These rows are whole blocks together, and need no more than one call of the stream gives.
         for first in (0..count).step_by(256) {
             let rows = &stream.chunk(256 * LEN)[..LEN * (count - first).min(256)];
             match copies {
@@ -57,7 +57,7 @@ impl Weights {
         (0..copies).map(list).collect()
     }
 
-    /// The combinations of a segment's rows: for the owner.
+    /// The combinations of a segment's rows. The owner computes them.
     ///
     /// # Errors
     /// [`Error::Ckks`] if answers to its queries are rounded.
@@ -67,7 +67,7 @@ impl Weights {
         combinations.collect()
     }
 
-    /// The sums of a segment's answers, each times its weight, of each copy: of `n` rows from position `first` on.
+    /// The weighted sums of a segment's answers, one for each copy, for `n` rows from position `first` on.
     fn weighted(
         &self,
         reply: &Reply,
@@ -86,7 +86,7 @@ impl Weights {
     }
 }
 
-/// Appends the weights of rows to the lists of `K` copies.
+/// Appends the weights of `rows` to the lists of `K` copies.
 fn split<const K: usize>(rows: &[u8], lists: &mut [Zeroizing<Vec<u64>>]) {
     for (copy, list) in lists.iter_mut().take(K).enumerate() {
         let weights = rows.as_chunks::<LEN>().0.iter().map(|row| {
@@ -99,29 +99,29 @@ fn split<const K: usize>(rows: &[u8], lists: &mut [Zeroizing<Vec<u64>>]) {
     }
 }
 
-/// The low half.
+/// The lower half of the bits.
 #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
 const fn low(bits: u128) -> u64 {
     bits as u64
 }
 
-/// Sums mod `q`, number by number.
+/// Adds lists of numbers mod `q`.
 fn add(q: u64, a: &[u64], b: &[u64]) -> Vec<u64> {
     let add = |(a, b): (&u64, &u64)| {
-        // No branch, since what is summed up has weights.
+        // No branch may depend on these sums, since they contain secret weights.
         let less = (a + b).wrapping_sub(q);
         less.wrapping_add(q & 0u64.wrapping_sub(less >> 63))
     };
     a.iter().zip(b).map(add).collect()
 }
 
-/// The exact check of an index's replies, as a reader holds it.
+/// The exact check of an index's replies, in the form that a reader holds.
 pub struct Exact {
     combinations: Vec<Combination>,
 }
 
 impl Exact {
-    /// The check by these combinations of all rows.
+    /// The check that these combinations of all rows make.
     #[must_use]
     pub fn new(combinations: Vec<Combination>) -> Self {
         Self { combinations }
@@ -130,28 +130,28 @@ impl Exact {
     /// The check of an index without rows.
     ///
     /// # Errors
-    /// If there are no rows of this width, or answers are rounded.
+    /// [`Error`] if rows of this width cannot exist, or answers are rounded.
     pub fn empty(params: &Params, width: usize) -> Result<Self, Error> {
         let empty = (0..copies(params)).map(|_| Ok(Combination::empty(params, width)?));
         Ok(Self::new(empty.collect::<Result<_, Error>>()?))
     }
 
-    /// True if a reply has the answers of an honest server to this query, for the rows of all segments. Each segment
-    /// comes with its weights, its first position and its number of rows. For a wrong reply it is true with probability
-    /// `2^-96`.
+    /// True if a reply has the answers of an honest server to this query, for the rows of all segments. Each segment is
+    /// given by its weights, its first position and its number of rows. For a wrong reply the result is true with
+    /// probability `2^-96`.
     ///
     /// # Errors
-    /// [`Error::Ckks`] if query or reply are of another parameter set, or there are fewer answers.
+    /// [`Error::Ckks`] if query or reply belong to another parameter set, or there are fewer answers.
     ///
     /// # Security
-    /// Neither a secret key nor a score enters, so that the outcome tells nothing of the query.
+    /// The check uses neither a secret key nor a score, so its outcome reveals nothing about the query.
     pub fn holds<'a>(
         &self,
         query: &Query,
         reply: &Reply,
         segments: impl IntoIterator<Item = (&'a Weights, usize, usize)>,
     ) -> Result<bool, Error> {
-        // Nothing is taken from the reply's own head; its state and length are checked where it is decrypted.
+        // Nothing here trusts the reply's head. Decryption checks the reply's state and length.
         let expected = Combination::all_of(&self.combinations, query)?;
         if query.params() != reply.params() {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! A segment's sums, for holders of its key.
+//! A segment's sums, made with its key.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;
@@ -17,14 +17,14 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// The signs under a key of their own.
+    /// The signs under a separate key.
     #[must_use]
     pub fn new(key: Zeroizing<[u8; 32]>) -> Self {
         Self { key }
     }
 
-    /// The runs of a group: bit `v` of word `i` is 1 where position `v` of the run counts positively in sum `i`. Run
-    /// `r` is read from bytes `256 r` on of the keystream of AES-256 in counter mode, whose nonce is the group.
+    /// The runs of a group: bit `v` of word `i` is 1 if position `v` of the run counts positively in sum `i`. Run `r`
+    /// is read from bytes `256 r` on of the keystream of AES-256 in counter mode, whose nonce is the group.
     fn runs(&self, group: usize) -> Runs<COUNT> {
         Runs {
             stream: Stream::new(&self.key, group as u64),
@@ -33,7 +33,7 @@ impl Signs {
         }
     }
 
-    /// The sums of rows of `width` codes each, [`COUNT`] of each group, as bytes.
+    /// The sums of rows of `width` codes each, as bytes: [`COUNT`] sums for each group.
     #[must_use]
     pub fn sums(&self, codes: &[i32], width: usize) -> Zeroizing<Vec<u8>> {
         let groups = codes.par_chunks(GROUP * width).enumerate();
@@ -65,11 +65,11 @@ impl Signs {
     }
 }
 
-/// The sums of a segment, as a reader holds them.
+/// The sums of a segment, in the form that a reader holds.
 pub struct ReaderSums {
     signs: Signs,
     width: usize,
-    /// [`COUNT`] of each group.
+    /// [`COUNT`] sums for each group.
     sums: Zeroizing<Vec<i32>>,
 }
 
@@ -77,7 +77,7 @@ impl ReaderSums {
     /// Reads the sums of `n` rows of `width` coordinates.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if they have another length.
+    /// [`Error::Malformed`] if the bytes do not have the length of these sums.
     pub fn from_bytes(signs: Signs, n: usize, width: usize, bytes: &[u8]) -> Result<Self, Error> {
         let expected = len(n, width);
         if bytes.len() != expected {
@@ -95,16 +95,16 @@ impl ReaderSums {
         })
     }
 
-    /// For each group, the sums of squares of how far the sums of a segment's scores are from what they should be. Each
-    /// is no more than its [`tolerance`](sordino_index::checks::held::tolerance) in an honest reply. `steps` are the
-    /// scores of the rows, and `query` the integers that the query was encrypted as. `q` of them are the score window,
-    /// which has `2^bits` steps.
+    /// For each group, the sum of squares of the errors of the sums of a segment's scores. In an honest reply each is
+    /// no more than its [`tolerance`](sordino_index::checks::held::tolerance). `steps` are the scores of the rows, and
+    /// `query` the integers that encode the query. The score window is `q` in units of their products, and has `2^bits`
+    /// steps.
     ///
     /// # Security
-    /// Takes the same steps for all scores and queries.
+    /// Does the same steps for all scores and queries.
     ///
     /// # Panics
-    /// If there are other numbers of groups or coordinates than there are sums.
+    /// Panics if the numbers of groups or coordinates differ from those that the sums have.
     #[must_use]
     pub fn off(&self, steps: &[i32], query: &[i64], (q, bits): (u64, u32)) -> Vec<u64> {
         assert_eq!(query.len(), self.width, "coordinates");

@@ -1,4 +1,4 @@
-//! A segment's check rows, for holders of its key.
+//! A segment's check rows, made with its key.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;
@@ -9,7 +9,7 @@ use super::sum::Sums;
 use crate::residue::centred;
 use sordino_index::checks::{COUNT, RUN, group};
 
-/// Bytes of the stream that a run takes: 41 words in whole blocks.
+/// Bytes of the stream for each run: 41 words, rounded up to whole blocks.
 const LEN: usize = 176;
 
 /// The check rows of one segment.
@@ -19,7 +19,7 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// The check rows of a segment under a key of its own, of rows of `width` coordinates.
+    /// The check rows of a segment under a separate key, for rows of `width` coordinates.
     #[must_use]
     pub fn new(key: Zeroizing<[u8; 32]>, width: usize) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Checks {
     }
 
     /// The runs of a group. Run `r` is read from bytes `176 r` on of the keystream of AES-256 in counter mode, whose
-    /// nonce is the group. Word 0 has the signs, the next words the bits of one check row each.
+    /// nonce is the group. Word 0 has the signs, and each further word has the bits of one check row.
     fn runs(&self, group: usize) -> Runs<COUNT> {
         Runs {
             stream: Stream::new(&self.key, group as u64),
@@ -41,7 +41,7 @@ impl Checks {
         }
     }
 
-    /// The check rows of `n` rows of codes, in their order: `row` gives the codes of a position.
+    /// The check rows of `n` rows of codes, in their order. `row` gives the codes of a position.
     pub fn rows<'a>(
         &self,
         n: usize,
@@ -69,15 +69,15 @@ impl Checks {
         rows.collect()
     }
 
-    /// The most that a check row's product is away from the sum of its group's products. `products` are the products of
-    /// a segment's rows and check rows with one query, mod P, without pads. It is no more than the
-    /// [`tolerance`](sordino_index::checks::tolerance) if the reply is honest.
+    /// The largest difference between a check row's product and the sum of its group's products. `products` are the
+    /// products of a segment's rows and check rows with one query, mod P, without pads. If the reply is honest, the
+    /// difference is no more than the [`tolerance`](sordino_index::checks::tolerance).
     ///
     /// # Security
-    /// Takes the same steps for all products.
+    /// Does the same steps for all products.
     ///
     /// # Panics
-    /// If they do not belong to `n` rows and their check rows.
+    /// Panics if the products do not belong to `n` rows and their check rows.
     #[must_use]
     pub fn off(&self, n: usize, products: &[i32]) -> u32 {
         let (rows, checks) = products.split_at(n);
@@ -121,7 +121,7 @@ mod tests {
     use proptest::prelude::*;
     use sordino_index::checks::count;
 
-    /// A bit of the stream by its definition: of word `word` of the run of `position`.
+    /// A bit of the stream by its definition: bit `position` of word `word` of the run that has it.
     fn bit(key: u8, group: usize, word: usize, position: usize) -> bool {
         let run = position % group / RUN;
         let block = 11 * run as u64 + word as u64 / 4;
@@ -173,7 +173,7 @@ mod tests {
             let checks = checks(key, width);
             let found = checks.rows(n, width, |position| &rows[position * width..][..width]);
             prop_assert_eq!(&found, &expected(key, width, &rows));
-            // Inner products with a query are sums of the same rows.
+            // Inner products with a query are sums of the rows' products.
             let product = |row: &[i32]| row.iter().fold(0i32, |sum, x| sum.wrapping_add(x.wrapping_mul(8191)));
             let all = rows.chunks(width).chain(found.chunks(width));
             let mut products: Vec<i32> = all.map(product).collect();
@@ -184,7 +184,7 @@ mod tests {
                 prop_assert_eq!(checks.off(n, &products), error.unsigned_abs());
                 products[at] = products[at].wrapping_sub(error);
             }
-            // Half of P, on a row and on all check rows of its group, which signs alone would not see.
+            // Adds half of P to a row and to all check rows of its group. Signs alone would not detect that.
             products[at] ^= 1 << 25;
             let group = at / group(width) * COUNT;
             for check in &mut products[n + group..][..COUNT] {

@@ -1,9 +1,9 @@
-//! The draws of a group's positions, run after run.
+//! Random bits for a group's positions, run after run.
 
 use sordino_aes::stream::{CHUNK, Stream};
 use zeroize::{Zeroize, Zeroizing};
 
-/// The draws of a run: bit `v` of each word is about the run's position `v`.
+/// The random words of a run. Bit `v` of each word belongs to position `v` of the run.
 pub(super) struct Run<const K: usize> {
     pub(super) signs: u32,
     pub(super) bits: [u32; K],
@@ -41,7 +41,8 @@ pub(super) struct Runs<const K: usize> {
 }
 
 impl<const K: usize> Runs<K> {
-    /// Calls `f` with each item and its run. The keystream is drawn for many runs at once, since a run's few blocks do not fill a processor.
+    /// Calls `f` with each item and its run. The keystream is drawn for many runs at the same time, since a run's few blocks do
+    /// not fill the processor's AES pipeline.
     pub(super) fn each<I: ExactSizeIterator>(
         mut self,
         mut items: I,
@@ -51,7 +52,7 @@ impl<const K: usize> Runs<K> {
         while items.len() > 0 {
             let many = items.len().min(CHUNK / self.len);
             let bytes = self.stream.chunk(many * self.len);
-            // The draws come first: a chunk that is used up takes no item.
+            // The random bytes come first in the zip, so that a used-up chunk does not consume an item.
             for (bytes, item) in bytes.chunks_exact(self.len).zip(items.by_ref()) {
                 (self.read)(&mut run, &Words(bytes.as_chunks().0));
                 f(&run, item);

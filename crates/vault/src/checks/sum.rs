@@ -1,4 +1,4 @@
-//! Sums of a run's products, one for each check row: bits become masks.
+//! Sums of a run's products, one for each check row. Bits become masks.
 
 use zeroize::{Zeroize, Zeroizing};
 
@@ -14,7 +14,7 @@ mod neon;
 mod portable;
 
 sordino_cpu::kernels! {
-    /// The kernels of sums. All give the same bits.
+    /// The kernels of sums. All of them give the same bits.
     enum Kernels {
         Avx512: Avx512,
         Avx2: Avx2,
@@ -22,7 +22,7 @@ sordino_cpu::kernels! {
     }
 }
 
-/// Partial sums of each check row, which together are its sum. Each kernel chooses the words that it adds to.
+/// Partial sums of each check row, which together are its sum. Each kernel chooses to which it adds.
 type Lanes<const K: usize> = [[i32; LANES]; K];
 
 const LANES: usize = 16;

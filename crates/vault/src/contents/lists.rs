@@ -10,10 +10,10 @@
 use sordino_index::Error;
 use sordino_vectors::u32_of;
 
-/// The part of these sealed lists, of an index with readers of its own or without.
+/// The part of these sealed lists. `own` is true for an index with readers of its own.
 ///
 /// # Panics
-/// If there are several lists of an index without.
+/// Panics if there are several lists for an index without readers of its own.
 #[must_use]
 pub fn joined(lists: Vec<Vec<u8>>, own: bool) -> Vec<u8> {
     if !own {
@@ -31,7 +31,7 @@ pub fn joined(lists: Vec<Vec<u8>>, own: bool) -> Vec<u8> {
 /// The sealed lists in a part.
 ///
 /// # Errors
-/// If it does not consist of `count` lists.
+/// [`Error`] if the part does not consist of `count` lists.
 pub(crate) fn split(part: &[u8], count: usize, own: bool) -> Result<Vec<&[u8]>, Error> {
     if !own {
         return Ok(vec![part]);

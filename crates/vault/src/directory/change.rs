@@ -6,30 +6,30 @@ use crate::writer_secret::WriterPublicKey;
 /// A change of what readers may read.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// Gives a reader labels and groups in addition to its own. A new reader has to come with its public key.
+    /// Gives a reader labels and groups in addition to those that it has. A new reader needs its public key here.
     Grant {
         /// The reader's name.
         reader: &'a str,
-        /// Its public key.
+        /// The reader's public key.
         public: Option<&'a ReaderPublicKey>,
-        /// Labels, made if need be.
+        /// Labels, which are created if they do not exist.
         labels: &'a [String],
         /// Existing groups.
         groups: &'a [String],
     },
-    /// Gives a reader labels, and the right to add records under them until a time. Without labels it may add records
-    /// without a label.
+    /// Gives a reader labels, and the right to add records under them until a time. Without labels the reader may add
+    /// records that have no label.
     GrantWriter {
         /// The reader's name.
         reader: &'a str,
-        /// Its public key; an existing writer needs no key here.
+        /// The writer's public key. An existing writer needs none here.
         public: Option<&'a WriterPublicKey>,
-        /// Labels, made if need be.
+        /// Labels, which are created if they do not exist.
         labels: &'a [String],
         /// The time at which the right ends, under all labels, in seconds since 1970.
         until: u64,
     },
-    /// Takes from a reader the right to add records. It still reads the same.
+    /// Takes the right to add records from a reader. The reader can still read the same records.
     StopWriting {
         /// The reader's name.
         reader: &'a str,
@@ -38,24 +38,24 @@ pub enum Change<'a> {
     Withdraw {
         /// The reader's name.
         reader: &'a str,
-        /// Labels that it was granted itself.
+        /// Labels that the reader was granted directly.
         labels: &'a [String],
-        /// Groups that it is in.
+        /// Groups that the reader is in.
         groups: &'a [String],
     },
-    /// Takes a reader off the list.
+    /// Removes a reader from the list.
     Revoke {
-        /// Its name.
+        /// The reader's name.
         reader: &'a str,
     },
-    /// Says which labels a group may read, and makes it if need be. A group without labels is one all the same.
+    /// Sets the labels that a group may read, and creates the group if it does not exist. A group may have no labels.
     Group {
         /// The group's name.
         group: &'a str,
-        /// All its labels, made if need be.
+        /// All its labels, which are created if they do not exist.
         labels: &'a [String],
     },
-    /// Takes a group from all readers.
+    /// Removes a group from all readers.
     Ungroup {
         /// The group's name.
         group: &'a str,
@@ -63,7 +63,7 @@ pub enum Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// Gives a reader labels and groups, and puts it on the list if it comes with its public key.
+    /// Gives a reader labels and groups. If it comes with its public key, the reader is added to the list.
     #[must_use]
     pub fn grant(
         reader: &'a str,
@@ -95,7 +95,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Takes from a reader the right to add records.
+    /// Takes the right to add records from a reader.
     #[must_use]
     pub fn stop_writing(reader: &'a str) -> Self {
         Self::StopWriting { reader }
@@ -111,13 +111,13 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Takes a reader off the list.
+    /// Removes a reader from the list.
     #[must_use]
     pub fn revoke(reader: &'a str) -> Self {
         Self::Revoke { reader }
     }
 
-    /// Says which labels a group may read.
+    /// Sets the labels that a group may read.
     #[must_use]
     pub fn group(group: &'a str, labels: &'a [String]) -> Self {
         Self::Group { group, labels }

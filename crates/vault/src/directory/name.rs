@@ -3,7 +3,7 @@
 use super::{MAX_NAME, UNLABELLED, access};
 use sordino_index::Error;
 
-/// Refuses what cannot be the name of a label.
+/// Checks that a text can be the name of a label.
 ///
 /// # Errors
 /// [`Error::Access`].
@@ -11,7 +11,7 @@ pub fn check_label(label: &str) -> Result<(), Error> {
     check_name("label", label)
 }
 
-/// Refuses a name that a person cannot tell from others on a screen, or that is no name.
+/// Refuses a text that cannot be a name, or that a person could confuse with another name on a screen.
 pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     let fits = name != UNLABELLED && name.len() <= MAX_NAME;
     match fits && name.trim() == name && is_shown(name) {
@@ -24,8 +24,8 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     }
 }
 
-/// True if all of a name is drawn, in one way. Marks that stand for themselves, and would make a different name of the
-/// same look, are refused. Letters of two scripts that look alike are not told apart.
+/// True if every character of a name is visible and has one form. Combining marks without a base are refused, since they
+/// could make a different name look the same. Letters of two scripts that look alike are not distinguished.
 fn is_shown(name: &str) -> bool {
     let blank = |c: char| {
         matches!(
@@ -34,7 +34,8 @@ fn is_shown(name: &str) -> bool {
                 | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{16fe4}' | '\u{1d159}' | '\u{e0100}'..='\u{e01ef}'
         )
     };
-    // The standard library escapes what has no form of its own: control and format characters, other spaces, unassigned ones.
+    // The standard library escapes characters without a visible form: control and format characters, other spaces, unassigned
+    // ones.
     let plain = name.replace(['\\', '"', '\''], "");
     plain.escape_debug().eq(plain.chars()) && !plain.contains(blank)
 }

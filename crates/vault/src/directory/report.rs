@@ -1,4 +1,4 @@
-//! The owner's list in words: what each reader can read.
+//! A report on the owner's list: what each reader can read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,24 +6,24 @@ use super::{Directory, UNLABELLED, Writing};
 use sordino_index::digest;
 use sordino_index::manifest::SHARED;
 
-/// A reader, now or formerly, and the records it can read.
+/// A present or former reader, and the records that it can read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reading {
-    /// Its name.
+    /// The reader's name.
     pub name: String,
-    /// The digest of its public key, short; `None` if it is no longer on the list.
+    /// The short digest of the reader's public key. `None` if the reader is no longer on the list.
     pub key: Option<String>,
-    /// The labels that it was granted itself.
+    /// The labels that the reader was granted directly.
     pub labels: Vec<String>,
-    /// Its groups, with their labels.
+    /// The reader's groups, with their labels.
     pub groups: Vec<(String, Vec<String>)>,
-    /// Records that it may read.
+    /// Records that the reader may read.
     pub records: u64,
-    /// The right to add records, if it has one.
+    /// The reader's right to add records, if it has one.
     pub writing: Option<Writing>,
-    /// Records that it may not read any longer, but can while they are under keys that it was given. Compacting
-    /// rewrites them and ends that.
+    /// Records that the reader may not read any longer, but still can, because they are under keys that it received.
+    /// Compacting rewrites them and ends that.
     pub until_compacted: u64,
 }
 
@@ -31,27 +31,27 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Label {
-    /// Its name; empty for records without one.
+    /// The label's name. It is empty for records without a label.
     pub name: String,
-    /// Generations of keys that records are under, with the one that is written under now.
+    /// The number of key generations that records use, including the one under which records are written now.
     pub generations: usize,
-    /// Records.
+    /// The number of records.
     pub records: u64,
     /// Rows that are stored next to them, of records that were deleted, replaced or given another label. A holder of
     /// the label's keys can read them until the index is compacted.
     pub stale: u64,
-    /// How many of these rows are not under the newest key.
+    /// The number of these rows that are not under the newest key.
     pub older: u64,
 }
 
 impl Directory {
-    /// Who can read how many records: readers, then former ones. `live` counts the records under each key that searches
-    /// find. `stored` adds records that are deleted or replaced, which a holder of the key can read until the index is
+    /// Who can read how many records: first readers, then former readers. `live` counts the records under each key that
+    /// searches find. `stored` adds deleted and replaced records, which a holder of the key can read until the index is
     /// compacted.
     #[must_use]
     pub fn reading(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Reading> {
         let under = |records: &BTreeMap<u32, u64>, key: u32| match key {
-            // No one was given the shared key.
+            // The shared key was given to no reader.
             SHARED => 0,
             key => records.get(&key).copied().unwrap_or(0),
         };
@@ -92,7 +92,7 @@ impl Directory {
         readers.chain(gone).collect()
     }
 
-    /// The labels, with the records that are stored under each key: the ones that searches find, and all.
+    /// The labels, with the number of records under each key: those that searches find, and all that are stored.
     #[must_use]
     pub fn labels(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Label> {
         let labels = self.labels.iter().map(|(name, keys)| {
@@ -130,7 +130,7 @@ impl Directory {
         self.readers.is_empty()
     }
 
-    /// True if records without a label are under a newer key than the shared one alone.
+    /// True if records without a label have a newer key than the shared one.
     #[must_use]
     pub fn shares(&self) -> bool {
         let keys = self.labels.get(UNLABELLED).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Changes are made: rights, and the keys that follow from them.
+//! Makes changes to rights, and to the keys that follow from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use crate::reader_secret::ReaderPublicKey;
 use sordino_index::Error;
 
 impl Directory {
-    /// Makes a change. `salt` gives the salt of a new key as for [`salt`](Self::salt).
+    /// Makes a change. `salt` gives the salt of a new key, as in [`salt`](Self::salt).
     ///
-    /// A label that a reader loses gets a new key, under which all is written from then on.
+    /// A label that a reader loses gets a new key. All records are written under it from then on.
     ///
     /// # Errors
-    /// [`Error::Access`] with the reason. Then nothing is changed.
+    /// [`Error::Access`] with the reason. Nothing is changed then.
     pub fn change(
         &mut self,
         change: Change<'_>,
@@ -49,7 +49,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Makes a label if it does not exist, and returns the number of its newest key.
+    /// Creates a label if it does not exist, and returns the number of its newest key.
     ///
     /// # Errors
     /// [`Error::Access`] if the name is not allowed.
@@ -63,11 +63,11 @@ impl Directory {
         Ok(number)
     }
 
-    /// Gives labels new keys, though no reader lost them. The reason is a record under the old keys that future readers
-    /// are not to have.
+    /// Gives labels new keys, though no reader lost them. It is used when a record under the old keys must be hidden
+    /// from future readers.
     ///
     /// # Errors
-    /// [`Error::Access`] if the list is too long. Then nothing is changed.
+    /// [`Error::Access`] if the list is too long. Nothing is changed then.
     pub fn renewed(
         &mut self,
         labels: &BTreeSet<String>,
@@ -222,7 +222,8 @@ impl Directory {
             .try_for_each(|label| self.need_label(label).map(drop))
     }
 
-    /// Gives a label another key, which has no salt yet, and makes it if need be; its number.
+    /// Gives a label another key, which has no salt yet, and creates the label if it does not exist. Returns the key's
+    /// number.
     fn renew(&mut self, label: &str) -> Result<u32, Error> {
         let number = self.next;
         let next = number.checked_add(1);
@@ -240,7 +241,7 @@ impl Directory {
         rights.collect()
     }
 
-    /// A reader is no former reader of what it may read.
+    /// Removes from the former readers every key that the same reader may have now.
     fn settle_former(&mut self) {
         let readers: Vec<_> = self.readers.iter().collect();
         for (name, reader) in readers {

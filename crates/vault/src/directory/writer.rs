@@ -13,26 +13,26 @@ use sordino_index::manifest::{MAX_WRITABLE, MAX_WRITERS, Writable, Writer};
 /// The right of a reader to add records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WriteRight {
-    /// The public key that its additions are checked with.
+    /// The public key that verifies the writer's additions.
     signing: Vec<u8>,
-    /// Labels that it may add under, and may read.
+    /// Labels under which the writer may add records, and which it may read.
     labels: BTreeSet<String>,
     /// The time at which the right ends, in seconds since 1970.
     until: u64,
 }
 
-/// The right of a reader to add records, in words.
+/// A reader's right to add records, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Writing {
-    /// Labels that it may add under; the empty name is of records without one.
+    /// Labels under which the writer may add. The empty name stands for records without a label.
     pub labels: Vec<String>,
     /// The time at which the right ends, in seconds since 1970.
     pub until: u64,
 }
 
 impl Directory {
-    /// Makes a reader a writer under these labels, or, where there are none, of records without a label.
+    /// Makes a reader a writer under these labels. If there are none, for records without a label.
     pub(super) fn grant_writing(
         &mut self,
         name: &str,
@@ -81,13 +81,13 @@ impl Directory {
         Ok(())
     }
 
-    /// Takes from a reader the right to add records.
+    /// Takes the right to add records from a reader.
     pub(super) fn stop_writing(&mut self, name: &str) -> Result<(), Error> {
         let none = access("writer", name, "there is none of this name");
         self.writers.remove(name).map(drop).ok_or(none)
     }
 
-    /// No one writes under what it may not read.
+    /// Removes from writers the labels that they may no longer read.
     pub(super) fn settle_writers(&mut self) {
         let mut writers = std::mem::take(&mut self.writers);
         writers.retain(|name, right| {
@@ -101,7 +101,7 @@ impl Directory {
         self.writers = writers;
     }
 
-    /// Refuses a list whose writers are no readers of it.
+    /// Checks that all writers of a list are also its readers.
     pub(super) fn writers_fit(&self) -> bool {
         let mut writers = self.writers.keys();
         writers.all(|name| self.readers.contains_key(name))
@@ -113,7 +113,7 @@ impl Directory {
         !self.writers.is_empty()
     }
 
-    /// The writers as a manifest names them, without those whose right has ended by `now`, in seconds since 1970.
+    /// The writers as a manifest names them, except those whose right ended by `now`, in seconds since 1970.
     #[must_use]
     pub fn writers(&self, root: &ContentRoot, now: u64) -> Vec<Writer> {
         let rights = self.writers.values().filter(|right| right.until > now);

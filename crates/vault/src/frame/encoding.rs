@@ -1,4 +1,4 @@
-//! A frame as it is sealed.
+//! The encoding of a frame, which is sealed.
 
 use sordino_vectors::metric::{LONGEST, Metric};
 
@@ -6,13 +6,13 @@ use super::Frame;
 use sordino_index::Error;
 use sordino_index::manifest::{FRAME_HEAD_LEN, MAX_BASES, frame_len};
 
-/// Stands for no recall.
+/// The code of an unknown recall.
 const UNKNOWN: u32 = u32::MAX;
-/// No coordinate of a centre or a base is larger.
+/// No coordinate of a centre or a base is larger than this.
 const LARGEST: f64 = 4.0 * LONGEST;
 
 impl Frame {
-    /// True if vectors have the same residuals in another frame of the same rotation, whose bound and recall may be others.
+    /// True if vectors have the same residuals in another frame of the same rotation. Bound and recall may differ.
     #[must_use]
     pub fn shares_residuals(&self, other: &Self) -> bool {
         (&self.centre, &self.bases) == (&other.centre, &other.bases)
@@ -23,7 +23,7 @@ impl Frame {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.bound.to_le_bytes().to_vec();
         bytes.extend(self.recall.unwrap_or(UNKNOWN).to_le_bytes());
-        // At most 256.
+        // There are at most 256.
         let [low, high, ..] = self.bases().to_le_bytes();
         bytes.extend([low, high]);
         let numbers = self.centre.iter().chain(&self.bases);
@@ -31,10 +31,10 @@ impl Frame {
         bytes
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) has written of vectors of `dim` coordinates.
+    /// Reads what [`to_bytes`](Self::to_bytes) has written, for vectors of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for another length, and for numbers that no frame has.
+    /// [`Error::Malformed`] for a wrong length, and for numbers that no frame has.
     pub fn from_bytes(
         metric: Metric,
         rotation: [u8; 32],
@@ -71,7 +71,7 @@ impl Frame {
     }
 }
 
-/// Without the centre and the bases, which would show vectors.
+/// Leaves out the centre and the bases, which would show vectors.
 impl core::fmt::Debug for Frame {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Frame")

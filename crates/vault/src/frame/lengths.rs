@@ -3,19 +3,21 @@
 use sordino_index::Error;
 use sordino_index::code::SCALES_HEAD_LEN;
 
-/// The lengths that a list of rows has: short floating-point numbers, with the bits behind the point that the exponents leave.
+/// The lengths that a list of rows can have: short floating-point numbers. Bits that the exponents do not need serve the
+/// fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// The exponent of code 1.
     least: i16,
-    /// Bits behind the point.
+    /// Bits of the fraction.
     bits: u8,
 }
 
-/// Exponents that a number of bits leaves room for. Few choices, so that segments that are joined seldom differ.
+/// For each number of fraction bits, the exponents that it leaves codes for. There are few choices, so that joined segments
+/// seldom differ.
 const OCTAVES: [(i16, u8); 4] = [(3, 14), (15, 12), (63, 10), (255, 8)];
 
-/// Exponents of normal numbers of single precision that no sum of lengths leaves.
+/// The exponents of normal numbers in single precision that no sum of lengths exceeds.
 const EXPONENTS: std::ops::RangeInclusive<i16> = -120..=120;
 
 impl Lengths {
@@ -32,22 +34,22 @@ impl Lengths {
             Some((least.min(at), most.max(at)))
         });
         let (least, most) = range.unwrap_or((0, 0));
-        // The largest may be rounded up to the first beyond them, for which there is a code.
+        // The largest may be rounded up to the first number beyond these exponents, which has a code.
         let octaves = most - least + 1;
         let fits = OCTAVES.iter().find(|(room, _)| octaves <= *room);
         let bits = fits.map_or(8, |(_, bits)| *bits);
         Self { least, bits }
     }
 
-    /// The code of the smallest of these numbers that is no less than a length.
+    /// The code of the smallest of these numbers that is not less than a length.
     #[must_use]
     pub fn code(self, length: f64) -> u16 {
         if length <= 0.0 {
             return 0;
         }
         let least = f64::from(i32::from(self.least)).exp2();
-        // Both are numbers with the exponents of doubles. Their bits are in the order of the numbers, and a unit of the
-        // last bit that is kept is this one.
+        // Both are numbers with the exponents of doubles. Their bits sort like the numbers, and this is a unit of the last bit
+        // that is kept.
         let unit = 52 - u32::from(self.bits);
         let above = length.max(least).to_bits() - least.to_bits();
         let steps = above.div_ceil(1 << unit);
@@ -79,7 +81,7 @@ impl Lengths {
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for bytes that are no lengths.
+    /// [`Error::Malformed`] for bytes that encode no lengths.
     pub fn from_bytes([low, high, bits]: [u8; Self::LEN]) -> Result<Self, Error> {
         let least = i16::from_le_bytes([low, high]);
         let known = OCTAVES.iter().any(|(_, known)| *known == bits);
@@ -127,7 +129,7 @@ mod tests {
                     (1.0..1.0 + step * 1.001).contains(&over),
                     "{length}: {over}"
                 );
-                // It is the same again.
+                // Encoding the decoded number gives the same code.
                 assert_eq!(coder.code(f64::from(row.scale)), code);
                 let square = f64::from(row.constant) * f64::from(row.scale);
                 let off = square / (length * length) - 1.0;

@@ -1,4 +1,4 @@
-//! A query as rows of a frame are scored with it.
+//! A query in the form in which a frame's rows are scored.
 
 use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::recall::Scored;
@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::{Frame, RowScale, product, squared_distance};
 use sordino_index::Error;
 
-/// A query in the form that an index of this frame needs, with what turns scores into the metric's.
+/// A query in the form that an index of this frame needs, with the numbers that turn scores into the metric's.
 ///
 /// Scores of different rows are compared by their keys: larger is nearer.
 pub struct FrameQuery {
@@ -19,19 +19,20 @@ pub struct FrameQuery {
     lifted: Zeroizing<Vec<f32>>,
     /// `abs(p)`; for the inner product the length of the query.
     length: f64,
-    /// For each base `abs(p - c_b)^2`; for the inner product `<c_b, p>` less the largest of them.
+    /// For each base `abs(p - c_b)^2`. For the inner product `<c_b, p>` minus the largest of them.
     terms: Zeroizing<Vec<f64>>,
-    /// The part of an inner product that keys lack: `<mu, q>` and the largest `<c_b, p>`.
+    /// The part of an inner product that keys leave out: `<mu, q>` and the largest `<c_b, p>`.
     rest: f64,
-    /// A lifted score times the first, plus the second, is the key of an inner product, and otherwise less the square of a distance.
+    /// A lifted score times the first number plus the second is the key: of an inner product, or else the negated square of a
+    /// distance.
     of_lifted: (f64, f64),
 }
 
 impl Frame {
-    /// A query, as its user gives it.
+    /// Prepares a query, given in the user's form.
     ///
     /// # Errors
-    /// [`Error::Dimension`], and [`Error::Vectors`] for a query that nothing can be compared with.
+    /// [`Error::Dimension`]. [`Error::Vectors`] for a query that cannot be compared with anything.
     pub fn ask(&self, query: &[f32]) -> Result<FrameQuery, Error> {
         let (found, expected) = (query.len(), self.dim());
         if found != expected {
@@ -51,7 +52,7 @@ impl Frame {
         Ok(self.by_product(&turned, norm, along))
     }
 
-    /// The query for the vector of a `y` itself; `None` of a zero vector, with which all inner products are equal.
+    /// The query for the vector of a `y` itself. `None` for a zero vector, with which all inner products are equal.
     #[must_use]
     pub fn ask_for(&self, y: &[f32]) -> Option<FrameQuery> {
         if self.metric != Metric::InnerProduct {
@@ -70,7 +71,7 @@ impl Frame {
         Some(self.by_product(&unit, norm, along))
     }
 
-    /// A query by the distances from `p`.
+    /// A query by distances from `p`.
     fn by_distance(&self, p: &[f32]) -> FrameQuery {
         let length = length(p);
         let scale = if length > 0.0 { length } else { 1.0 };
@@ -82,7 +83,7 @@ impl Frame {
         let bases = self.bases.chunks_exact(self.width);
         let terms = bases.map(|base| squared_distance(p, base));
         let (lifted, of_lifted) = match self.metric {
-            // The square of the distance of unit vectors is 2 less twice the cosine.
+            // The square of the distance of unit vectors is 2 minus twice the cosine.
             Metric::Cosine => (Zeroizing::new(self.lifted(p)), (2.0, -2.0)),
             _ => {
                 let bound = self.longest();
@@ -108,7 +109,8 @@ impl Frame {
         }
     }
 
-    /// A query by the products with `p`, a unit vector, of one of this length and this product with `mu`, over its length.
+    /// A query by products with `p`, a unit vector. `length` is the query's length, and `product` its product with `mu` over that
+    /// length.
     fn by_product(&self, p: &[f32], length: f64, along: f64) -> FrameQuery {
         let bases = self.bases.chunks_exact(self.width);
         let terms = bases.map(|base| product(p, base));
@@ -126,7 +128,7 @@ impl Frame {
         }
     }
 
-    /// The key of a row by its exact residual.
+    /// The key of a row, from its exact residual.
     #[must_use]
     pub fn exact_key(&self, asked: &FrameQuery, base: u8, residual: &[f32]) -> f32 {
         let known = self.base(base);
@@ -148,13 +150,13 @@ impl Frame {
 }
 
 impl FrameQuery {
-    /// The query that rows are scored with: a unit vector.
+    /// The query for scoring rows: a unit vector.
     #[must_use]
     pub fn unit(&self) -> &[f32] {
         &self.unit
     }
 
-    /// The query that lifted vectors are scored with: a unit vector.
+    /// The query for scoring lifted vectors: a unit vector.
     #[must_use]
     pub fn lifted(&self) -> &[f32] {
         &self.lifted
@@ -191,7 +193,7 @@ impl FrameQuery {
         }
     }
 
-    /// The metric's score of a key: never more than 1 for the cosine. For the Euclidean distance it is above 0, except
+    /// The metric's score of a key. For the cosine it is never more than 1. For the Euclidean distance it is above 0, except
     /// between equal vectors.
     #[must_use]
     pub fn score(&self, key: f32) -> f32 {
@@ -205,13 +207,13 @@ impl FrameQuery {
                 let most = f64::from(f32::MAX);
                 to_f32(((key + self.rest) * self.length).clamp(-most, most))
             }
-            // A square that the noise of its parts has made negative is too small a distance to be measured.
+            // Noise can make a square negative. The distance is then too small to be measured.
             Metric::Euclidean if key > 0.0 => f32::MIN_POSITIVE,
             Metric::Euclidean => to_f32(-key),
         }
     }
 
-    /// Gives hits, which have keys, the metric's scores.
+    /// Replaces the keys in hits by the metric's scores.
     pub fn scored(&self, hits: &mut [Scored]) {
         for hit in hits {
             hit.score = self.score(hit.score);
@@ -219,7 +221,7 @@ impl FrameQuery {
     }
 }
 
-/// The root of a number with its sign: in the order of the numbers, and half as large in its exponent.
+/// The square root of a number, with its sign. It sorts like the number, and has half the exponent.
 fn root(x: f64) -> f32 {
     to_f32(x.abs().sqrt().copysign(x))
 }

@@ -7,19 +7,20 @@ use sordino_index::Error;
 use sordino_index::code::SCALES_HEAD_LEN;
 use sordino_index::manifest::scales_len;
 
-/// A row as it is stored next to its residual.
+/// The values that are stored with a row's residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RowScale {
     /// `b`.
     pub base: u8,
     /// `rho`.
     pub scale: f32,
-    /// `k`, where distances are computed.
+    /// `k`, if the metric needs distances.
     pub constant: f32,
 }
 
 impl RowScale {
-    /// The row of a code, of a residual to the centre: its length is half a step below the number at most and on average.
+    /// The row of a code, for a residual to the centre. The residual's length is at most and on average half a step below
+    /// the coded number.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the nearest")]
     pub fn of_length(lengths: Lengths, code: u16) -> Self {
@@ -27,7 +28,7 @@ impl RowScale {
         let mut constant = 0.0;
         if code > 0 {
             let before = f64::from(lengths.length(code - 1).max(scale / 2.0));
-            // The first code is for all that is shorter.
+            // The first code stands for all shorter lengths.
             let before = if code == 1 { f64::from(scale) } else { before };
             let length = (before + f64::from(scale)) / 2.0;
             constant = (length * length / f64::from(scale)) as f32;
@@ -39,7 +40,7 @@ impl RowScale {
         }
     }
 
-    /// Reads the bases and scales of rows, as they are sealed.
+    /// Reads the bases and scales of rows from their sealed form.
     ///
     /// # Errors
     /// [`Error::Malformed`] for bytes that are not the code of this number of rows.

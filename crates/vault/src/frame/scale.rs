@@ -3,13 +3,13 @@
 use sordino_index::Error;
 use sordino_index::code::SCALES_HEAD_LEN;
 
-/// The scales that a list of rows has: steps of the same ratio, a multiple of 2^(1/8). So a scale is at most that much
-/// larger than it has to be.
+/// The scales that a list of rows can have. They grow by a fixed ratio, a multiple of 2^(1/8). So a scale is larger
+/// than necessary by at most this ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scales {
-    /// The scale of code 1, as the eighth part of a logarithm to base 2.
+    /// The scale of code 1, in eighths of a logarithm to base 2.
     least: i16,
-    /// Eighths from one code to the next.
+    /// Eighths from a code to the next.
     step: u8,
 }
 
@@ -25,7 +25,7 @@ const EIGHTHS: [f64; 8] = [
     1.834_008_086_409_342_4,
 ];
 
-/// The smallest and the largest scale, in eighths: of normal numbers of single precision.
+/// The smallest and the largest scale, in eighths. They are normal numbers in single precision.
 const RANGE: std::ops::RangeInclusive<i16> = -1000..=720;
 
 impl Scales {
@@ -49,7 +49,7 @@ impl Scales {
         }
     }
 
-    /// The code of the smallest scale that is no less than a length.
+    /// The code of the smallest scale that is not less than a length.
     #[must_use]
     pub fn code(self, length: f64) -> u8 {
         if length <= 0.0 {
@@ -80,7 +80,7 @@ impl Scales {
         let at = i32::from(self.least) + i32::from(steps) * i32::from(self.step);
         let at = at.min(i32::from(*RANGE.end()) + 8);
         let eighth = EIGHTHS[usize::try_from(at.rem_euclid(8)).unwrap_or(0)];
-        // Exact: the exponent is a normal number's.
+        // The result is exact, because the exponent belongs to a normal number.
         let exponent = u64::try_from(1023 + at.div_euclid(8)).unwrap_or(1);
         (eighth * f64::from_bits(exponent << 52)) as f32
     }
@@ -95,7 +95,7 @@ impl Scales {
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for bytes that are no scales.
+    /// [`Error::Malformed`] for bytes that encode no scales.
     pub fn from_bytes([low, high, step]: [u8; Self::LEN]) -> Result<Self, Error> {
         let least = i16::from_le_bytes([low, high]);
         if !RANGE.contains(&least) || step == 0 {
@@ -108,13 +108,13 @@ impl Scales {
     }
 }
 
-/// The eighth of a logarithm of the smallest such scale that is no less than a length.
+/// The smallest such scale that is not less than a length, in eighths of a logarithm.
 #[expect(clippy::cast_possible_truncation, reason = "clamped to the range")]
 fn eighth(length: f64) -> i16 {
     let (low, high) = (f64::from(*RANGE.start()), f64::from(*RANGE.end()));
     let at = (8.0 * length.log2()).ceil().clamp(low, high) as i16;
     let scale = |least| f64::from(Scales { least, step: 1 }.scale(1));
-    // By the scales themselves: logarithms are rounded otherwise elsewhere.
+    // Compares the scales themselves, because logarithms are rounded differently on other machines.
     match at {
         at if at < *RANGE.end() && scale(at) < length => at + 1,
         at if at > *RANGE.start() && scale(at - 1) >= length => at - 1,

@@ -1,4 +1,5 @@
-//! AES-NI: eight blocks at a time, multiplied with the query as they come out of the last round.
+//! AES-NI: handles eight blocks at a time, and multiplies them with the query right after the last
+//! round.
 #![expect(unsafe_code, reason = "entry into target features, loads and stores")]
 
 use std::arch::x86_64::{

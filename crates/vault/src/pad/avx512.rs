@@ -1,5 +1,5 @@
-//! VAES: 32 blocks in eight registers at a time, multiplied with the query as they come out of the
-//! last round.
+//! VAES: handles 32 blocks in eight registers at a time, and multiplies them with the query right
+//! after the last round.
 #![expect(unsafe_code, reason = "entry into target features, loads")]
 
 use std::arch::x86_64::{
@@ -56,7 +56,7 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
     }
 }
 
-/// Four times the same block.
+/// Repeats a block four times.
 #[target_feature(enable = "avx512f")]
 fn repeat(block: &[u32; 4]) -> __m512i {
     load(&std::array::from_fn(|i| block[i % 4]))

@@ -1,17 +1,17 @@
-//! Coordinates of a query next to the counters of their pads, as registers hold them.
+//! Coordinates of a query together with the counters of their pads, laid out for registers.
 
 use sordino_vectors::u32_of;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{first_block, shift};
 
-/// Registers that are encrypted together: a round takes four cycles, and two begin in each.
+/// Registers that are encrypted together: a round takes four cycles, and two can start in each cycle.
 pub(super) const LANES: usize = 8;
 
 /// Rounds of AES-256.
 pub(super) const ROUNDS: usize = 14;
 
-/// The part of eight registers' worth of coordinates that every row has in common. A register has `WIDTH` words.
+/// The data that all rows share, for eight registers' worth of coordinates. A register has `WIDTH` words.
 #[derive(Zeroize)]
 pub(super) struct Group<const WIDTH: usize> {
     /// The counters of row 0.
@@ -20,7 +20,7 @@ pub(super) struct Group<const WIDTH: usize> {
     pub(super) query: [[u32; WIDTH]; LANES],
 }
 
-/// What a row's counters have more than the counters of row 0: bits that are clear there.
+/// The bits in which a row's counters differ from the counters of row 0, where they are clear.
 pub(super) fn row_block(row: u32, width: usize) -> [u32; 4] {
     let [a, b, c, d, e, f, g, h] = first_block(row, shift(width)).to_be_bytes();
     let word = u32::from_le_bytes;

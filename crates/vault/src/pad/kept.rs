@@ -1,4 +1,4 @@
-//! Pads that were expanded once: 26 bits of every word, for clients whose cipher is slow.
+//! Pads that were expanded once and are kept: 26 bits of every word, for clients whose cipher is slow.
 //!
 //! A word `w` mod `P` is split into signed parts, `w = low + 2^16 (middle + 2^8 high)` with 16, 8 and 2 bits. Processors have
 //! instructions for the sums of their products with 16-bit numbers:
@@ -17,26 +17,26 @@ use super::shift;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;
 
-/// Coordinates that the kernels take at once: the bits of a register.
+/// Coordinates that the kernels handle together: the bits of a register.
 const STEP: usize = 128;
 
-/// Coordinates whose high parts are one word of bits.
+/// Coordinates whose high parts share one word.
 const BITS: usize = 64;
 
 /// The pads of rows from 0 on. Erased when dropped.
 pub struct KeptPads {
     width: usize,
-    /// Coordinates of a row with those that fill it up.
+    /// Coordinates of a row, including padding.
     full: usize,
     rows: usize,
     low: Zeroizing<Vec<i16>>,
     middle: Zeroizing<Vec<i8>>,
-    /// For each row the bits 0 of all coordinates, and then the bits 1.
+    /// For each row first bit 0 of all coordinates, then bit 1.
     high: Zeroizing<Vec<u64>>,
 }
 
 impl KeptPads {
-    /// Room for the pads of this number of rows.
+    /// Memory for the pads of this number of rows.
     #[must_use]
     pub fn new(rows: usize, width: usize) -> Self {
         let full = width.next_multiple_of(STEP);
@@ -57,21 +57,21 @@ impl KeptPads {
         rows.saturating_mul(3 * full + full / 4)
     }
 
-    /// Rows whose pads are here.
+    /// The number of rows whose pads are kept.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Appends the rows of this [keystream](super::Pad::keystream), which follow those that are here.
-    pub fn append(&mut self, keystream: &[u8]) {
-        let row = 16usize << shift(self.width);
-        for bytes in keystream.chunks_exact(row) {
-            self.append_row(&bytes[..4 * self.width]);
+    /// Appends the rows of this [keystream](super::Pad::keystream), in little-endian words. Its rows follow the rows that are here.
+    pub fn append(&mut self, keystream: &[u32]) {
+        let row = 4usize << shift(self.width);
+        for words in keystream.chunks_exact(row) {
+            self.append_row(&words[..self.width]);
         }
     }
 
-    fn append_row(&mut self, bytes: &[u8]) {
+    fn append_row(&mut self, words: &[u32]) {
         let (low, high) = (self.low.len(), self.high.len());
         self.low.resize(low + self.full, 0);
         self.middle.resize(low + self.full, 0);
@@ -82,7 +82,6 @@ impl KeptPads {
             middle: &mut self.middle[low..],
             high: [bits0, bits1],
         };
-        let (words, _) = bytes.as_chunks();
         #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
         simd128::split(words, &mut row);
         #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
@@ -90,8 +89,8 @@ impl KeptPads {
         self.rows += 1;
     }
 
-    /// The products of rows from `first` on with the query, mod `P`. False, with nothing done, where they are not all here, or the
-    /// query is of another width or of larger numbers than unit vectors have.
+    /// The products of rows from `first` on with the query, mod `P`. Returns false and does nothing if not all of them are kept.
+    /// It also does so if the query has another width, or larger numbers than unit vectors have.
     pub(super) fn products(&self, first: u32, query: &[i32], products: &mut [u32]) -> bool {
         let first = first as usize;
         let here = first + products.len() <= self.rows && query.len() == self.width;
@@ -120,7 +119,7 @@ impl KeptPads {
     }
 }
 
-/// The parts of one row, to be written.
+/// The parts of one row, for writing.
 struct Row<'a> {
     low: &'a mut [i16],
     middle: &'a mut [i8],
@@ -129,9 +128,8 @@ struct Row<'a> {
 
 impl Row<'_> {
     /// Splits the words of coordinates from `first` on. What a negative part takes away, the next one has more.
-    fn split(&mut self, first: usize, words: &[[u8; 4]]) {
-        for (at, word) in (first..).zip(words) {
-            let word = u32::from_le_bytes(*word);
+    fn split(&mut self, first: usize, words: &[u32]) {
+        for (at, &word) in (first..).zip(words) {
             let [low, more, ..] = word.to_le_bytes();
             let rest = word.wrapping_add(0x8000);
             let [.., middle, _] = rest.to_le_bytes();
@@ -145,10 +143,10 @@ impl Row<'_> {
     }
 }
 
-/// A query as rows are multiplied with it. Erased when dropped.
+/// A query in the form in which it is multiplied with rows. Erased when dropped.
 struct Query {
     codes: Zeroizing<Vec<i16>>,
-    /// The bits 0 of all coordinates, and the bits 1.
+    /// Bit 0 of all coordinates, and bit 1.
     bits: [Zeroizing<Vec<u64>>; 2],
 }
 
@@ -170,7 +168,7 @@ impl Query {
 struct Sums {
     low: u32,
     middle: u32,
-    /// Mod 4.
+    /// The sum mod 4.
     high: u32,
 }
 
@@ -185,7 +183,7 @@ impl Sums {
     }
 }
 
-/// The definition.
+/// The portable definition.
 #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
 fn sums(low: &[i16], middle: &[i8], high: &[u64], query: &Query) -> Sums {
     let product = |sum: u32, (part, code): (i32, &i16)| {
@@ -200,7 +198,7 @@ fn sums(low: &[i16], middle: &[i8], high: &[u64], query: &Query) -> Sums {
     }
 }
 
-/// The sum of the products of high parts, mod 4: of `(a0 + 2 a1) (b0 + 2 b1)` what is not a multiple of 4.
+/// The sum of the products of high parts, mod 4. Of `(a0 + 2 a1) (b0 + 2 b1)`, only terms that are not multiples of 4 count.
 fn high_sum(high: &[u64], query: &Query) -> u32 {
     let (bits0, bits1) = high.split_at(high.len() / 2);
     let own = bits0.iter().zip(bits1);
@@ -211,7 +209,7 @@ fn high_sum(high: &[u64], query: &Query) -> u32 {
     }) & 3
 }
 
-/// The low 16 bits, of which all numbers of unit vectors are.
+/// The low 16 bits, which hold every number of unit vectors.
 fn truncated(x: i32) -> i16 {
     let [low, high, ..] = x.to_le_bytes();
     i16::from_le_bytes([low, high])
@@ -255,14 +253,14 @@ mod tests {
             pad.products(&query, &mut expected);
             let mut kept = KeptPads::new(rows, width);
             let (begin, end) = (rows / 2, rows - rows / 2);
-            kept.append(&pad.keystream(0, begin, width).bytes());
-            kept.append(&pad.keystream(u32_of(begin), end, width).bytes());
+            kept.append(&pad.keystream(0, begin, width).words());
+            kept.append(&pad.keystream(u32_of(begin), end, width).words());
             prop_assert_eq!(kept.rows(), rows);
             let mut found = vec![0; rows];
             prop_assert!(kept.products(0, &query, &mut found));
             let low: Vec<u32> = expected.iter().map(|product| product % P).collect();
             prop_assert_eq!(&found, &low);
-            // The pad itself gives these from now on, and others as before.
+            // The pad itself computes these products from now on, and its results must be the same.
             prop_assert!(!kept.products(1, &query, &mut found));
             prop_assert!(!kept.products(0, &query[1..], &mut found));
             pad.keep(kept);
@@ -291,9 +289,8 @@ mod tests {
         .into_iter()
         .chain((0..500).map(|i: u32| i.wrapping_mul(0x9e37_79b9)))
         .collect();
-        let bytes: Vec<[u8; 4]> = words.iter().map(|word| word.to_le_bytes()).collect();
         let mut kept = KeptPads::new(1, words.len());
-        kept.append_row(bytes.as_flattened());
+        kept.append_row(&words);
         for (at, word) in words.iter().enumerate() {
             let high = [0, 1].map(|bit| kept.high[bit * kept.full / BITS + at / BITS]);
             let [b0, b1] = high.map(|bits| i64::from(bits >> (at % BITS) & 1 == 1));
@@ -306,10 +303,10 @@ mod tests {
     #[test]
     fn sums_are_those_of_the_definition() {
         let mut kept = KeptPads::new(3, 200);
-        let bytes: Vec<u8> = (0..3 * 1024u32)
-            .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        let words: Vec<u32> = (0..3 * 256u32)
+            .map(|i| i.wrapping_mul(2_654_435_761))
             .collect();
-        kept.append(&bytes);
+        kept.append(&words);
         let codes: Vec<i32> = (0..200).map(|i| (i * 7919) % 11_447 - 5723).collect();
         let mut found = vec![0; 3];
         assert!(kept.products(0, &codes, &mut found));

@@ -1,5 +1,5 @@
-//! The definition. The `aes` crate brings AES instructions where the processor has them (x86-64, AArch64), and
-//! constant-time bitslicing where it lacks them.
+//! The portable definition. The `aes` crate uses AES instructions if the processor has them (x86-64, AArch64), and
+//! otherwise constant-time bitslicing.
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
@@ -11,7 +11,7 @@ use super::{first_block, shift};
 pub(super) const WORDS: usize = 4 * BLOCKS;
 const BLOCKS: usize = 16;
 
-/// The same, as a block's number is stored.
+/// The increment of the counter, in the form in which a block's number is stored.
 const STEP: u64 = 16;
 
 /// The counter of a block.
@@ -22,7 +22,8 @@ pub(super) fn counter(version: u64, block: u64) -> [u8; 16] {
     counter
 }
 
-/// Words `chunk * WORDS..` of the keystream of the row that begins at block `first`. Words after the row's end are others'.
+/// Words `chunk * WORDS..` of the keystream of the row that begins at block `first`. Words after the row's end belong to
+/// other rows.
 #[inline]
 pub(super) fn keystream(
     cipher: &Aes256,

@@ -1,5 +1,5 @@
-//! VAES in registers of 256 bits: 16 blocks in eight of them at a time. They are multiplied with the query as they come
-//! out of the last round. For processors that have it without AVX-512.
+//! VAES in registers of 256 bits, for processors that have it without AVX-512. It handles 16 blocks in eight registers
+//! at a time, and multiplies them with the query right after the last round.
 #![expect(unsafe_code, reason = "entry into target features, loads and stores")]
 
 use std::arch::x86_64::{
@@ -60,7 +60,7 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
     }
 }
 
-/// Twice the same block.
+/// Repeats a block twice.
 #[target_feature(enable = "avx2")]
 fn repeat(block: &[u32; 4]) -> __m256i {
     load(&std::array::from_fn(|i| block[i % 4]))

@@ -1,5 +1,4 @@
-//! The definition, compiled for AVX2: the loop is one the compiler turns into 256-bit
-//! multiply-adds by itself once it may.
+//! The definition, compiled for AVX2. The compiler turns its loop into 256-bit multiply-adds.
 #![expect(unsafe_code, reason = "calling a function of a target feature")]
 
 use sordino_cpu::Avx2;

@@ -1,7 +1,7 @@
-//! The definition.
+//! The portable definition.
 
-/// Sixteen partial sums a row, so that the loop becomes multiply-add instructions; sums wrap, so
-/// their order does not matter.
+/// It uses sixteen partial sums a row, so that the compiler can use multiply-add instructions. Sums
+/// wrap, so their order does not matter.
 #[inline(always)]
 pub(super) fn products(rows: &[i16], query: &[i16], products: &mut [i32]) {
     let (query16, query_rest) = query.as_chunks::<16>();

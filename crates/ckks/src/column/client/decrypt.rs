@@ -1,4 +1,4 @@
-//! Decryption of scores.
+//! Decrypts scores.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ring::Poly;
@@ -12,7 +12,7 @@ use crate::column::reply::Reply;
 use crate::dot::N;
 
 impl Client {
-    /// Decrypts the scores of a real-valued query, and ends its secret.
+    /// Decrypts the scores of a real-valued query, and consumes its secret.
     ///
     /// # Errors
     /// [`Error::Encoding`] for a modular set. [`Error::Mismatch`] if the secret or the reply belongs to a different
@@ -27,8 +27,8 @@ impl Client {
         self.decrypt_steps(secret, reply, bits, |step| params.score(step))
     }
 
-    /// The scores of a real-valued query as they are decrypted, in [steps](crate::column::Params::step_bits) that
-    /// [`score`](crate::column::Params::score) makes real numbers of; and ends its secret.
+    /// Decrypts the scores of a real-valued query to [steps](crate::column::Params::step_bits), and consumes its
+    /// secret. [`score`](crate::column::Params::score) turns steps into real numbers.
     ///
     /// # Errors
     /// The errors of [`decrypt`](Self::decrypt).
@@ -41,10 +41,10 @@ impl Client {
         self.decrypt_steps(secret, reply, bits, |step| step as i32)
     }
 
-    /// Decrypts the scores mod `P` of a query of integers, in `[-P/2, P/2)`, and ends its secret.
+    /// Decrypts the scores of a query of integers, as numbers mod `P` in `[-P/2, P/2)`, and consumes its secret.
     ///
     /// # Errors
-    /// The errors of [`decrypt`](Self::decrypt), but [`Error::Encoding`] for a real-valued set.
+    /// The errors of [`decrypt`](Self::decrypt), except that a real-valued set gives [`Error::Encoding`].
     ///
     /// # Security
     /// The same as for [`decrypt`](Self::decrypt), except that the scores of an exact set do not carry an error.
@@ -60,7 +60,7 @@ impl Client {
         })
     }
 
-    /// The decrypted scores mod `2^bits`, centred, each through `convert`.
+    /// The decrypted scores mod `2^bits`, centred, after `convert` was applied to each.
     fn decrypt_steps<T>(
         &self,
         secret: SecretKey,

@@ -1,4 +1,4 @@
-//! Encryption of queries.
+//! Encrypts queries.
 
 use rand_core::CryptoRng;
 use sordino_lattice::aligned::Aligned;
@@ -16,7 +16,7 @@ use crate::column::query::{Query, SecretKey};
 use crate::dot::N;
 use crate::rounding::check_norms;
 
-/// Numbers of the streams that one secret seed expands to.
+/// The numbers of the streams that one secret seed expands to.
 const SECRET: u64 = 0;
 const ERRORS: u64 = 1;
 
@@ -24,14 +24,14 @@ impl Client {
     /// Encrypts a real-valued query under a fresh secret.
     ///
     /// # Errors
-    /// [`Error::Encoding`] for a modular set, [`Error::Length`] if the query has another dimension,
-    /// [`Error::NotFinite`], [`Error::Norm`] if it is longer than [`Params::norm_bound`](crate::column::Params::norm_bound).
+    /// [`Error::Encoding`] for a modular set. [`Error::Length`] if the query has another dimension. [`Error::NotFinite`].
+    /// [`Error::Norm`] if the query is longer than [`Params::norm_bound`](crate::column::Params::norm_bound).
     ///
     /// # Security
-    /// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together with
-    /// the query. Different queries share no secret even if `rng` repeats itself. Generators do so in a machine
-    /// restored from a snapshot, or after a `fork` (`rand`'s `ThreadRng` is not reseeded by one). The same query from
-    /// the same state is the same message, and shows only that. Sampling and encryption run in constant time.
+    /// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together with the
+    /// query. Different queries share no secret even if `rng` repeats itself. A generator repeats itself in a machine
+    /// restored from a snapshot, or after a `fork` (`rand`'s `ThreadRng` does not reseed itself then). The same query from
+    /// the same state gives the same message, which shows only the repetition. Sampling and encryption run in constant time.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -44,21 +44,21 @@ impl Client {
         Ok(self.encrypt_message(rng, query, bytes, |x| nearest(f64::from(x) * unit)))
     }
 
-    /// The integers that a real-valued query is encrypted as. Their inner product with codes is the score, of which `q`
-    /// are the score window.
+    /// The integers that encode a real-valued query for encryption. Their inner product with codes is the score, scaled so
+    /// that the score window is `q`.
     ///
     /// # Errors
     /// [`Error::Encoding`] for a modular set.
     ///
     /// # Security
-    /// They are as secret as the query, and computed without a branch on it.
+    /// The integers are as secret as the query. They are computed without a branch on it.
     pub fn messages(&self, query: &[f32]) -> Result<Zeroizing<Vec<i64>>, Error> {
         let unit = self.unit()?;
         let messages = query.iter().map(|&x| nearest(f64::from(x) * unit));
         Ok(Zeroizing::new(messages.collect()))
     }
 
-    /// The message of a coordinate of 1.
+    /// The message that encodes a coordinate of 1.
     fn unit(&self) -> Result<f64, Error> {
         let Encoding::Real { scale, window } = self.params.encoding else {
             return Err(Error::Encoding { modular: true });
@@ -69,8 +69,8 @@ impl Client {
     /// Encrypts a query of integers in `[-P/2, P/2)` under a fresh secret.
     ///
     /// # Errors
-    /// [`Error::Encoding`] for a real-valued set, [`Error::Length`] if the query has another dimension,
-    /// [`Error::Range`].
+    /// [`Error::Encoding`] for a real-valued set. [`Error::Length`] if the query has another dimension. [`Error::Range`] if
+    /// a coordinate is outside of the range.
     ///
     /// # Security
     /// The same as for [`encrypt`](Self::encrypt).
@@ -88,7 +88,7 @@ impl Client {
         let q = i128::from(self.params.modulus());
         let half = 1 << (log_p - 1);
         let bytes = |x: &i32| i64::from(*x).to_le_bytes();
-        // q is odd, so that only -P/2 is a tie.
+        // q is odd, so only -P/2 is a tie.
         let message = |x| ((i128::from(x) * q + half) >> log_p) as i64;
         Ok(self.encrypt_message(rng, query, bytes, message))
     }
@@ -103,8 +103,7 @@ impl Client {
         })
     }
 
-    /// Encrypts the message of `coordinates`, each scaled by `message`, and hashed as its `bytes` into the seed of
-    /// the secret.
+    /// Encrypts `coordinates`, each scaled by `message`. The seed of the secret is a hash over their `bytes`.
     fn encrypt_message<R: CryptoRng + ?Sized, T: Copy>(
         &self,
         rng: &mut R,
@@ -136,8 +135,8 @@ impl Client {
             cbd::fill(&mut errors, &mut e);
             add_signed(modulus, &mut b, &e);
             for residue in b.iter_mut() {
-                // Ties go to even, because half a unit too much on average would add up under equal codes. q - 1 is a
-                // multiple of 2^r. So rounding up ends at q - 1 at most.
+                // Ties go to even, because ties upwards would add half a unit on average, which sums up under equal codes. q
+                // - 1 is a multiple of 2^r. So rounding up gives at most q - 1.
                 *residue = shift(*residue, dropped);
             }
             query.set(l, &b);

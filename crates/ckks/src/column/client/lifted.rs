@@ -1,4 +1,4 @@
-//! A hint as clients multiply with it.
+//! A hint in the form in which clients multiply with it.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ntt::Plan;
@@ -8,16 +8,17 @@ use super::centre;
 use crate::column::params::Params;
 use crate::dot::{self, N};
 
-/// The polynomials `H_j`, one after the other, in NTT form mod the 50-bit prime, whatever `q` is. The product with a
-/// secret is an integer below `2^(h - 1) N`, so it is exact there.
+/// The polynomials `H_j`, one after the other, in NTT form mod the 50-bit prime for every `q`. The product with a secret is
+/// an integer below `2^(h - 1) N`, so it is exact mod that prime.
 pub(super) struct Lifted {
-    /// Blocks that came together are one piece of memory: a system makes one large piece sooner than a thousand small ones.
+    /// Blocks that arrived together share one piece of memory: a system allocates one large piece faster than a thousand
+    /// small ones.
     pieces: Vec<Piece>,
 }
 
 struct Piece {
     values: Aligned<u64>,
-    /// Blocks of it that were not forgotten.
+    /// Blocks of this piece that are still in use.
     blocks: usize,
 }
 
@@ -39,7 +40,7 @@ impl Lifted {
         });
     }
 
-    /// Puts a block instead of block `j`, or behind the last.
+    /// Replaces block `j`, or adds a block behind the last one.
     pub(super) fn replace(&mut self, params: Params, j: usize, block: &[u8]) {
         let mut left = j;
         for piece in &mut self.pieces {
@@ -51,7 +52,7 @@ impl Lifted {
         self.extend(params, std::iter::once(block));
     }
 
-    /// Forgets all blocks from number `count` on.
+    /// Removes all blocks from number `count` on.
     pub(super) fn truncate(&mut self, count: usize) {
         let mut left = count;
         for piece in &mut self.pieces {

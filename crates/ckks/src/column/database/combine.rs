@@ -12,11 +12,11 @@ use crate::dot::N;
 use crate::wire::check_same;
 
 impl Database {
-    /// The functionals of all vectors, each times its weight mod `q`, summed up.
+    /// The weighted sum of the functionals of all vectors, with weights mod `q`.
     ///
     /// # Errors
-    /// [`Error::Whole`] for a set whose answers are rounded; [`Error::Mismatch`] if there is not a weight for each vector;
-    /// [`Error::Coefficient`] if one is not below `q`.
+    /// [`Error::Whole`] for a set that rounds its answers. [`Error::Mismatch`] if the numbers of weights and vectors
+    /// differ. [`Error::Coefficient`] if a weight is not below `q`.
     pub fn combination(&self, weights: &[u64]) -> Result<Combination, Error> {
         let (params, shape) = (&self.params, self.shape);
         let mut combination = Combination::empty(params, shape.dim)?;
@@ -38,7 +38,7 @@ impl Database {
                         *sum = plan.modulus().add(*sum, *product);
                     }
                 }
-                // Value i of what was summed up belongs to the root that is the inverse of value i's own.
+                // Value i of the sum belongs to the root that is the inverse of value i's own, so the order is reversed.
                 sum.reverse();
                 plan.inverse(sum);
                 poly.zeroize();
@@ -47,8 +47,8 @@ impl Database {
         Ok(combination)
     }
 
-    /// The `C_j` of each block in NTT form, in reverse. Value `i` is the one at `psi^(2 brv(i) + 1)`, of which `psi^(2
-    /// brv(N - 1 - i) + 1)` is the inverse. So these meet the values of `P_jl(1/X)` in the places where the values of
+    /// The `C_j` of each block in NTT form, in reverse order. Value `i` is the one at `psi^(2 brv(i) + 1)`, whose inverse
+    /// is `psi^(2 brv(N - 1 - i) + 1)`. So these values meet the values of `P_jl(1/X)` at the places where the values of
     /// `P_jl` lie.
     fn turned(&self, weights: &[u64]) -> Vec<Zeroizing<Aligned<u64>>> {
         let (plan, shape) = (self.params.plan(), self.shape);

@@ -1,4 +1,4 @@
-//! Encoding of vectors.
+//! Encodes vectors.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::dot::N;
 use crate::{Error, Seed};
 
 impl Database {
-    /// Encodes real-valued `vectors`, row after row of `dim` coordinates, for the public polynomials
-    /// that `seed` expands to. A seed serves one epoch of one database; draw it at random.
+    /// Encodes real-valued `vectors`, row after row of `dim` coordinates, for the public polynomials that `seed`
+    /// expands to. Draw a seed at random, and use it for one epoch of one database.
     ///
     /// Rounding errors add up for vectors whose coordinates are small multiples of one number, such as raw integer
     /// features over a common norm. Apply one public random rotation to such vectors and to all queries first.
@@ -62,7 +62,7 @@ impl Database {
         Self::with_public(params, Seed(seed), a, codes, dim)
     }
 
-    /// Encodes codes whose public polynomials exist already.
+    /// Encodes codes under existing public polynomials.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].
@@ -87,8 +87,8 @@ impl Database {
         Ok((database, hint))
     }
 
-    /// A database without vectors, with room for `vectors` in whole blocks: what is appended up to there
-    /// moves nothing.
+    /// A database without vectors, with memory for `vectors` in whole blocks. Appending up to that number moves
+    /// nothing.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`].
@@ -124,7 +124,7 @@ impl Database {
         a
     }
 
-    /// Makes room for `blocks` blocks, a half more than before if room has to be made at all.
+    /// Reserves memory for `blocks` blocks. If it must grow, it grows by at least a half.
     pub(super) fn reserve(&mut self, blocks: usize) {
         let needed = blocks * self.block_len() + SLACK;
         let held = self.blocks.bytes();
@@ -150,8 +150,8 @@ impl Database {
         );
     }
 
-    /// Encodes all blocks of codes, and their hint. Each polynomial is multiplied while it is at hand, so the encoded
-    /// vectors are not read again.
+    /// Encodes all blocks of codes, and computes their hint. Each polynomial is multiplied right after it is encoded,
+    /// so the encoded vectors are not read again.
     fn fill_with_hint(&mut self, codes: &[i32]) -> Result<Hint, Error> {
         let (params, shape, len) = (self.params, self.shape, self.block_len());
         let (a, state) = (Arc::clone(&self.a), self.state());
@@ -167,7 +167,7 @@ impl Database {
         )
     }
 
-    /// The hint of codes whose public polynomials exist already, without the database.
+    /// The hint of codes under existing public polynomials, without the database.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].
@@ -185,7 +185,7 @@ impl Database {
     }
 }
 
-/// The hint of codes. `each` gets every polynomial in NTT form, with the place of its block.
+/// Computes the hint of codes. `each` receives every polynomial in NTT form, with the index of its block.
 fn hinted<P: Send>(
     (params, shape, state): (Params, Shape, State),
     a: &Aligned<u64>,
@@ -199,8 +199,8 @@ fn hinted<P: Send>(
         blocks.zip(hint.blocks_mut()).collect(),
         || Aligned::new(2 * N),
         |room, j, ((mut place, codes), hint)| {
-            // Reading the codes in order brings them into the cache. Polynomials take a few coordinates of each vector,
-            // and memory is slow at steps of a vector.
+            // Reading the codes in order brings them into the cache. Encoding takes a few coordinates of each vector
+            // for a polynomial, and memory is slow at strides of a vector.
             params.check_codes(codes, j * shape.per * shape.dim)?;
             let (sum, poly) = room.split_at_mut(N);
             sum.fill(0);
@@ -216,7 +216,7 @@ fn hinted<P: Send>(
     Ok(hint)
 }
 
-/// Encodes a block of codes, with room for a polynomial. `each` gets every polynomial in NTT form.
+/// Encodes a block of codes. `poly` is working memory for a polynomial. `each` receives every polynomial in NTT form.
 fn encode_block(
     params: &Params,
     shape: Shape,
@@ -234,7 +234,7 @@ fn encode_block(
     }
 }
 
-/// Writes coordinates `l t..` of vector `v` of a block into its polynomial `l`, reversed.
+/// Writes the coordinates of vector `v` of a block from `l t` on into the block's polynomial `l`, in reverse order.
 pub(super) fn place(
     params: &Params,
     shape: Shape,

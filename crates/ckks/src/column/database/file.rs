@@ -25,7 +25,7 @@ use crate::wire::{Head, Kind};
 const SEED_LEN: usize = 32;
 const FIELDS_LEN: usize = SEED_LEN + 8;
 
-/// The description of its blocks at the head of a file.
+/// The fields at the head of a file that describe its blocks.
 struct Contents {
     params: Params,
     shape: Shape,
@@ -55,33 +55,34 @@ impl Database {
     /// Writes the database to a new file.
     ///
     /// # Errors
-    /// [`Error::Io`], also if the file exists.
+    /// [`Error::Io`] if the file exists already or the system refuses to write it.
     pub fn write_file(&self, path: &Path) -> Result<(), Error> {
         write_new(path, |file| self.write_to(file))?;
         Ok(())
     }
 
-    /// Reads a database into memory, and its hint, which is computed from the values while they are checked.
+    /// Reads a database into memory, and returns its hint, which it computes while it checks the values.
     ///
     /// # Errors
-    /// If the bytes are not a database of this version, or its set is unknown. Also if its length does not fit its
-    /// shape, or a value is not below `q`.
+    /// [`Error`] if the bytes are not a database of this version, or the set is unknown. Also if the length does not
+    /// fit the shape, or a value is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Hint), Error> {
         let contents = Contents::check(bytes)?;
         let values = &bytes[OFFSET..];
         contents.with(Store::copied(values, values.len()))
     }
 
-    /// A database that is scored where it lies in its file, and its hint: nothing is copied, and processes share one
-    /// copy in memory. The first change of a vector copies it into memory; the file stays as it is.
+    /// Maps a database's file into memory, and returns the database with its hint. Scoring reads the values in the
+    /// file: nothing is copied, and processes share one copy in memory. The first change of a vector copies the
+    /// database into memory and leaves the file unchanged.
     ///
     /// # Errors
-    /// [`Error::Io`], and the errors of [`from_bytes`](Self::from_bytes). If the file's length has changed, later
-    /// scores are refused with [`Error::Changed`].
+    /// [`Error::Io`], and the errors of [`from_bytes`](Self::from_bytes). After a change of the file's length,
+    /// scoring gives [`Error::Changed`].
     ///
     /// # Safety
-    /// Nobody may write to the file or shorten it while the database is in use. The length is checked
-    /// before every pass, which cannot see a change in the middle of one.
+    /// No process may write to the file or shorten it while the database is in use. Each pass checks the length
+    /// first, but cannot see a change that happens during the pass.
     #[cfg(feature = "mmap")]
     #[expect(unsafe_code, reason = "the caller's promise is passed on")]
     pub unsafe fn map_file(path: &Path) -> Result<(Self, Hint), Error> {

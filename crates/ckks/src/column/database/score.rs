@@ -17,17 +17,17 @@ use crate::dot::N;
 use crate::file::check_unchanged;
 use crate::wire::check_same;
 
-/// The most blocks that are scored together: the part of the queries that meets them stays in cache from
-/// block to block. With one block after the other, the queries would come from a farther cache for every
-/// block, which takes longer than the products.
+/// The most blocks that are scored together. The part of the queries that these blocks need stays in the cache from
+/// block to block. Scoring one block after the other would load the queries from a slower cache for each, which takes
+/// longer than the products.
 const TOGETHER: usize = 24;
 
 impl Database {
-    /// The encrypted dot products of one query with every vector.
+    /// Computes the encrypted dot products of one query with every vector.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension, and [`Error::Epoch`] if for
-    /// another seed. [`Error::MessageLength`] and [`Error::Io`] if a mapped file has changed.
+    /// [`Error::Mismatch`] if the query was made for another parameter set or dimension, and [`Error::Epoch`] if it was
+    /// made for another seed. [`Error::MessageLength`] and [`Error::Io`] if a mapped file has changed.
     pub fn score(&self, query: &Query) -> Result<Reply, Error> {
         let mut reply = Reply::zero(self.params, self.shape, self.state());
         self.fill(
@@ -37,8 +37,8 @@ impl Database {
         Ok(reply)
     }
 
-    /// The encrypted dot products of several queries with every vector. Each block is read from memory
-    /// once and scored for all queries while it is in cache.
+    /// Computes the encrypted dot products of several queries with every vector. Each block is read from memory once,
+    /// and scored for all queries while it is in the cache.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if a query was made for another parameter set or dimension.
@@ -48,13 +48,13 @@ impl Database {
         Ok(replies)
     }
 
-    /// [`score_batch`](Self::score_batch) with a public number added to every score. `onto[k][v]`, in units of `P /
-    /// 2^32`, is added to the score of query `k` and vector `v`. It is added before the answer is rounded, so that the
-    /// sum is rounded once.
+    /// Like [`score_batch`](Self::score_batch), with a public number added to every score. `onto[k][v]`, in units of `P
+    /// / 2^32`, is added to the score of query `k` and vector `v`. It is added before the answer is rounded, so that
+    /// the sum is rounded once.
     ///
     /// # Errors
-    /// The errors of [`score_batch`](Self::score_batch); [`Error::Encoding`] for a real-valued set; [`Error::Mismatch`]
-    /// if there is not one list for each query or one number for each vector.
+    /// The errors of [`score_batch`](Self::score_batch), and [`Error::Encoding`] for a real-valued set.
+    /// [`Error::Mismatch`] if there is not one list for each query, or not one number for each vector.
     pub fn score_onto(&self, queries: &[Query], onto: &[&[u32]]) -> Result<Vec<Reply>, Error> {
         check_onto(&self.params, self.shape, queries, onto)?;
         let mut replies = vec![Reply::zero(self.params, self.shape, self.state()); queries.len()];
@@ -62,13 +62,13 @@ impl Database {
         Ok(replies)
     }
 
-    /// Fills in the reply to each query.
+    /// Writes the reply to each query.
     fn fill(&self, queries: &[Query], replies: &mut [Reply]) -> Result<(), Error> {
         fill(self.shape, &[self], queries, &[], replies)
     }
 
-    /// Fills in the answers of these blocks of the whole. The first block is number `first` of `shape` and number 0
-    /// here. Blocks are shared between [`threads`].
+    /// Writes the answers of these blocks into the replies. The first block is number `first` of `shape` and number 0
+    /// of this database. All [`threads`] share the blocks.
     fn answer(
         &self,
         (shape, first): (Shape, usize),
@@ -79,7 +79,7 @@ impl Database {
         let count = blocks.first().map_or(0, Vec::len);
         let plan = self.params.plan();
         let switch = self.params.answer_switch();
-        // A share of work for every thread, if there are few blocks.
+        // If there are few blocks, each thread gets a share.
         let together = blocks.len() / (4 * threads::count());
         let together = together.clamp(1, TOGETHER);
         threads::for_each(
@@ -109,7 +109,7 @@ impl Database {
         );
     }
 
-    /// The products of a range of blocks with the polynomials of queries.
+    /// The products of a range of blocks with the polynomials of the queries in `groups`.
     fn pass<'a>(&'a self, blocks: Range<usize>, groups: &'a [Group]) -> Pass<'a> {
         let Shape { polys, t, per, .. } = self.shape;
         let bytes = &self.blocks.bytes()[blocks.start * self.block_len()..];
@@ -122,8 +122,8 @@ impl Database {
         )
     }
 
-    /// The polynomials of a few queries in NTT form. They are turned so that coefficient `v t` of a product is what was
-    /// coefficient `v t + t - 1`: the score of vector `v`.
+    /// The polynomials of a few queries in NTT form, each multiplied by `X^-(t - 1)`. So the score of vector `v`,
+    /// coefficient `v t + t - 1` of a product, moves to coefficient `v t`.
     fn group(&self, queries: &[Query]) -> Group {
         let (Shape { polys, t, .. }, plan) = (self.shape, self.params.plan());
         let mut group = Group::new(queries.len(), polys * N);
@@ -144,7 +144,7 @@ impl Database {
     }
 }
 
-/// Refuses numbers that cannot be added to the scores of these queries.
+/// Checks that these numbers can be added to the scores of these queries.
 pub(in crate::column) fn check_onto(
     params: &Params,
     shape: Shape,
@@ -171,8 +171,8 @@ fn add_parts(modulus: Modulus, residues: &mut [u64], onto: &[u32]) {
     }
 }
 
-/// Fills in the reply to each query, with `onto` added to its scores if there is any. The blocks of `databases` follow
-/// one another in `shape`; these have one seed and shape, and differ in their counts.
+/// Writes the reply to each query, and adds `onto` to the scores if it is given. The blocks of `databases` follow one
+/// another in `shape`. All of them have the same seed, and their shapes differ only in their counts.
 pub(in crate::column) fn fill(
     shape: Shape,
     databases: &[&Database],

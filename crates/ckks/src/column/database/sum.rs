@@ -1,8 +1,9 @@
-//! Sums of products in NTT form, and the blocks of a hint that are made of them.
+//! Sums of products in NTT form, and the hint blocks made from them.
 
 use crate::column::params::Params;
 
-/// Adds `P_jl a_l` to a block's sum; `poly` holds `P_jl` and then the product, all in NTT form.
+/// Adds `P_jl a_l` to a block's sum. `poly` holds `P_jl`, and the product after the call. All are
+/// in NTT form.
 pub(super) fn add_product(params: &Params, sum: &mut [u64], poly: &mut [u64], a: &[u64]) {
     let plan = params.plan();
     plan.multiply(poly, a);
@@ -11,7 +12,7 @@ pub(super) fn add_product(params: &Params, sum: &mut [u64], poly: &mut [u64], a:
     }
 }
 
-/// A block of the hint from its sum in NTT form, which is used up.
+/// Writes a block of the hint from its sum in NTT form. The sum is overwritten.
 pub(super) fn write_block(params: &Params, sum: &mut [u64], block: &mut [u8]) {
     let width = params.hint_width;
     let most = width.most();

@@ -1,4 +1,4 @@
-//! Changes of single vectors: only their blocks are encoded again, and clients follow by deltas.
+//! Changes of single vectors: the server encodes only their blocks again, and clients follow by deltas.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::threads;
@@ -13,7 +13,7 @@ use crate::column::state::State;
 use crate::dot::N;
 
 impl Database {
-    /// Puts a real-valued `vector` instead of vector `index`.
+    /// Replaces vector `index` by a real-valued `vector`.
     ///
     /// # Errors
     /// [`Error::Index`], and the errors of [`encode`](Self::encode).
@@ -22,7 +22,7 @@ impl Database {
         self.replace_codes(index, &codes)
     }
 
-    /// Puts a `vector` of integers instead of vector `index`.
+    /// Replaces vector `index` by a `vector` of integers.
     ///
     /// # Errors
     /// [`Error::Index`], and the errors of [`encode_modular`](Self::encode_modular).
@@ -31,7 +31,7 @@ impl Database {
         self.replace_codes(index, vector)
     }
 
-    /// Overwrites vector `index` with zeros. Its place remains, and its score is 0.
+    /// Overwrites vector `index` with zeros. Other vectors keep their indices, and the score of this one is 0.
     ///
     /// # Errors
     /// [`Error::Index`].
@@ -60,7 +60,7 @@ impl Database {
         Ok(self.hint_delta(j))
     }
 
-    /// Appends real-valued `vectors`; the deltas of the blocks that changed, in order.
+    /// Appends real-valued `vectors`, and returns the deltas of the changed blocks in order.
     ///
     /// # Errors
     /// The errors of [`encode`](Self::encode).
@@ -69,7 +69,7 @@ impl Database {
         self.append_codes(&codes)
     }
 
-    /// Appends `vectors` of integers; the deltas of the blocks that changed, in order.
+    /// Appends `vectors` of integers, and returns the deltas of the changed blocks in order.
     ///
     /// # Errors
     /// The errors of [`encode_modular`](Self::encode_modular).
@@ -78,11 +78,11 @@ impl Database {
         self.append_codes(vectors)
     }
 
-    /// Appends real-valued `vectors` from a new block on: what is left of the last block stays zero. The hint belongs
-    /// to these vectors alone, and is the same as if they had been encoded by themselves.
+    /// Appends real-valued `vectors` from a new block on. The rest of the last block stays zero. The returned hint
+    /// covers these vectors alone, and is the same as if they had been encoded by themselves.
     ///
-    /// The version does not count segments. Replies with the same number of vectors from different segments look alike
-    /// to a client. So a program that puts segments together must tell clients which they are.
+    /// The version does not count segments. A client cannot distinguish replies with equal numbers of vectors from
+    /// different segments. So a program that puts segments together must tell clients which segments it used.
     ///
     /// # Errors
     /// The errors of [`encode`](Self::encode).
@@ -91,7 +91,7 @@ impl Database {
         self.append_segment_codes(&codes)
     }
 
-    /// Appends `vectors` of integers from a new block on, as [`append_segment`](Self::append_segment).
+    /// Appends `vectors` of integers from a new block on, like [`append_segment`](Self::append_segment).
     ///
     /// # Errors
     /// The errors of [`encode_modular`](Self::encode_modular).
@@ -121,7 +121,7 @@ impl Database {
         let new = self
             .params
             .shape(old.dim, old.count + codes.len() / old.dim)?;
-        // The rest of the last block first, then whole blocks.
+        // The first vectors fill the last block, and the others whole blocks.
         let first = (old.blocks * old.per - old.count) * old.dim;
         let (rest, whole) = codes.split_at(first.min(codes.len()));
         self.reserve(new.blocks);
@@ -156,7 +156,7 @@ impl Database {
         }
     }
 
-    /// Counts a change of block `j`, and tells of it.
+    /// Counts one change, and returns the delta of block `j`.
     fn hint_delta(&mut self, j: usize) -> HintDelta {
         self.version = self.version.wrapping_add(1);
         let mut delta = HintDelta::zero(self.params, self.shape, self.state(), j);

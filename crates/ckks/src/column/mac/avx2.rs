@@ -13,7 +13,7 @@ use super::{HALF, SLACK, TILE, join};
 
 /// Lanes of a register.
 const LANES: usize = 4;
-/// Registers of values whose sums are held at a time: three sums each.
+/// Registers of values whose sums are held at the same time, with three sums each.
 const HELD: usize = 2;
 
 pub(super) fn mac<const B: usize>(
@@ -31,7 +31,8 @@ pub(super) fn mac<const B: usize>(
 }
 
 /// # Safety
-/// `block` holds rows of a tile and 64 bytes more. `x` holds a tile for every `step`th row, the same number of rows.
+/// `block` must hold rows of a tile and 64 bytes more. `x` must hold a tile for every `step`th row, and the same
+/// number of rows.
 #[target_feature(enable = "avx2")]
 unsafe fn mac_tile<const B: usize>(
     modulus: Modulus,
@@ -41,7 +42,7 @@ unsafe fn mac_tile<const B: usize>(
     out: &mut [u64; TILE],
 ) {
     let rows = (block.len() - SLACK) / (B * TILE);
-    // Byte i of both lanes of each half comes from byte v B + i; a set top bit makes a zero.
+    // Byte i of both lanes of each half comes from byte v B + i. A set top bit of the index gives a zero.
     let mut source = [0x80u8; 32];
     for lane in 0..LANES {
         for i in 0..B {

@@ -12,10 +12,10 @@ use sordino_lattice::Modulus;
 
 use super::{MOST, Pass, TILE};
 
-/// Bytes ahead in each stream that are fetched, into the next tile where this one ends. Measured on Zen 5:
-/// 1 KiB and 6 KiB, or the whole next tile, take 10 to 40 % longer.
+/// How many bytes ahead each stream is prefetched; near the end of a tile that reaches into the next one. Measured on
+/// Zen 5: 1 KiB and 6 KiB, or the whole next tile, take 10 to 40 % longer.
 const AHEAD: usize = 3072;
-/// Lanes of a register: a tile.
+/// Lanes of a register, which hold one tile.
 const LANES: usize = TILE;
 
 /// A constant factor with its quotient `floor(w 2^52 / q)`.
@@ -50,7 +50,7 @@ fn mul_lazy(x: __m512i, factor: Factor, q: __m512i) -> __m512i {
     _mm512_and_si512(_mm512_sub_epi64(low, multiple), splat((1 << 52) - 1))
 }
 
-/// `x` less `q` if that is not negative.
+/// `x - q` if that is not negative, else `x`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn subtract_once(x: __m512i, q: __m512i) -> __m512i {
@@ -66,7 +66,7 @@ pub(super) fn run<const B: usize>(_: Avx512Vbmi, pass: &Pass, sums: &mut [u64]) 
 }
 
 /// # Safety
-/// `sums` holds a value for every block, query and point of the pass.
+/// `sums` must hold a value for every block, query and point of the pass.
 #[target_feature(enable = "avx512f,avx512bw,avx512ifma,avx512vbmi")]
 unsafe fn run_tiles<const B: usize>(pass: &Pass, sums: &mut [u64]) {
     let unpack = Unpack::new::<B>();
@@ -75,7 +75,7 @@ unsafe fn run_tiles<const B: usize>(pass: &Pass, sums: &mut [u64]) {
     for tile in 0..pass.points / TILE {
         let mut j = 0;
         while j < blocks {
-            // Up to twelve sums at a time are what registers hold: two each.
+            // Registers hold up to twelve sums at a time, two registers each.
             let together = match (queries, blocks - j) {
                 (1 | 2, 4..) => 4,
                 (3.., 3..) => 3,
@@ -105,12 +105,13 @@ unsafe fn run_tiles<const B: usize>(pass: &Pass, sums: &mut [u64]) {
     }
 }
 
-/// A tile of the `R` blocks from `j` on, for the group of `Q` queries from `k` on. What is loaded of a query serves all
-/// blocks, and what is unpacked of a block serves all queries. Rows are fetched [`AHEAD`] bytes before their use, and
-/// the next blocks' rows behind a tile's last. The streams are too short for the hardware to do it.
+/// Computes a tile of the `R` blocks from `j` on, for the group of `Q` queries from `k` on. A value loaded from a query
+/// serves all blocks, and a value unpacked from a block serves all queries. Rows are prefetched [`AHEAD`] bytes before
+/// their use; behind a tile's last rows, those are the next blocks' rows. The streams are too short for the hardware
+/// prefetcher.
 ///
 /// # Safety
-/// The pass has these blocks, `x` holds the group's rows of the tile, and `sums` a value for every block,
+/// The pass must have these blocks, `x` must hold the group's rows of the tile, and `sums` a value for every block,
 /// query and point.
 #[target_feature(enable = "avx512f,avx512bw,avx512ifma,avx512vbmi")]
 unsafe fn sum<const B: usize, const Q: usize, const R: usize>(
@@ -202,7 +203,7 @@ impl Unpack {
     }
 }
 
-/// The constants of the reduction of a sum of products.
+/// Constants for the reduction of a sum of products.
 struct Reduction {
     one: Factor,
     two52: Factor,
@@ -224,8 +225,8 @@ impl Reduction {
         }
     }
 
-    /// `low + 2^52 high mod q` for sums of up to 4096 terms, each below `2^52`, so that neither
-    /// overflowed. The high one is cut at bit 26, since a product takes factors of 52 bits.
+    /// `low + 2^52 high mod q`, for sums of up to 4096 terms, each term below `2^52`, so that neither sum overflowed.
+    /// `high` is split at bit 26, since a product takes factors of 52 bits.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn reduce(&self, low: __m512i, high: __m512i) -> __m512i {

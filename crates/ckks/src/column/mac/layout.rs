@@ -4,7 +4,7 @@ use sordino_lattice::aligned::Aligned;
 
 use super::TILE;
 
-/// The most queries of a group: what registers hold.
+/// The most queries of a group, limited by the number of registers.
 pub(in crate::column) const GROUP: usize = 4;
 
 /// Up to [`GROUP`] queries in tiles.
@@ -15,7 +15,7 @@ pub(in crate::column) struct Group {
 }
 
 impl Group {
-    /// Room for `queries` of `values` values each.
+    /// Memory for `queries` queries of `values` values each.
     pub(in crate::column) fn new(queries: usize, values: usize) -> Self {
         assert!((1..=GROUP).contains(&queries), "{queries} queries");
         Self {
@@ -24,7 +24,7 @@ impl Group {
         }
     }
 
-    /// Lays polynomial `l` of query `k`, in NTT form, out in its `t` rows.
+    /// Writes polynomial `l` of query `k`, in NTT form, into its `t` rows.
     pub(in crate::column) fn store(&mut self, poly: &[u64], l: usize, t: usize, k: usize) {
         let tile = self.x.len() / poly.len() * TILE * t;
         let tiles = self.x.chunks_exact_mut(tile);
@@ -45,9 +45,9 @@ impl Group {
     }
 }
 
-/// Lays polynomial `l`, in NTT form, out in its `t` rows of `block`, `len` bytes a value.
+/// Writes polynomial `l`, in NTT form, into its `t` rows of `block`, with `len` bytes a value.
 pub(in crate::column) fn store(len: usize, poly: &[u64], l: usize, t: usize, block: &mut [u8]) {
-    // With a constant length a value is two moves, without one a call.
+    // With a constant length the compiler copies a value by two moves, otherwise by a call.
     match len {
         5 => store_values::<5>(poly, l, t, block),
         7 => store_values::<7>(poly, l, t, block),
@@ -62,7 +62,8 @@ fn store_values<const LEN: usize>(poly: &[u64], l: usize, t: usize, block: &mut 
         for (u, row) in rows.enumerate() {
             for c in 0..TILE {
                 let (bytes, to) = (values[c * t + u].to_le_bytes(), &mut row[c * LEN..]);
-                // The bytes above a value are zero, and the next one takes their place: one move instead of two.
+                // The bytes above a value are zero, and the next value overwrites them, so one move is enough
+                // instead of two.
                 match to.first_chunk_mut() {
                     Some(word) => *word = bytes,
                     None => to[..LEN].copy_from_slice(&bytes[..LEN]),
@@ -74,7 +75,8 @@ fn store_values<const LEN: usize>(poly: &[u64], l: usize, t: usize, block: &mut 
 
 /// Reads polynomial `l` back from its rows of `block`.
 pub(in crate::column) fn take(len: usize, block: &[u8], l: usize, t: usize, poly: &mut [u64]) {
-    // With constants the compiler makes single moves of the steps: a third less time for the sets with t = 4 and 8.
+    // With constants the compiler turns each step into one move, which takes a third less time for the sets with t
+    // = 4 and 8.
     match (len, t) {
         (5, 4) => take_values::<5>(block, l, 4, poly),
         (5, 8) => take_values::<5>(block, l, 8, poly),
@@ -93,7 +95,8 @@ fn take_values<const LEN: usize>(block: &[u8], l: usize, t: usize, poly: &mut [u
         let rows = tile.chunks_exact(TILE * LEN).skip(l * t).take(t);
         for (u, row) in rows.enumerate() {
             for c in 0..TILE {
-                // A word is one move. That of the row's last value begins before it, so that it ends with the row.
+                // One move reads a word. For the last value of a row it starts earlier, so that it ends with the
+                // row.
                 let at = (c * LEN).min(TILE * LEN - 8);
                 let word = row[at..]
                     .first_chunk()

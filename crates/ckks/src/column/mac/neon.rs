@@ -11,9 +11,9 @@ use sordino_lattice::Modulus;
 
 use super::{HALF, SLACK, TILE, join};
 
-/// Values that are multiplied at a time, in two registers.
+/// Values that are multiplied at the same time, in two registers.
 const STEP: usize = 4;
-/// Steps whose sums are held at a time: six registers each.
+/// Steps whose sums are held at the same time, in six registers each.
 const HELD: usize = 2;
 
 pub(super) fn mac<const B: usize>(
@@ -30,7 +30,7 @@ pub(super) fn mac<const B: usize>(
     unsafe { mac_tile::<B>(modulus, block, x, step, out) }
 }
 
-/// The lower and the upper halves of four values.
+/// The lower and upper halves of four values.
 #[inline]
 #[target_feature(enable = "neon")]
 fn split(a: uint64x2_t, b: uint64x2_t) -> (uint32x4_t, uint32x4_t) {
@@ -40,7 +40,7 @@ fn split(a: uint64x2_t, b: uint64x2_t) -> (uint32x4_t, uint32x4_t) {
     (low, high)
 }
 
-/// Adds the products of four halves by four others to two sums.
+/// Adds the products of four halves with four other halves to two sums.
 #[inline]
 #[target_feature(enable = "neon")]
 fn add_products(sums: &mut [uint64x2_t; 2], a: uint32x4_t, b: uint32x4_t) {
@@ -49,7 +49,8 @@ fn add_products(sums: &mut [uint64x2_t; 2], a: uint32x4_t, b: uint32x4_t) {
 }
 
 /// # Safety
-/// `block` holds rows of a tile and 64 bytes more. `x` holds a tile for every `step`th row, the same number of rows.
+/// `block` must hold rows of a tile and 64 bytes more. `x` must hold a tile for every `step`th row, and the same
+/// number of rows.
 #[target_feature(enable = "neon")]
 unsafe fn mac_tile<const B: usize>(
     modulus: Modulus,
@@ -59,7 +60,7 @@ unsafe fn mac_tile<const B: usize>(
     out: &mut [u64; TILE],
 ) {
     let rows = (block.len() - SLACK) / (B * TILE);
-    // Byte i of lane v comes from byte v B + i; an index beyond the table makes a zero.
+    // Byte i of lane v comes from byte v B + i; an index beyond the table gives a zero.
     let mut source = [0xffu8; 16];
     for lane in 0..2 {
         for i in 0..B {

@@ -1,4 +1,4 @@
-//! The definition: 128-bit sums, reduced once.
+//! The portable definition: 128-bit sums, reduced once.
 
 use sordino_lattice::Modulus;
 
@@ -24,7 +24,7 @@ pub(super) fn mac<const B: usize>(
     }
 }
 
-/// A stored value of `B` bytes.
+/// Reads a stored value of `B` bytes.
 #[inline]
 fn load<const B: usize>(bytes: &[u8; B]) -> u64 {
     let mut word = [0; 8];

@@ -9,13 +9,13 @@ impl Params {
     /// The error of a decrypted score in `dim` dimensions for the worst vectors and query, in the units of the
     /// score.
     ///
-    /// Real-valued sets: of norm up to [`Self::norm_bound`]. Modular sets: any codes in `[-P/2, P/2)` and any
-    /// query of such integers; before the final rounding to an integer.
+    /// For a real-valued set, vectors and queries may be any of norm up to [`Self::norm_bound`]. For a modular set,
+    /// they may be any integers in `[-P/2, P/2)`, and the error is the one before the final rounding to an integer.
     #[must_use]
     pub fn worst_error(&self, dim: usize) -> WorstError {
         let (q, d, per) = (self.q as f64, dim as f64, (N / self.t) as f64);
-        // The norm of a vector's codes and their largest sum; a unit of the message, in units of the score; the window;
-        // what rounding adds.
+        // The norm of a vector's codes and their largest sum; a unit of the message, in units of the score. Then the
+        // window, and the error of rounding.
         let (norm, sum, unit, window, coded) = match self.encoding {
             Encoding::Real { scale, window } => {
                 let norm = NORM * scale + d.sqrt() / 2.0;
@@ -28,10 +28,11 @@ impl Params {
                 (d.sqrt() * p / 2.0, d * p / 2.0, p / q, p, 0.0)
             }
         };
-        // A message is half a unit off at most; an answer half a step, and what switching adds to that.
+        // A message is half a unit off at most. An answer is half a step off, and switching adds a little.
         let step = |bits: u32| window / 2f64.powi(bits.cast_signed());
         let rounding = coded + 0.5 * sum * unit + 0.501 * step(self.answer_bits);
-        // Errors and what is cut off meet all codes of a block; the hint's errors, half a step each, the secret.
+        // Sampled errors and dropped bits meet all codes of a block. The hint's errors, half a step each, meet the
+        // secret.
         let upload = cbd::VARIANCE + cut_off(self.dropped);
         let hint = (0..8)
             .map(|i| (0.501 * step(self.hint_width.of(i))).powi(2))
@@ -46,8 +47,8 @@ impl Params {
 
     /// The variance of a decrypted score's error in `dim` dimensions for the worst vectors, in squares of a
     /// [step](Self::step_bits) of a real-valued set. The first part comes from the errors of a query's polynomials, and
-    /// scores of equal vectors may have it in common. The second part is each score's own. The rounding of codes and of
-    /// the query is in neither.
+    /// equal vectors may share it. The second part is independent for each score. Neither part includes the rounding of
+    /// codes and query.
     ///
     /// # Errors
     /// [`Error::Encoding`](crate::Error::Encoding) for a modular set.
@@ -66,17 +67,17 @@ impl Params {
         Ok([carried, own].map(|variance| variance / (step * step)))
     }
 
-    /// The standard deviation of a decrypted score's error in `dim` dimensions for vectors and queries without
-    /// structure, in the units of the score. For all others there is [`Self::worst_error`].
+    /// The standard deviation of a decrypted score's error in `dim` dimensions, in the units of the score. It holds for
+    /// vectors and queries without structure. For all others use [`Self::worst_error`].
     ///
-    /// Real-valued sets: for vectors of norm one whose coordinates' rounding errors are independent, with the
-    /// rounding of the stored codes included. Modular sets: in units of 1 mod `P`, for codes uniform mod `P`;
-    /// before the final rounding to an integer.
+    /// For real-valued sets, it holds for vectors of norm one whose coordinates' rounding errors are independent, and
+    /// includes the rounding of the stored codes. For modular sets, it holds for codes uniform mod `P`, in units of 1
+    /// mod `P`, before the final rounding to an integer.
     #[must_use]
     pub fn statistical_error(&self, dim: usize) -> f64 {
         let step = 1.0 / 12.0;
         let q = self.q as f64;
-        // Error of one coefficient of b: sampled, cut off, and the rounding of the message.
+        // The error of one coefficient of b: from sampling, from dropped bits, and from rounding the message.
         let upload = cbd::VARIANCE + cut_off(self.dropped) + step;
         let rounding = |window: f64| {
             let answer = step * (window / 2f64.powi(self.answer_bits.cast_signed())).powi(2);
@@ -102,7 +103,7 @@ impl Params {
     }
 }
 
-/// The variance of what dropping bits adds, ties to even.
+/// The variance of the error from dropping bits, with ties to even.
 fn cut_off(dropped: u32) -> f64 {
     if dropped == 0 {
         return 0.0;

@@ -7,7 +7,8 @@ use crate::rounding::check_norms;
 use crate::{Error, wire};
 
 impl Params {
-    /// The codes of real-valued vectors, `round(8000 x)`, ties to even: what is stored and scored.
+    /// The codes of real-valued vectors, `round(8000 x)` with ties to even. The database stores and scores
+    /// them.
     ///
     /// # Errors
     /// [`Error::Encoding`] for a modular set, [`Error::Dimension`], [`Error::Length`], [`Error::NotFinite`],
@@ -40,7 +41,7 @@ impl Params {
         }
     }
 
-    /// The score of `steps` steps of a real-valued set; 0 for a modular one.
+    /// Converts a number of steps to the score of a real-valued set. Gives 0 for a modular set.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,

@@ -30,7 +30,7 @@ impl Params {
         Self::real(1, "column-2048-40-real-t4", 4)
     }
 
-    /// The same with `t = 8`: half the upload, twice the hint. For long sessions and `d >= 256`.
+    /// Like [`Self::real_t4`] with `t = 8`: half the upload, twice the hint. For long sessions and `d >= 256`.
     #[must_use]
     pub const fn real_t8() -> Self {
         Self::real(2, "column-2048-40-real-t8", 8)
@@ -82,14 +82,14 @@ impl Params {
         Self::modular(3, "column-2048-50-mod26-t4", 4)
     }
 
-    /// The same with `t = 8`: half the upload, twice the hint, a little less error.
+    /// Like [`Self::modular_26_t4`] with `t = 8`: half the upload, twice the hint, a slightly smaller error.
     #[must_use]
     pub const fn modular_26_t8() -> Self {
         Self::modular(4, "column-2048-50-mod26-t8", 8)
     }
 
-    /// Modular, `P = 2^26`, `t = 16`, for `d >= 256`: 11,776 bytes per 16 dimensions up, 15 bits a vector down, 38 bytes
-    /// of hint a vector. In 1536 dimensions a score is off by `3.3e3` (standard deviation), of `2^26`.
+    /// Modular, `P = 2^26`, `t = 16`, for `d >= 256`. It takes 11,776 bytes per 16 dimensions up, 15 bits a vector down,
+    /// and 38 bytes of hint a vector. In 1536 dimensions the standard deviation of a score is `3.3e3`, of `2^26`.
     #[must_use]
     pub const fn modular_26_t16() -> Self {
         Self {
@@ -98,7 +98,8 @@ impl Params {
         }
     }
 
-    /// The same with `t = 32`, for `d >= 512`: half the upload, twice the hint, a quarter less error.
+    /// Like [`Self::modular_26_t16`] with `t = 32`, for `d >= 512`: half the upload, twice the hint, an error smaller by
+    /// a quarter.
     #[must_use]
     pub const fn modular_26_t32() -> Self {
         Self {
@@ -117,21 +118,21 @@ impl Params {
     }
 
     /// Modular, `P = 2^26`, `t = 64`, for dimensions above a thousand, where the upload outweighs the hint. It takes
-    /// 11,776 bytes per 64 dimensions up, 2 bytes a vector down and 152 bytes of hint a vector. In 1536 dimensions a
-    /// score is off by `2.0e3` (standard deviation), of `2^26`.
+    /// 11,776 bytes per 64 dimensions up, 2 bytes a vector down, and 152 bytes of hint a vector. In 1536 dimensions the
+    /// standard deviation of a score is `2.0e3`, of `2^26`.
     #[must_use]
     pub const fn modular_26_t64() -> Self {
         Self::packed(6, "column-2048-50-mod26-t64", 64)
     }
 
-    /// The same with `t = 128`: half the upload, twice the hint, a little less error.
+    /// Like [`Self::modular_26_t64`] with `t = 128`: half the upload, twice the hint, a slightly smaller error.
     #[must_use]
     pub const fn modular_26_t128() -> Self {
         Self::packed(7, "column-2048-50-mod26-t128", 128)
     }
 
-    /// Modular, `P = 2^18`, `t = 8`: exact scores mod `P`. For codes that are uniform mod `P`, as pads
-    /// make them, a score is wrong with probability below `2^-128` up to the largest dimension, 512.
+    /// Modular, `P = 2^18`, `t = 8`: exact scores mod `P`. For codes that are uniform mod `P`, such as padded codes, a
+    /// score is wrong with probability below `2^-128` up to the largest dimension, 512.
     #[must_use]
     pub const fn modular_18_exact() -> Self {
         Self {

@@ -1,13 +1,14 @@
-//! The sets whose answers are not rounded.
+//! Variants of the sets whose answers are not rounded.
 
 use super::{Encoding, Params};
 
-/// Marks the number of a set whose answers are whole.
+/// Marks the number of a set that does not round its answers.
 pub(super) const WHOLE: u8 = 0x20;
 
 impl Params {
-    /// The same set with answers that are not rounded and take `q`'s bits for each vector. A
-    /// [`Combination`](crate::column::Combination) can check them, and the client rounds them itself.
+    /// The same set with answers that are not rounded: they take all bits of `q` for each vector. A
+    /// [`Combination`](crate::column::Combination) can check them, and the client rounds them
+    /// itself.
     #[must_use]
     pub const fn whole(self) -> Self {
         let answer_bits = match self.encoding {

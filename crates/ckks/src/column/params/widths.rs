@@ -1,4 +1,4 @@
-//! Bits of what is sent and kept.
+//! Widths of the numbers that are sent and stored.
 
 use sordino_lattice::switch::Switch;
 
@@ -6,7 +6,8 @@ use super::Params;
 use crate::bits::Width;
 
 impl Params {
-    /// Rounds residues to answers: the server's work, or the client's where answers are whole.
+    /// The switch that rounds residues to answers. The server applies it, or the client if answers
+    /// are whole.
     pub(in crate::column) fn answer_switch(&self) -> Switch {
         self.switch(self.answer_bits)
     }
@@ -24,12 +25,12 @@ impl Params {
         Width::bits(u64::BITS - self.q.leading_zeros())
     }
 
-    /// Bits of a number of the hint: of the widest ones, where widths alternate.
+    /// Bits of a number of the hint, or of the widest numbers if widths alternate.
     pub(in crate::column) const fn hint_bits(&self) -> u32 {
         self.hint_width.most()
     }
 
-    /// Switches to residues mod `2^bits`.
+    /// The switch to residues mod `2^bits`.
     pub(in crate::column) fn switch(&self, bits: u32) -> Switch {
         Switch::new(self.plan().modulus(), bits)
     }

@@ -19,7 +19,7 @@ impl Plaintexts {
     /// Writes the encoded vectors.
     ///
     /// # Errors
-    /// The errors of the writer; [`ErrorKind::Unsupported`] on processors of the other byte order.
+    /// The errors of the writer; [`ErrorKind::Unsupported`] on big-endian processors.
     pub fn write_to(&self, out: impl Write) -> io::Result<()> {
         if cfg!(target_endian = "big") {
             return Err(ErrorKind::Unsupported.into());
@@ -32,7 +32,7 @@ impl Plaintexts {
     /// Writes the encoded vectors to a new file.
     ///
     /// # Errors
-    /// [`Error::Io`], also if the file exists.
+    /// [`Error::Io`] if the file exists already or the system refuses to write it.
     pub fn write_file(&self, path: &Path) -> Result<(), Error> {
         write_new(path, |file| self.write_to(file))?;
         Ok(())
@@ -41,8 +41,8 @@ impl Plaintexts {
     /// Reads encoded vectors into memory.
     ///
     /// # Errors
-    /// If the bytes are not encoded vectors of this version, or their set is unknown. Also if their length does not fit
-    /// their shape, or a value is not below `q`.
+    /// [`Error`] if the bytes are not encoded vectors of this version, or the set is unknown. Also if the length does
+    /// not fit the shape, or a value is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (params, shape) = check(bytes)?;
         let values = &bytes[OFFSET..];
@@ -50,17 +50,16 @@ impl Plaintexts {
         Self::with(params, shape, polys)
     }
 
-    /// Encoded vectors that are scored where they lie in their file: nothing is copied, and processes
-    /// share one copy in memory. The first change of a vector copies them into memory; the file stays as
-    /// it is.
+    /// Maps encoded vectors into memory. Scoring reads them in the file: nothing is copied, and processes share one
+    /// copy in memory. The first change of a vector copies them into memory and leaves the file unchanged.
     ///
     /// # Errors
-    /// [`Error::Io`], and the errors of [`from_bytes`](Self::from_bytes). If the file's length has changed, later
-    /// scores are refused with [`Error::Changed`].
+    /// [`Error::Io`], and the errors of [`from_bytes`](Self::from_bytes). After a change of the file's length, scoring
+    /// gives [`Error::Changed`].
     ///
     /// # Safety
-    /// Nobody may write to the file or shorten it while the vectors are in use. The length is checked
-    /// before every pass, which cannot see a change in the middle of one.
+    /// No process may write to the file or shorten it while the vectors are in use. Each pass checks the length first,
+    /// but cannot see a change that happens during the pass.
     #[cfg(feature = "mmap")]
     #[expect(unsafe_code, reason = "the caller's promise is passed on")]
     pub unsafe fn map_file(path: &Path) -> Result<Self, Error> {
@@ -70,7 +69,7 @@ impl Plaintexts {
         Self::with(params, shape, mapped.into())
     }
 
-    /// The vectors, once their values are known to be residues.
+    /// The vectors, after a check that all values are residues.
     fn with(params: Params, shape: Shape, polys: Store) -> Result<Self, Error> {
         if let Some(index) = words(&polys).iter().position(|&x| x >= Q) {
             return Err(Error::Coefficient { index });

@@ -1,9 +1,9 @@
 //! Riffpe on one string with AVX-512, for radices up to 48 and labels of whole blocks.
 //!
-//! A step is a chain of AES blocks, each of which is one label. The processor waits for each block some forty cycles,
-//! and all other work is done in that time. Each label is sorted among the earlier ones as it comes. While the last
-//! block is under way the two neighbours at place `x` are found. The answer is the middle one of these two and the last
-//! label, by a maximum and a minimum.
+//! A step is a chain of AES blocks, each of which is one label. Each block takes some forty cycles, and all other work
+//! is done in that time. Each new label is sorted among the earlier ones. While the last block is computed, the kernel
+//! finds the two neighbours at position `x`. The answer is the middle one of these two and the last label, by a maximum
+//! and a minimum.
 #![expect(unsafe_code, reason = "calls of vector instructions")]
 
 use crate::riffpe::definition;
@@ -28,7 +28,7 @@ impl Token {
     }
 }
 
-/// True if [`run`] takes strings of these bases.
+/// True if [`run`] supports strings of these bases.
 pub(in crate::riffpe) fn fits(bases: &[u32]) -> bool {
     bases.len() <= MAX_DIGITS && bases.iter().all(|&n| n <= CARDS)
 }
@@ -36,7 +36,7 @@ pub(in crate::riffpe) fn fits(bases: &[u32]) -> bool {
 /// Encrypts or decrypts one string. `iv` is the tweak's state.
 ///
 /// # Panics
-/// If the numbers of digits and bases differ or exceed [`MAX_DIGITS`], or a base is above [`CARDS`].
+/// Panics if the numbers of digits and bases differ or exceed [`MAX_DIGITS`], or a base is above [`CARDS`].
 pub(in crate::riffpe) fn run<const INVERSE: bool>(
     _: Token,
     (key, aesni): (&Key, &aesni::Key),
@@ -78,10 +78,10 @@ fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut 
     let aes = cipher.aesni;
     let l = digits.len();
     let blocks = (l + 1) / 16 + 1;
-    // PKCS #7: the padding's bytes are their number.
+    // PKCS #7: each byte of the padding is the number of padding bytes.
     let padding = _mm_set1_epi8((16 * blocks - l - 1) as i8);
     let numbers = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    // A byte at one place of a block.
+    // Puts a byte at one position of a block.
     let at = |x: u32, i: usize| {
         let here = _mm_cmpeq_epi8(numbers, _mm_set1_epi8((i % 16) as i8));
         _mm_and_si128(_mm_broadcastb_epi8(_mm_cvtsi32_si128(x as i32)), here)
@@ -93,7 +93,7 @@ fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut 
         let here = _mm_xor_si128(at(u32::MAX, i), _mm_set1_epi8(-1));
         *t = _mm_or_si128(_mm_and_si128(*t, here), at(digit, i));
     }
-    // The first block of a message is added to this.
+    // The first block of a message is XORed with this value.
     let start = aes.whiten(aes.load(cipher.iv));
     let mut index = 0;
     for step in 0..2 * l {
@@ -115,7 +115,7 @@ fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut 
             select::<INVERSE, 6>(aes, s, n, x)
         };
         let y = y.unwrap_or_else(|| {
-            // Two labels have the same first eight bytes.
+            // Two labels have the same first eight bytes, so the definition decides.
             let s = aes.store(aes.encrypt_whitened(s));
             definition::step::<INVERSE>(cipher.key, s, n, 16, x)
         });
@@ -124,12 +124,12 @@ fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut 
     }
 }
 
-/// A card's key is the first 58 bits of its label, then its number: 64-bit lanes of `G` registers.
-/// A card that is not there is above all others.
+/// A card's key is the first 58 bits of its label, followed by its number: 64-bit lanes of `G` registers. Lanes without
+/// a card are above all cards.
 type Keys<const G: usize> = [__m512i; G];
 
-/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`. `None` if two labels share their
-/// first 58 bits. `s` is the last block of the message before its encryption, whitened.
+/// The card at position `x` of `n` sorted cards, or with `INVERSE` the position of card `x`. `None` if two labels share
+/// their first 58 bits. `s` is the last block of the message before its encryption, whitened.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,avx2,sse4.1,popcnt")]
 #[expect(clippy::cast_possible_truncation, reason = "at most 48 cards")]
@@ -162,7 +162,7 @@ fn select<const INVERSE: bool, const G: usize>(
             card = _mm_add_epi64(card, one);
         }
     }
-    // The last block is under way while the others are counted or compared.
+    // The others are counted or compared while the last block is computed.
     if INVERSE {
         let others = count(&keys, mine);
         let last = key(aes.encrypt_whitened(s), card);
@@ -182,23 +182,23 @@ fn key(label: __m128i, card: __m128i) -> __m128i {
     _mm_ternarylogic_epi64::<0xea>(_mm_shuffle_epi8(label, swap), label_bits, card)
 }
 
-/// Puts a new key among sorted ones. Each lane becomes the middle one of itself, its neighbour
-/// below and the new key: by a maximum and a minimum.
+/// Inserts a new key into the sorted ones. Each lane becomes the middle one of itself, its neighbour below and the new
+/// key, by a maximum and a minimum.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn insert(keys: &mut [__m512i], new: __m128i) {
     let new = _mm512_broadcastq_epi64(new);
     let mut lower = _mm512_setzero_si512();
     for keys in keys {
-        // Each key's neighbour below, or zero.
+        // For each key, its neighbour below, or zero.
         let below = _mm512_alignr_epi64::<7>(*keys, lower);
         lower = *keys;
         *keys = _mm512_min_epu64(*keys, _mm512_max_epu64(new, below));
     }
 }
 
-/// The place of the card whose key is `mine`. `others` counts all keys but the last against
-/// `mine`, for a card that is not the last; the last card is counted against all here.
+/// The position of the card whose key is `mine`. `others` counts all keys but the last against `mine`, for a card that
+/// is not the last. For the last card, this function counts all keys.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 #[expect(
@@ -224,11 +224,11 @@ fn place<const G: usize>(
     (same == 1).then_some(y)
 }
 
-/// The sorted keys at places `x - 1` and `x`, before the last one is put among them.
+/// The sorted keys at positions `x - 1` and `x`, before the last key is inserted.
 struct Neighbours {
     low: __m128i,
     high: __m128i,
-    /// Two keys differ in their cards' numbers alone.
+    /// True if two keys differ only in their cards' numbers.
     tie: bool,
 }
 
@@ -251,7 +251,7 @@ impl Neighbours {
             let here = u32::from(x / 8 == g as u32).wrapping_neg() as u8;
             high = _mm512_or_si512(high, _mm512_maskz_permutexvar_epi64(here, lane, keys));
             low = _mm512_or_si512(low, _mm512_maskz_permutexvar_epi64(here, lane, below));
-            // Cards that are not there have equal keys, which are no tie.
+            // Lanes without a card have equal keys, which do not count as a tie.
             let differ = _mm512_xor_si512(keys, below);
             tie |= _mm512_cmplt_epu64_mask(differ, _mm512_set1_epi64(64))
                 & _mm512_test_epi64_mask(differ, differ);
@@ -263,7 +263,7 @@ impl Neighbours {
         }
     }
 
-    /// The card at place `x` once the last key has come: the middle one of the three.
+    /// The card at position `x` after the last key is known: the middle one of the three.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
     #[expect(

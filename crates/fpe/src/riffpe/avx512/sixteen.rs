@@ -1,9 +1,9 @@
 //! Riffpe on 16 strings in step, for radices up to 16 and labels of whole blocks. It uses VAES on registers of four
 //! blocks, and compares all pairs of labels lane by lane.
 //!
-//! A message's block is a 128-bit lane of one of four registers, string `k` in lane `k % 4` of
-//! register `k / 4`. The first 32 bits of the strings' labels are one register, as unpacking the
-//! four leaves them: string `k` in 32-bit lane `4 (k % 4) + k / 4`.
+//! A message's block is a 128-bit lane of one of four registers: string `k` is in lane `k % 4` of register `k / 4`.
+//! The first 32 bits of the strings' labels form one register. Unpacking the four registers leaves string `k` in
+//! its 32-bit lane `4 (k % 4) + k / 4`.
 #![expect(
     unsafe_code,
     reason = "loads and stores, and calls of vector instructions"
@@ -22,11 +22,13 @@ const BLOCKS: usize = 4;
 /// Most digits: with the index and one byte of padding they fill the blocks.
 pub(in crate::riffpe) const MAX_DIGITS: usize = 16 * BLOCKS - 2;
 
-/// Encrypts or decrypts [`STRINGS`] strings of `bases.len()` digits each, one after another. False, and nothing
-/// changed, if a label that a step selects shares its first four bytes (one time in some hundred thousand).
+/// Encrypts or decrypts [`STRINGS`] strings of `bases.len()` digits each, one after another. If a label that a step
+/// selects shares its first four bytes with another, it changes nothing and returns false. This happens once in
+/// some hundred thousand calls.
 ///
 /// # Panics
-/// If the number of digits differs, there are more than [`MAX_DIGITS`] in a string, or a base is above [`CARDS`].
+/// Panics if the number of digits differs, there are more than [`MAX_DIGITS`] in a string, or a base is above
+/// [`CARDS`].
 pub(in crate::riffpe) fn run<const INVERSE: bool>(
     _: sordino_cpu::Avx512Vaes,
     key: &aesni::Key,
@@ -55,7 +57,7 @@ fn vectors<const INVERSE: bool>(
 ) -> bool {
     let l = bases.len();
     let blocks = (l + 1) / 16 + 1;
-    // PKCS #7: the padding's bytes are their number.
+    // PKCS #7: each byte of the padding is the number of padding bytes.
     let mut bytes = [[(16 * blocks - l - 1) as u8; 16 * STRINGS]; BLOCKS];
     for (k, string) in digits.chunks(l).enumerate() {
         for (i, &digit) in string.iter().enumerate() {
@@ -127,7 +129,7 @@ fn digit(t: &Registers, i: usize) -> __m512i {
     digits
 }
 
-/// The card at place `x` of `n` sorted cards, or with `INVERSE` the place of card `x`.
+/// The card at position `x` of `n` sorted cards, or with `INVERSE` the position of card `x`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,avx2,sse4.1")]
 fn select<const INVERSE: bool>(
@@ -150,7 +152,7 @@ fn select<const INVERSE: bool>(
         let label = _mm512_shuffle_epi8(_mm512_unpacklo_epi64(low, high), swap);
         let mut place = zero;
         for p in 0..j {
-            // Every card above the new one moves up; the new one is above all others.
+            // Every card above the new one moves up. The new one is above all other cards.
             let moves = _mm512_cmplt_epu32_mask(label, labels[p]);
             places[p] = _mm512_mask_add_epi32(places[p], moves, places[p], one);
             place = _mm512_mask_add_epi32(place, !moves, place, one);
@@ -169,7 +171,7 @@ fn select<const INVERSE: bool>(
         key = _mm512_mask_mov_epi32(key, here, label);
         card = _mm512_add_epi32(card, one);
     }
-    // A place is right if no other card's label begins as its own does.
+    // A position is right if no other card's label begins with the same bytes.
     let mut same = zero;
     for &label in &labels[..n] {
         same = _mm512_mask_add_epi32(same, _mm512_cmpeq_epi32_mask(key, label), same, one);

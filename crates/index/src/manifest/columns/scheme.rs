@@ -1,4 +1,4 @@
-//! All that lengths and parameters of rows follow from.
+//! The choices from which lengths and parameters of rows follow.
 
 use sordino_ckks::column::Params;
 
@@ -15,7 +15,7 @@ pub enum Rows {
     Masked,
 }
 
-/// The content of rows, how they are packed and how their scores are checked: all that lengths and parameters follow from.
+/// The content of rows, their packing and the check of their scores. All lengths and parameters follow from these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     /// The content of rows.
@@ -37,7 +37,7 @@ impl Scheme {
         }
     }
 
-    /// Rows that a segment of `n` records stores: masked ones may have check rows next to them.
+    /// The number of rows that a segment of `n` records stores. Masked rows may have check rows in addition.
     #[must_use]
     pub fn stored(self, n: usize, width: usize) -> usize {
         match (self.rows, self.checking) {
@@ -46,11 +46,11 @@ impl Scheme {
         }
     }
 
-    /// Bytes of what is downloaded once in addition to the hint. It is the sums that readers hold of `n` open rows,
-    /// sealed, or the combinations by which scores are checked exactly.
+    /// Bytes of what a client downloads once in addition to the hint: the sealed sums of `n` open rows, or the
+    /// combinations for exact checks.
     ///
     /// # Errors
-    /// If there are no rows of this width.
+    /// [`Error`] if rows of this width cannot exist.
     pub fn held_len(self, n: usize, width: usize) -> Result<usize, Error> {
         Ok(match (self.rows, self.checking) {
             (Rows::Open, Checking::Sums) => held::len(n, width) + TAG_LEN,

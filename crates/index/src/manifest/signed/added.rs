@@ -1,4 +1,4 @@
-//! Manifests with additions: they are read, shown and made.
+//! Manifests with additions: reading, showing and making them.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ const WRITER_LEN: usize = 2;
 /// Bytes before the base.
 const HEAD_LEN: usize = wire::FILE_HEAD_LEN + LEN_LEN;
 
-/// Reads a manifest with additions; without a key, one that was verified before.
+/// Reads a manifest with additions. Without a key, the bytes must have been verified before.
 pub(super) fn read(bytes: &[u8], owner: Option<&OwnerPublicKey>) -> Result<SignedManifest, Error> {
     let body = wire::strip_added_head(bytes)?;
     if bytes.len() > MAX_SIGNED_LEN {
@@ -69,7 +69,7 @@ pub(super) fn read(bytes: &[u8], owner: Option<&OwnerPublicKey>) -> Result<Signe
     })
 }
 
-/// The piece that has its length before it, and what follows.
+/// Splits off a piece that follows its length. Returns it and the remaining bytes.
 fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), Error> {
     let split = bytes
         .split_first_chunk::<LEN_LEN>()
@@ -79,7 +79,7 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), Error> {
     split.ok_or_else(|| malformed("truncated in an addition".to_owned()))
 }
 
-/// The number of an addition's writer and the addition, if that is signed by the writer.
+/// The number of an addition's writer and the addition, after its signature was verified.
 fn verified(
     signed: &[u8],
     writers: &[Writer],
@@ -97,7 +97,7 @@ fn verified(
         return Err(refused(why));
     };
     if verify {
-        // Its content is not read before the signature is known to be the writer's.
+        // The content is read only after the writer's signature was verified.
         let key = match keys.entry(number) {
             std::collections::hash_map::Entry::Occupied(key) => key.into_mut(),
             std::collections::hash_map::Entry::Vacant(free) => {
@@ -117,7 +117,7 @@ fn verified(
     }
 }
 
-/// An addition that may not be.
+/// The error for an addition that is not allowed.
 fn refused(why: impl Into<String>) -> Error {
     Error::Malformed {
         what: "addition to the manifest",
@@ -135,27 +135,27 @@ impl SignedManifest {
         additions.map(|it| (&self.manifest.writers[it.writer], &it.addition))
     }
 
-    /// The versions before this one that it includes, oldest first: the owner's last version, and the versions of all
+    /// The earlier versions that this one includes, oldest first: the owner's last version, and the versions of all
     /// additions but the last.
     #[must_use]
     pub fn shown(&self) -> impl DoubleEndedIterator<Item = &ShownVersion> {
         self.additions.iter().map(|it| &it.before)
     }
 
-    /// The digest of the newest earlier version that it does not include; zeros if there is no such version.
+    /// The digest of the newest earlier version that it does not include, or zeros if there is none.
     #[must_use]
     pub fn before_shown(&self) -> Digest {
         self.before_base
     }
 
-    /// True if it shows that it follows from the version with this digest. It includes that version, or names it as the
-    /// one before the included ones.
+    /// True if it shows that it follows from the version with this digest. Either it includes that version, or it names
+    /// it as the one before the included ones.
     #[must_use]
     pub fn follows(&self, version: &Digest) -> bool {
         self.before_base == *version || self.shown().any(|it| it.manifest == *version)
     }
 
-    /// The version before the last addition, if there is one. It was verified with this one.
+    /// The version before the last addition, if there is one. It was verified together with this one.
     #[must_use]
     pub fn before_addition(&self) -> Option<Self> {
         let last = self.additions.last()?;
@@ -167,8 +167,8 @@ impl SignedManifest {
         read.ok()
     }
 
-    /// The bytes of a version with one more addition, by the writer of this number, whose signature `sign` makes. It is
-    /// not checked here: [`from_bytes`](Self::from_bytes) checks it.
+    /// The bytes of a version with one more addition, by the writer of this number. `sign` signs it.
+    /// [`from_bytes`](Self::from_bytes) must check the result.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a vector accepts all bytes")]
     pub fn with_addition(
@@ -213,7 +213,7 @@ mod tests {
     use crate::payload::{PageForm, Payloads};
     use crate::public_key::{ADDITION_CONTEXT, CHANGE_CONTEXT, TestOwner};
 
-    /// The time at which rights end.
+    /// The time at which rights end in these tests.
     const UNTIL: u64 = 1000;
 
     fn owner() -> TestOwner {
@@ -254,7 +254,7 @@ mod tests {
         payloads
     }
 
-    /// The writers with these labels, in the order of their keys; the numbers of the agents.
+    /// The writers with these labels, in the order of their keys, and the numbers of the agents.
     fn writers(labels: &[&[u32]]) -> (Vec<Writer>, Vec<u8>) {
         let writer = |(number, keys): (u8, &&[u32])| {
             let tag = [7; 16];
@@ -267,8 +267,8 @@ mod tests {
         all.into_iter().unzip()
     }
 
-    /// An index of two labels, keys 1 and 3, of which the first has an older key. Agent 0 adds under both, agent 1
-    /// under the second.
+    /// An index of two labels, with keys 1 and 3. The first label also has an older key. Agent 0 adds under both
+    /// labels, and agent 1 under the second.
     fn manifest() -> Manifest {
         let mut columns = Columns::new(Packing::T4, [4; 32]);
         columns.segments.push(column(1, 7, 100));
@@ -304,7 +304,7 @@ mod tests {
         SignedManifest::sign(manifest(), &owner())
     }
 
-    /// The next addition, of the records of one segment.
+    /// The next addition, with one segment of records.
     fn next(before: &SignedManifest, id: u8, key: u32) -> Addition {
         let version = before.version + 1;
         let segments = vec![column(id, version, 10)];
@@ -367,7 +367,7 @@ mod tests {
             })
             .collect();
         assert_eq!(by, [(0, 8), (1, 9), (0, 10)]);
-        // Everything else is the base's.
+        // Everything else is equal to the base.
         let (mut left, base) = ((*third).clone(), manifest());
         let Mode::Masked(columns) = &mut left.mode else {
             panic!("masked");
@@ -402,7 +402,7 @@ mod tests {
         }
         let back = Pin::of(&third).precedes(&first);
         assert!(matches!(back, Err(Error::Rollback { .. })), "{back:?}");
-        // Two that were made at once do not follow from one another.
+        // Two additions that were made at the same time do not follow from one another.
         let rival = added(&base(), 1, 30, 3);
         let fork = Pin::of(&rival).precedes(&third);
         assert!(matches!(fork, Err(Error::Fork { .. })), "{fork:?}");
@@ -450,7 +450,7 @@ mod tests {
         expected(refused(0, 1, &|it| it.payloads = None), "records carry");
         let more = |it: &mut Addition| it.payloads.as_mut().unwrap().records = 11;
         expected(refused(0, 1, &more), "other records than its own");
-        // Existing ids: of a segment, of the base's payloads, of the ring, of what was added before.
+        // Ids that exist already: of a segment, of the base's payloads, of the ring, of an earlier addition.
         for id in [1, 10, 13, 20, 120] {
             let reused = |it: &mut Addition| it.segments[0].segment.id = [id; 16];
             expected(refused(0, 1, &reused), "same id");
@@ -491,7 +491,7 @@ mod tests {
         assert!(signed_by(number, agent(0), CHANGE_CONTEXT).contains(unsigned));
         assert!(signed_by(2, agent(0), ADDITION_CONTEXT).contains("writer 2 of 2"));
         assert!(signed_by(u16::MAX, agent(0), ADDITION_CONTEXT).contains("of 2"));
-        // Under the name of another, with that one's rights.
+        // An addition under another writer's number, with that writer's rights.
         let both = number_of(&first, 1);
         let taken = first.with_addition(both, &addition, |message| {
             let mut own = message.to_vec();
@@ -538,7 +538,7 @@ mod tests {
         ] {
             assert!(read(&[head, &order.concat()].concat()).is_err());
         }
-        // On another base of the same owner: of another index, or another version of this one.
+        // The same addition on another base of the same owner: of another index, or another version of this one.
         for change in [
             &|it: &mut Manifest| it.index = [2; 16],
             &|it: &mut Manifest| it.previous = [3; 32],
@@ -553,7 +553,7 @@ mod tests {
             head[HEAD_LEN..].copy_from_slice(other.to_bytes());
             assert!(why(read(&[&head, a].concat())).contains("another version"));
         }
-        // Additions are no base. A base with a writer that an attacker added is not the owner's.
+        // Additions cannot serve as a base. A base with a writer that an attacker added is not the owner's.
         let nested = [&head[..8], &len(bytes), bytes, a].concat();
         assert!(read(&nested).is_err());
         let mut own = manifest();
@@ -614,9 +614,9 @@ mod tests {
             });
         };
         assert!(with(&open).is_err());
-        // Deletions were listed with the base, so that what is newer was added.
+        // The list of deletions is as old as the base, so newer segments were added.
         assert!(with(&|it| it.deleted.version = 6).is_err());
-        // Without readers there is no place for writers in the encoding.
+        // Without readers the encoding has no place for writers.
         let mut shared = manifest();
         shared.readers = None;
         shared.payloads = None;

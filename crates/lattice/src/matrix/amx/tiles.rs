@@ -1,4 +1,4 @@
-//! The shapes of the tiles while a product uses them.
+//! Sets the shapes of the tiles while a product uses them.
 
 #![expect(unsafe_code, reason = "tiles are for assembly alone")]
 
@@ -20,8 +20,8 @@ pub(super) struct Config {
 }
 
 impl Config {
-    /// Tiles 0 to 3 hold sums, tile 4 the operand that meets the four others, and tiles 5 to 7 the others. Shapes are
-    /// rows and bytes of a row.
+    /// Tiles 0 to 3 hold sums. Tile 4 holds the operand that is multiplied with four others, and tiles 5 to 7 hold
+    /// these. Shapes are numbers of rows and bytes of a row.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a tile has 16 rows at most"
@@ -43,19 +43,19 @@ impl Config {
         config
     }
 
-    /// For `multiply_vector`: four words a row, of the sums and of the planes.
+    /// Shapes for `multiply_vector`: four words a row, for the sums and for the planes.
     pub(super) fn of_vector() -> Self {
         Self::new((ROWS, 16), (ROWS, 16), (ROWS, 64))
     }
 
-    /// For `multiply_panel` with blocks of `height` rows.
+    /// Shapes for `multiply_panel` with blocks of `height` rows.
     pub(super) fn of_panel(height: usize) -> Self {
         Self::new((height, 64), (height, 64), (ROWS, 64))
     }
 }
 
-/// Configured tiles, released when this is dropped: while they hold something, the system saves and
-/// restores them with every switch of threads.
+/// Configured tiles, which are released on drop. While they are in use, the system saves and restores them at every
+/// switch of threads.
 pub(super) struct Tiles;
 
 impl Tiles {

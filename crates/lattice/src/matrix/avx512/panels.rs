@@ -13,8 +13,8 @@ use super::{load, sum_planes};
 use crate::matrix::PANEL;
 use crate::matrix::panels::Strip;
 
-/// Rows of `D` per cache block of [`mul_panels`]: 384 KiB at a strip's full width, next to the 128 KiB of
-/// a panel.
+/// Rows of `D` per cache block of [`mul_panels`]: 384 KiB at a strip's full width, in addition to the 128 KiB of a
+/// panel.
 const HEIGHT: usize = 192;
 
 pub(in crate::matrix) fn mul_panels(_: Avx512Vnni, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
@@ -28,7 +28,8 @@ pub(in crate::matrix) fn mul_panels(_: Avx512Vnni, d: &[u8], b: Strip<'_>, out: 
     }
 }
 
-/// `R` rows of `D` and `P` planes of `B` in one register block: 8 of 3 or 6 of 4 leave 8 registers.
+/// Multiplies in register blocks of `R` rows of `D` and `P` planes of `B`. Blocks of 8 rows by 3 planes or 6 by 4
+/// leave 8 registers.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn mul_panels_vnni<const R: usize, const P: usize>(d: &[u8], b: Strip<'_>, out: &mut [u32]) {
     let (stride, columns) = (b.width, b.columns);
@@ -51,9 +52,9 @@ fn mul_panels_vnni<const R: usize, const P: usize>(d: &[u8], b: Strip<'_>, out: 
     }
 }
 
-/// `R` rows of a strip against one panel: `width` sums are added to each row of `out`, `columns` words apart. The next
-/// `R` rows are fetched meanwhile, since the processor does not see that they follow. So 16 columns with 128 MiB take
-/// 20 instead of 25 ms (Zen 5).
+/// Multiplies `R` rows of a strip with one panel. It adds `width` sums to each row of `out`; the rows are `columns`
+/// words apart. It prefetches the next `R` rows, since the hardware prefetcher does not detect them. This takes 20
+/// instead of 25 ms for 16 columns with 128 MiB (Zen 5).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn panel_rows<const R: usize, const P: usize>(
@@ -100,7 +101,7 @@ fn panel_rows<const R: usize, const P: usize>(
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(in crate::matrix) fn add_planes(sums: &[u32], out: &mut [u32]) {
-    // The loads trust it.
+    // The loads rely on this length.
     assert!(sums.len() >= 3 * 256 + PANEL, "four planes");
     let mut planes = [_mm512_setzero_si512(); 4];
     for (k, plane) in planes.iter_mut().enumerate() {

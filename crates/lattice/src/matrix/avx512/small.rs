@@ -43,7 +43,7 @@ fn load_half<T>(slice: &[T], at: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(slice.as_ptr().cast::<u8>().add(at).cast()) }
 }
 
-/// `ROUNDED` or whole words; sums of rounded ones are not shifted yet.
+/// Multiplies rows of rounded words (`ROUNDED`) or whole words. The sums of rounded words are not shifted yet.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn mul_small_vnni<const ROUNDED: bool>(w: &[u32], s: &[i16], stride: usize, out: &mut [u32]) {
     if stride == 0 {
@@ -62,9 +62,9 @@ fn mul_small_vnni<const ROUNDED: bool>(w: &[u32], s: &[i16], stride: usize, out:
     }
 }
 
-/// `R` rows of `W` against all of `S`, four secrets at a time, so the rows stay in the L1 cache. The next `R` rows are
-/// fetched after the first four secrets, since nothing asks for them then. So 16 secrets take 1.5 instead of 2.0 ms
-/// with 22 MB (Zen 5).
+/// Multiplies `R` rows of `W` with all of `S`, four secrets at a time, so the rows stay in the L1 cache. It prefetches
+/// the next `R` rows after the first four secrets, when no load competes. This takes 1.5 instead of 2.0 ms for 16
+/// secrets with 22 MB (Zen 5).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn small_rows<const R: usize, const ROUNDED: bool>(
@@ -79,7 +79,7 @@ fn small_rows<const R: usize, const ROUNDED: bool>(
     for (t, s) in s.chunks(4 * stride).enumerate() {
         if t > 0 {
             for line in lines * (t - 1) / (tiles - 1)..lines * t / (tiles - 1) {
-                // Behind the last rows lies nothing of use, and a prefetch reads nothing.
+                // The address may be behind the last rows, but a prefetch reads nothing.
                 let next = w.as_ptr().wrapping_add(16 * (lines + line));
                 _mm_prefetch::<_MM_HINT_T1>(next.cast());
             }
@@ -94,8 +94,8 @@ fn small_rows<const R: usize, const ROUNDED: bool>(
     }
 }
 
-/// `_mm512_dpwssd_epi32`, hidden from the compiler, which would make two instructions of half of them. That is meant to
-/// shorten chains of sums; none is waited for here, and it takes 8 % longer (Zen 5).
+/// `_mm512_dpwssd_epi32`, hidden from the compiler. The compiler would replace half of them by two instructions each,
+/// to shorten chains of sums. Nothing waits for these chains here, and the replacement takes 8 % longer (Zen 5).
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
 fn dpwssd(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {

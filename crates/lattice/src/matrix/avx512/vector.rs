@@ -10,15 +10,15 @@ use super::{add_lanes, load, sum_planes};
 use crate::matrix::LANES;
 use crate::matrix::layout::row;
 
-/// Bytes of a matrix that a cache is taken to hold from one scan to the next.
+/// Bytes of the largest matrix that a cache is assumed to hold from one scan to the next.
 pub(in crate::matrix) const CACHED: usize = 24 << 20;
 
-/// Without the lowest plane if all words of `q` are `rounded`.
+/// It skips the lowest plane if all words of `q` are `rounded`.
 ///
-/// A strip is read in parts, each from end to end, next to each other. From a cache, four parts and a line of each in
-/// turn load `q` the fewest times. Memory gives most to two or three parts and two lines of each. So 1 GiB is read at
-/// 0.95 of the speed of reading alone with three planes. With four planes it is 0.92, since these leave fewer loads
-/// under way. In four parts the speed is 0.87 (Zen 5).
+/// It reads a strip in several parts next to each other, each from end to end. From a cache, four parts with one line
+/// of each in turn need the fewest loads of `q`. Memory is fastest with two or three parts and two lines of each.
+/// Then 1 GiB is read at 0.95 of the speed of reading alone with three planes. With four planes it is 0.92, since
+/// these leave fewer loads in flight. In four parts the speed is 0.87 (Zen 5).
 pub(in crate::matrix) fn mul_vec(
     _: Avx512Vnni,
     d: &[u8],
@@ -65,7 +65,7 @@ fn mul_vec_vnni<const R: usize, const LINES: usize, const P: usize>(
     }
 }
 
-/// `R` rows of a strip against the `P` highest byte planes of its `q`.
+/// Multiplies `R` rows of a strip with the `P` highest byte planes of its `q`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn dot_rows<const R: usize, const LINES: usize, const P: usize>(
@@ -80,7 +80,7 @@ fn dot_rows<const R: usize, const LINES: usize, const P: usize>(
     for j in (whole..q.len()).step_by(LANES) {
         dot_lines::<R, 1, P>(&mut acc, rows, q, j);
     }
-    // Loops, and no closures: see `load`.
+    // Loops instead of closures: see `load`.
     let mut totals = [_mm512_setzero_si512(); R];
     for (total, acc) in totals.iter_mut().zip(acc) {
         *total = sum_planes(acc);
@@ -88,7 +88,7 @@ fn dot_rows<const R: usize, const LINES: usize, const P: usize>(
     add_lanes(totals)
 }
 
-/// `LINES` lines of each row, from column `j` on: loaded before the first product waits for one of them.
+/// `LINES` lines of each row, from column `j` on. All are loaded before the first product waits for one of them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn dot_lines<const R: usize, const LINES: usize, const P: usize>(
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::matrix::{layout, portable};
 
-    /// Larger matrices than tests have are read in another order: it is forced here.
+    /// Matrices larger than tests have are read in another order, which this test forces.
     #[test]
     fn products_are_the_same_in_every_order_of_reading() {
         let Some(token) = Avx512Vnni::detect() else {

@@ -34,7 +34,7 @@ pub(super) struct Field {
     mask: __m512i,
     /// `-q` as a word.
     below: __m512i,
-    /// For each eighth of `[0, 4u)` the multiple of `q` that takes it to about `2q`.
+    /// For each eighth of `[0, 4u)`, the multiple of `q` that moves it to about `2q`.
     folds: __m512i,
     /// `log2(u / 2)`.
     shift: __m512i,
@@ -57,7 +57,7 @@ impl Field {
         }
     }
 
-    /// `start + x w` up to a multiple of `q`, in `start + [0, 2q)`; of `x`, the low 52 bits count.
+    /// `start + x w` plus a multiple of `q`, in `start + [0, 2q)`. Only the low 52 bits of `x` count.
     #[inline(always)]
     fn add_product(self, start: __m512i, x: __m512i, factor: Factor) -> __m512i {
         // SAFETY: the token proves the target features.
@@ -68,21 +68,21 @@ impl Field {
         }
     }
 
-    /// `x w mod q` in the low 52 bits, in `[0, 2q)`; of `x`, the low 52 bits count.
+    /// `x w mod q` in the low 52 bits, in `[0, 2q)`. Only the low 52 bits of `x` count.
     #[inline(always)]
     pub(super) fn mul_lazy(self, x: __m512i, factor: Factor) -> __m512i {
         self.add_product(splat(self.token, 0), x, factor)
     }
 
-    /// `x w mod q`, canonical; of `x`, the low 52 bits count.
+    /// `x w mod q`, canonical. Only the low 52 bits of `x` count.
     #[inline(always)]
     pub(super) fn mul(self, x: __m512i, factor: Factor) -> __m512i {
         self.reduce_once(self.mul_lazy(x, factor))
     }
 
-    /// `x` in `[0, 4u)` up to a multiple of `q`, in `[3q/2 - u/4, 5q/2 + u/4)`. The bits that choose the
-    /// multiple are below bit 52: what lies above them is kept. The look-up is a permutation of a register,
-    /// which takes the same time for all of them.
+    /// Adds a multiple of `q` to `x` in `[0, 4u)`, so that it is in `[3q/2 - u/4, 5q/2 + u/4)`. The bits that choose
+    /// the multiple are below bit 52; bits above are kept. The look-up is a permutation of a register, which takes the
+    /// same time for all multiples.
     #[inline(always)]
     fn fold(self, x: __m512i) -> __m512i {
         // SAFETY: the token proves the target features.
@@ -102,7 +102,7 @@ impl Field {
         }
     }
 
-    /// The low 52 bits of `x`, in `[0, 4q)`, less `2q` if that is not negative.
+    /// The low 52 bits of `x`, in `[0, 4q)`, minus `2q` if the result is not negative.
     #[inline(always)]
     fn reduce_twice(self, x: __m512i) -> __m512i {
         // SAFETY: the token proves the target features.
@@ -122,14 +122,14 @@ impl Field {
         }
     }
 
-    /// Cooley and Tukey's `(x + w y, x - w y)`: in `[0, 4u)`, out in `[q/2 - u/4, 7q/2 + u/4)`, which is
-    /// within `[0, 4q)`.
+    /// Cooley and Tukey's `(x + w y, x - w y)`. Input is in `[0, 4u)`, and output in `[q/2 - u/4, 7q/2 + u/4)`, which
+    /// is within `[0, 4q)`.
     #[inline(always)]
     pub(super) fn butterfly(self, x: __m512i, y: __m512i, factor: Factor) -> (__m512i, __m512i) {
         self.sum_and_difference(self.fold(x), self.add_product(self.below, y, factor))
     }
 
-    /// The same for `x < 2q`, without a fold: out in `[0, 4q)`.
+    /// Like [`butterfly`](Self::butterfly) for `x < 2q`, without a fold. Output is in `[0, 4q)`.
     #[inline(always)]
     pub(super) fn first_butterfly(
         self,
@@ -140,13 +140,13 @@ impl Field {
         self.sum_and_difference(self.add(x, self.q), self.add_product(self.below, y, factor))
     }
 
-    /// `(x + y, x - y)` of canonical residues, out in `[0, 2q)`.
+    /// `(x + y, x - y)` of canonical residues. Output is in `[0, 2q)`.
     #[inline(always)]
     pub(super) fn canonical_butterfly(self, x: __m512i, y: __m512i) -> (__m512i, __m512i) {
         (self.add(x, y), self.sub(self.add(x, self.q), y))
     }
 
-    /// `(x + y, x - y)` for both in `[0, 2q)`, out in `[0, 4q)`.
+    /// `(x + y, x - y)` for both in `[0, 2q)`. Output is in `[0, 4q)`.
     #[inline(always)]
     pub(super) fn plain_butterfly(self, x: __m512i, y: __m512i) -> (__m512i, __m512i) {
         (self.add(x, y), self.sub(self.add(x, self.twice), y))
@@ -169,7 +169,7 @@ impl Field {
         unsafe { _mm512_sub_epi64(x, y) }
     }
 
-    /// Gentleman and Sande's `(x + y, w (x - y))`, in and out in `[0, 2q)`.
+    /// Gentleman and Sande's `(x + y, w (x - y))`. Input and output are in `[0, 2q)`.
     #[inline(always)]
     pub(super) fn backward_butterfly(
         self,
@@ -181,7 +181,7 @@ impl Field {
         (self.reduce_twice(sum), self.mul_lazy(difference, factor))
     }
 
-    /// The same, canonical.
+    /// Like [`backward_butterfly`](Self::backward_butterfly), with canonical output.
     #[inline(always)]
     pub(super) fn last_butterfly(
         self,
@@ -200,8 +200,8 @@ impl Field {
     }
 }
 
-/// For the `i`-th eighth of `[0, 4u)`, `(2 - k) q`, where `k q` is the multiple next to its middle `(2i + 1) u / 4`. It
-/// is within `q/2` of the middle, so within `q/2 + u/4` of all of the eighth.
+/// For the `i`-th eighth of `[0, 4u)`, `(2 - k) q`, where `k q` is the multiple nearest to the eighth's middle `(2i +
+/// 1) u / 4`. It is within `q/2` of the middle, so within `q/2 + u/4` of the whole eighth.
 const fn folds(modulus: Modulus) -> Words {
     let (q, u) = (modulus.q(), 1 << modulus.bits());
     let mut folds = [0; LANES];
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_fold_leaves_room_for_a_product_on_both_sides() {
-        // Just above and just below powers of two, and between; all prime.
+        // Primes just above and just below powers of two, and between them.
         let moduli = [
             1_048_583,
             16_515_073,

@@ -22,7 +22,7 @@ pub(in crate::ntt) fn forward(token: Avx512Ifma, plan: &Plan, a: &mut [u64]) {
 #[inline(always)]
 fn forward_stages(field: Field, tables: &Tables, a: &mut [u64]) {
     let (a, _) = a.as_chunks_mut::<LANES>();
-    // Stages of a distance of at least eight registers.
+    // Stages whose distance is at least eight registers.
     let mut left = match a.len() {
         2 => return short::<2>(field, tables, a),
         4 => return short::<4>(field, tables, a),
@@ -56,7 +56,7 @@ fn forward_stages(field: Field, tables: &Tables, a: &mut [u64]) {
     blocks(field, tables, a);
 }
 
-/// `log2 R` stages of `groups` groups on.
+/// Computes `log2 R` stages, from the stage with `groups` groups on.
 #[inline(always)]
 fn pass<const R: usize, const FIRST: bool>(
     field: Field,

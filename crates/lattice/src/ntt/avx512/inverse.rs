@@ -1,8 +1,8 @@
 //! The inverse transform: of a polynomial, of a product, or of every `2^k`-th coefficient.
 //!
 //! It starts with cyclic inverses of up to 512 values. Their butterflies are the forward transform's, and their factors
-//! are the same in all of them; the first are 1. Their coefficients are multiplied by powers of a root, which makes
-//! them parts of the negacyclic inverse. Gentleman and Sande's butterflies join the parts.
+//! are the same in all of them; the first are 1. Multiplying their coefficients by powers of a root turns them into
+//! parts of the negacyclic inverse. Gentleman and Sande's butterflies join the parts.
 #![expect(
     unsafe_code,
     reason = "intrinsics of the features that the token proves, entry into target features"
@@ -31,7 +31,7 @@ pub(in crate::ntt) fn inverse_strided(token: Avx512Ifma, plan: &Plan, a: &mut [u
     unsafe { entered(token, plan, a, k) }
 }
 
-/// A product and its inverse transform, the products staying in registers.
+/// Computes a product and its inverse transform, with the products in registers.
 pub(in crate::ntt) fn inverse_product(
     token: Avx512Ifma,
     plan: &Plan,
@@ -56,8 +56,8 @@ pub(in crate::ntt) fn inverse_product(
     unsafe { entered(token, plan, (a, b), out, k) }
 }
 
-/// The first stage of an inverse transform, differences only, of the canonical registers that `source` gives;
-/// returns the length that is left.
+/// The first stage of an inverse transform of the canonical registers that `source` gives, with differences only.
+/// Returns the remaining length.
 #[inline(always)]
 fn half_length(
     token: Avx512Ifma,
@@ -161,7 +161,8 @@ fn first<const R: usize>(
     gather(field, x, &tables.near(field.token))
 }
 
-/// The last `log2 R` stages of cyclic inverses of `8 R` registers; canonical if these are all if `LAST`.
+/// The last `log2 R` stages of cyclic inverses of `8 R` registers. `LAST` makes the output canonical, if no stages
+/// follow.
 #[inline(always)]
 fn pass<const R: usize, const LAST: bool>(field: Field, tables: &Tables, a: &mut [Words]) {
     let registers = a.len();
@@ -186,7 +187,7 @@ fn pass<const R: usize, const LAST: bool>(field: Field, tables: &Tables, a: &mut
     }
 }
 
-/// `log2 R` stages, `groups` groups being left after them.
+/// `log2 R` stages, after which `groups` groups are left.
 #[inline(always)]
 fn join_parts<const R: usize, const LAST: bool>(
     field: Field,

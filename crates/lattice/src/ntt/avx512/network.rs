@@ -1,4 +1,4 @@
-//! Stages between registers, and the exchange of lanes with registers.
+//! Stages between registers, and transposes of lanes and registers.
 
 #![expect(
     unsafe_code,
@@ -11,7 +11,7 @@ use sordino_cpu::Avx512Ifma;
 
 use super::field::{Factor, Field, LANES, Words};
 
-/// `words` in `R` parts of one length.
+/// Splits `words` into `R` parts of the same length.
 #[inline(always)]
 pub(super) fn parts<const R: usize>(words: &mut [Words]) -> [&mut [Words]; R] {
     let len = words.len() / R;
@@ -23,8 +23,8 @@ pub(super) fn parts<const R: usize>(words: &mut [Words]) -> [&mut [Words]; R] {
     })
 }
 
-/// Forward stages on registers `x` at distances from `R / 2` down; group `g` of the stage with `m` groups
-/// takes factor `m + g`. The first stage reads canonical residues if `FIRST`.
+/// Forward stages on registers `x` at distances from `R / 2` down. Group `g` of the stage with `m` groups takes
+/// factor `m + g`. With `FIRST`, the first stage reads canonical residues.
 #[inline(always)]
 pub(super) fn spread<const R: usize, const FIRST: bool>(
     field: Field,
@@ -48,8 +48,8 @@ pub(super) fn spread<const R: usize, const FIRST: bool>(
     x
 }
 
-/// Stages of a cyclic inverse on registers `x` at distances up to `R / 2`; place `j` of the stage of distance `h`
-/// takes factor `h + j`.
+/// Stages of a cyclic inverse on registers `x` at distances up to `R / 2`. Position `j` of the stage of distance
+/// `h` takes factor `h + j`.
 #[inline(always)]
 pub(super) fn gather<const R: usize>(
     field: Field,
@@ -68,8 +68,8 @@ pub(super) fn gather<const R: usize>(
     x
 }
 
-/// Stages of an inverse on registers `x` at distances up to `R / 2`; group `g` of the stage with `m` groups
-/// takes factor `m + g`. The stage with one group is the transform's last if `LAST`.
+/// Stages of an inverse on registers `x` at distances up to `R / 2`. Group `g` of the stage with `m` groups takes
+/// factor `m + g`. With `LAST`, the stage with one group is the transform's last.
 #[inline(always)]
 pub(super) fn join<const R: usize, const LAST: bool>(
     field: Field,
@@ -96,8 +96,8 @@ pub(super) fn join<const R: usize, const LAST: bool>(
     x
 }
 
-/// The first three stages of a cyclic inverse, on canonical residues: in the first one, and in half of the second,
-/// all factors are 1.
+/// The first three stages of a cyclic inverse, on canonical residues. In the first stage, and in half of the
+/// second, all factors are 1.
 #[inline(always)]
 pub(super) fn gather_first(
     field: Field,
@@ -117,7 +117,7 @@ pub(super) fn gather_first(
     x
 }
 
-/// Lane `i` of register `j` becomes lane `j` of register `i`.
+/// Moves lane `i` of register `j` to lane `j` of register `i`.
 #[inline(always)]
 pub(super) fn transpose(token: Avx512Ifma, mut x: [__m512i; LANES]) -> [__m512i; LANES] {
     for i in [0, 2, 4, 6] {

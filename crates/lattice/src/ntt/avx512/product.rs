@@ -27,7 +27,7 @@ pub(in crate::ntt) fn multiply(token: Avx512Ifma, plan: &Plan, a: &mut [u64], b:
 
 /// Barrett's reduction on 52-bit halves. With factors shifted so that the product has 103 bits, its high half is `h =
 /// floor(a b / 2^(2 bits - 51))`. With `m = floor(2^(2 bits + 1) / q)`, `floor(h m / 2^52)` is the quotient or at most
-/// three less, so the rest is in `[0, 4q)`.
+/// three less. So the remainder is in `[0, 4q)`.
 #[derive(Clone, Copy)]
 pub(super) struct Barrett {
     field: Field,

@@ -7,7 +7,7 @@ use crate::aligned::Aligned;
 use crate::modulus::Modulus;
 use crate::ntt::quotient;
 
-/// Factors `w` and `floor(w 2^52 / q)`, in two arrays on lines of the cache.
+/// Factors `w` and `floor(w 2^52 / q)`, in two arrays that start on cache lines.
 #[derive(Clone)]
 struct Pairs {
     w: Aligned<u64>,
@@ -76,7 +76,7 @@ impl Pairs {
 /// Words of eight registers.
 const ROW: usize = LANES * LANES;
 
-/// For the numbers that no butterfly takes.
+/// A placeholder for the numbers that no butterfly uses.
 #[inline(always)]
 fn unused(token: Avx512Ifma) -> Factor {
     Factor {
@@ -85,19 +85,20 @@ fn unused(token: Avx512Ifma) -> Factor {
     }
 }
 
-/// The factors of one plan. Factors of the registers of a network are numbered as [`super::network`] wants them.
+/// The factors of one plan. Factors of the registers of a network have the numbers that [`super::network`] expects.
 #[derive(Clone)]
 pub(in crate::ntt) struct Tables {
     /// `psi^brv(i)`.
     forward: Pairs,
-    /// The last three stages of each 64 values: the seven factors of each group of eight, one group a lane.
+    /// The factors of the last three stages of each 64 values: the seven factors of each group of eight, with one
+    /// group in each lane.
     last: Pairs,
     /// `psi^-brv(i)`.
     backward: Pairs,
-    /// The stage of distance `h` of a cyclic inverse: `psi^(-j n / h)` is factor `h + j`.
+    /// Factors of cyclic inverses: `psi^(-j n / h)` is factor `h + j`, for the stage of distance `h`.
     cyclic: Pairs,
-    /// Factors that turn cyclic inverses into parts of a negacyclic one, for each of its lengths `len` from factor
-    /// `len` on, see [`twists`].
+    /// Factors that turn cyclic inverses into parts of a negacyclic one. For each length `len` of the latter, they
+    /// start with factor `len`; see [`twists`].
     twists: Pairs,
 }
 
@@ -106,12 +107,12 @@ pub(super) const fn cyclic_length(len: usize) -> usize {
     if len < LONGEST { len } else { LONGEST }
 }
 
-/// The longest of them.
+/// The length of the longest cyclic inverse.
 const LONGEST: usize = 512;
 
-/// Part `g` of `parts` of the values of a polynomial are its values at `s` times the roots of unity whose order is its
-/// length. Here `s = psi^(2 brv(g) + 1)`. A cyclic inverse finds coefficient `j` times `s^j`. So this is `s^-j / n`,
-/// for `psi` of the order `2 len`. `powers(i)` is `psi^-i`, for `psi` of the order `2n`.
+/// Part `g` of `parts` of a polynomial's values are its values at `s` times the roots of unity whose order is the
+/// part's length. Here `s = psi^(2 brv(g) + 1)`. A cyclic inverse finds coefficient `j` times `s^j`. So the twist is
+/// `s^-j / n`, for `psi` of the order `2 len`. `powers(i)` is `psi^-i`, for `psi` of the order `2n`.
 fn twists(n: usize, powers: impl Fn(usize) -> u64, per_n: u64, modulus: Modulus) -> Vec<u64> {
     let mut twists = vec![0; 2 * n];
     let mut len = 1;
@@ -139,7 +140,7 @@ fn twists(n: usize, powers: impl Fn(usize) -> u64, per_n: u64, modulus: Modulus)
 }
 
 impl Tables {
-    /// From `psi^brv(i)`, `psi^-brv(i)` and `1 / n`.
+    /// The tables, computed from `psi^brv(i)`, `psi^-brv(i)` and `1 / n`.
     pub(in crate::ntt) fn new(
         forward: &[u64],
         backward: &[u64],
@@ -172,51 +173,51 @@ impl Tables {
         }
     }
 
-    /// For stages that start with group `group` of all groups, counted from the number of groups on.
+    /// The factors for stages that start with group `group` of all groups, counted from the number of groups on.
     #[inline(always)]
     pub(super) fn forward<const R: usize>(&self, token: Avx512Ifma, group: usize) -> [Factor; R] {
         self.forward.tree(token, group)
     }
 
-    /// For the last three stages of 64 values.
+    /// The factors for the last three stages of 64 values.
     #[inline(always)]
     pub(super) fn last(&self, token: Avx512Ifma, block: usize) -> [Factor; LANES] {
         self.last.eights(token, LANES * block)
     }
 
-    /// The same of an inverse, whose stages of fewer groups come later.
+    /// The factors for stages of an inverse, whose stages with fewer groups come later.
     #[inline(always)]
     pub(super) fn backward<const R: usize>(&self, token: Avx512Ifma, group: usize) -> [Factor; R] {
         self.backward.tree(token, group)
     }
 
-    /// For the first stage of an inverse of `registers` registers, on pairs of register `at`.
+    /// The factors for the first stage of an inverse of `registers` registers, on pairs of register `at`.
     #[inline(always)]
     pub(super) fn pairs(&self, token: Avx512Ifma, registers: usize, at: usize) -> Factor {
         let [factor] = self.backward.eights(token, registers / 2 + at);
         factor
     }
 
-    /// For the first three stages of a cyclic inverse.
+    /// The factors for the first three stages of a cyclic inverse.
     #[inline(always)]
     pub(super) fn first(&self, token: Avx512Ifma) -> [Factor; LANES] {
         // Factor `m + i` is number `m + i` of group 1.
         self.cyclic.tree(token, 1)
     }
 
-    /// For stages of cyclic inverses from a distance of one register on.
+    /// The factors for stages of cyclic inverses from a distance of one register on.
     #[inline(always)]
     pub(super) fn near<const R: usize>(&self, token: Avx512Ifma) -> [Factor; R] {
         self.cyclic.eights(token, 0)
     }
 
-    /// For stages of cyclic inverses from a distance of eight registers on, at register `i` of eight.
+    /// The factors for stages of cyclic inverses from a distance of eight registers on, at register `i` of eight.
     #[inline(always)]
     pub(super) fn far<const R: usize>(&self, token: Avx512Ifma, i: usize) -> [Factor; R] {
         self.cyclic.column(token, 0, i)
     }
 
-    /// For the coefficients of a cyclic inverse that is all there is, of `R` registers.
+    /// The factors for the coefficients of a cyclic inverse of `R` registers that is the whole inverse.
     #[inline(always)]
     pub(super) fn short_twists<const R: usize>(&self, token: Avx512Ifma) -> [Factor; R] {
         self.twists.eights(token, R)

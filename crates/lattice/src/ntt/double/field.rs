@@ -22,14 +22,14 @@ impl<T: Lanes<L>, const L: usize> Field<T, L> {
         }
     }
 
-    /// `y w mod q`, at most `1/2 + Y/8` in size.
+    /// `y w mod q`, at most `1/2 + Y/8` in absolute value.
     #[inline(always)]
     pub(super) fn mul(self, y: T::Vector, factor: Factor<T::Vector>) -> T::Vector {
         let quotient = self.lanes.round(self.lanes.mul(y, factor.ratio));
         self.rest(y, factor.w, quotient)
     }
 
-    /// `x y mod q` for canonical factors, at most 7/8 in size.
+    /// `x y mod q` for canonical factors, at most 7/8 in absolute value.
     #[inline(always)]
     pub(super) fn mul_values(self, x: T::Vector, y: T::Vector) -> T::Vector {
         let product = self.lanes.mul(x, y);
@@ -46,7 +46,7 @@ impl<T: Lanes<L>, const L: usize> Field<T, L> {
             .sub(self.lanes.sub_product(high, k, self.q), error)
     }
 
-    /// `x mod q`, at most 1/2 in size, and a little more for the error of `1 / q`.
+    /// `x mod q`, at most 1/2 in absolute value, plus the error of `1 / q`.
     #[inline(always)]
     pub(super) fn reduce(self, x: T::Vector) -> T::Vector {
         let quotient = self.lanes.round(self.lanes.mul(x, self.per_q));
@@ -61,7 +61,7 @@ impl<T: Lanes<L>, const L: usize> Field<T, L> {
         self.lanes.words_of(raised)
     }
 
-    /// Cooley and Tukey's `(x + w y, x - w y)`: grows from `Y` to `9 Y / 8 + 1/2`.
+    /// Cooley and Tukey's `(x + w y, x - w y)`. Values grow from `Y` to `9 Y / 8 + 1/2`.
     #[inline(always)]
     pub(in crate::ntt) fn cooley_tukey(
         self,
@@ -73,7 +73,7 @@ impl<T: Lanes<L>, const L: usize> Field<T, L> {
         (self.lanes.add(x, odd), self.lanes.sub(x, odd))
     }
 
-    /// Gentleman and Sande's `(x + y, w (x - y))`: from `Y` to `2 Y` and `1/2 + Y/4`.
+    /// Gentleman and Sande's `(x + y, w (x - y))`. Values grow from `Y` to `2 Y` and `1/2 + Y/4`.
     #[inline(always)]
     pub(in crate::ntt) fn gentleman_sande(
         self,
@@ -85,7 +85,7 @@ impl<T: Lanes<L>, const L: usize> Field<T, L> {
         (self.lanes.add(x, y), difference)
     }
 
-    /// The same with the sum reduced: up to `Y = 2`, back to 1.
+    /// Gentleman and Sande's butterfly with a reduced sum. Values up to `Y = 2` become at most 1.
     #[inline(always)]
     pub(in crate::ntt) fn gentleman_sande_reduced(
         self,

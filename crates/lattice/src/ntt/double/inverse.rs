@@ -3,7 +3,7 @@
 use super::{Factor, Field, Lanes};
 use crate::ntt::{Plan, portable};
 
-/// Every `2^k`-th coefficient from canonical residues.
+/// Computes every `2^k`-th coefficient from canonical residues.
 #[inline(always)]
 pub(in crate::ntt) fn inverse_strided<T: Lanes<L>, const L: usize>(
     lanes: T,
@@ -18,7 +18,7 @@ pub(in crate::ntt) fn inverse_strided<T: Lanes<L>, const L: usize>(
     inverse_from(lanes, plan, a, k);
 }
 
-/// Every `2^k`-th coefficient of a product.
+/// Computes every `2^k`-th coefficient of a product.
 #[inline(always)]
 pub(in crate::ntt) fn inverse_product<T: Lanes<L>, const L: usize>(
     lanes: T,
@@ -59,7 +59,7 @@ pub(in crate::ntt) fn multiply<T: Lanes<L>, const L: usize>(
     }
 }
 
-/// Every `2^k`-th coefficient from doubles of size up to 1.
+/// Computes every `2^k`-th coefficient from doubles of absolute value up to 1.
 #[inline(always)]
 fn inverse_from<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan, a: &mut [u64], k: u32) {
     let mut len = a.len();
@@ -71,7 +71,7 @@ fn inverse_from<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan, a: &mut [u64
     if left == 0 && len >= 2 * L {
         return inverse(lanes, plan, &mut a[..len]);
     }
-    // Fewer than two registers.
+    // The rest has fewer than two registers.
     #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^52")]
     for word in &mut a[..len] {
         *word = plan.modulus.reduce_signed(f64::from_bits(*word) as i64);
@@ -79,7 +79,7 @@ fn inverse_from<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan, a: &mut [u64
     portable::inverse_strided(plan, &mut a[..len], left);
 }
 
-/// The first stage of an inverse transform of the length of `a`, differences only.
+/// The first stage of an inverse transform of the length of `a`, with differences only.
 #[inline(always)]
 fn prune<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan, a: &mut [u64]) {
     let field = Field::new(lanes, plan.modulus);
@@ -93,7 +93,8 @@ fn prune<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan, a: &mut [u64]) {
     }
 }
 
-/// An inverse transform of the length of `a`, at least two registers, scaled; canonical.
+/// An inverse transform of the length of `a`, which has at least two registers. The output is scaled
+/// and canonical.
 #[inline(always)]
 fn inverse<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan, a: &mut [u64]) {
     let field = Field::new(lanes, plan.modulus);
@@ -106,8 +107,8 @@ fn inverse<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan, a: &mut [u64]) {
         lanes.put(x, x1);
         lanes.put(y, y1);
     }
-    // Distances in registers. Stages from distance 1 on in pairs, an odd one first; the last one of all
-    // scales. Between passes values have size 1 at most.
+    // Distances in registers. Stages from distance 1 on are computed in pairs, after a single one if
+    // their number is odd. The last stage of all scales. Between passes, absolute values are at most 1.
     let last = (
         field.splat(&plan.last.double, 0),
         field.splat(&plan.last.double, 1),
@@ -160,7 +161,7 @@ fn inverse<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan, a: &mut [u64]) {
     }
 }
 
-/// The last stage: scaled, canonical.
+/// The last stage. The output is scaled and canonical.
 #[inline(always)]
 fn scale<T: Lanes<L>, const L: usize>(
     field: Field<T, L>,

@@ -1,4 +1,5 @@
-//! AVX2: the portable loop, compiled for a bit count of four lanes by table look-ups in registers.
+//! AVX2: the portable loop, compiled for four lanes, whose bits are counted by table look-ups in
+//! registers.
 #![expect(unsafe_code, reason = "entry into target features")]
 
 use sordino_cpu::Avx2;

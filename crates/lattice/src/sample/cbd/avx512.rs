@@ -1,4 +1,5 @@
-//! AVX-512 VPOPCNTDQ: the portable loop, compiled for a bit count of eight lanes at once.
+//! AVX-512 VPOPCNTDQ: the portable loop, compiled for eight lanes, whose bits one instruction
+//! counts.
 #![expect(unsafe_code, reason = "entry into target features")]
 
 use sordino_cpu::Avx512Popcnt;

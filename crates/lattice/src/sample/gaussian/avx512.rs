@@ -1,10 +1,10 @@
-//! AVX-512: 32 samples at a time. A key of 16 bits ranks them among the entries, and they are compared in full with the
-//! one entry that the key leaves open.
+//! AVX-512: 32 samples at a time. A key of 16 bits compares a sample with all entries but one. That one is then
+//! compared in full.
 //!
-//! The key of `u` is its length in bits and the nine bits below its first. It never decreases with `u`, and no two
-//! entries share one, since neighbours are further apart than one part in 512. So entries of a larger key are above
-//! `u`, and entries of a smaller one are not. At most one entry has `u`'s own key. Entries and their keys are looked up
-//! by permutes of registers, which take the same time for every index.
+//! The key of `u` is its length in bits, followed by the nine bits below its first. It never decreases with `u`, and no
+//! two entries share a key, since neighbours are further apart than one part in 512. So entries with a larger key are
+//! above `u`, and entries with a smaller one are not. At most one entry has the same key as `u`. Entries and their keys
+//! are looked up by permutes of registers, which take the same time for every index.
 
 #![expect(
     unsafe_code,
@@ -19,9 +19,9 @@ use super::Block;
 
 /// Samples of one step: 16-bit lanes of a register.
 const STEP: usize = 32;
-/// Entries of one permute: 16-bit lanes of two registers.
+/// Entries that one permute looks up: 16-bit lanes of two registers.
 const ROWS: usize = 64;
-/// Runs of up to this many entries are told apart by the first search: 512 entries in all.
+/// The first search distinguishes runs of up to this many entries: 512 entries in total.
 const MAX_RUN: usize = 8;
 /// Digits of 16 bits in an entry.
 const DIGITS: usize = 8;
@@ -31,7 +31,7 @@ const DIGITS: usize = 8;
 #[repr(align(64))]
 struct Row([u16; ROWS]);
 
-/// Place `p` of every run: the keys of the entries there, and their digits, the least first.
+/// Position `p` of every run: the keys of the entries there, and their digits, the least significant first.
 #[derive(Clone, Copy)]
 struct Place {
     keys: Row,
@@ -44,19 +44,19 @@ pub(super) struct Runs {
     places: Vec<Place>,
 }
 
-/// The key of a number: its length in bits above, the nine bits below its first bit.
+/// The key of a number: its length in bits in the upper part, the nine bits below its first bit in the lower.
 fn key(u: u128) -> u16 {
     let length = u128::BITS - u.leading_zeros();
     let Some(below) = length.checked_sub(1) else {
         return 0;
     };
     let mantissa = u << u.leading_zeros() << 1 >> (u128::BITS - 9);
-    // Below 128 and below 512.
+    // The values are below 128 and below 512.
     u16::try_from(below << 9).unwrap_or(0) | u16::try_from(mantissa).unwrap_or(0)
 }
 
 impl Runs {
-    /// The runs of a table, if it is short enough and its keys differ.
+    /// The runs of a table, or `None` if it is too long or two keys are equal.
     pub(super) fn new(table: &[Block]) -> Option<Self> {
         let blocks = table
             .iter()
@@ -66,7 +66,7 @@ impl Runs {
             .take_while(|entry| *entry != 0)
             .collect();
         let distinct = entries.windows(2).all(|two| key(two[0]) > key(two[1]));
-        // One place more than entries: the last run ends with a 0, which no `u` is below.
+        // One position more than entries: the last run ends with a 0, and no `u` is below that.
         let run = (entries.len() + 1).div_ceil(ROWS);
         if run > MAX_RUN || !distinct {
             return None;
@@ -77,7 +77,7 @@ impl Runs {
         };
         let mut places = vec![empty; run];
         for (k, entry) in entries.into_iter().enumerate() {
-            // Where an entry lies in the table is public.
+            // The position of an entry in the table is public.
             let (r, p) = (k / run, k % run);
             places[p].keys.0[r] = key(entry);
             for (d, digits) in places[p].digits.iter_mut().enumerate() {
@@ -88,7 +88,7 @@ impl Runs {
         Some(Self { places })
     }
 
-    /// [`super::portable::magnitudes`]; `words` has 16 bytes for every sample of whole steps.
+    /// Like [`super::portable::magnitudes`]. `words` has 16 bytes for every sample of whole steps.
     pub(super) fn magnitudes(&self, _: Avx512, words: &[u8], out: &mut [i16]) {
         for (words, out) in words.chunks_exact(16 * STEP).zip(out.chunks_mut(STEP)) {
             // SAFETY: the token proves the processor's level.
@@ -98,7 +98,7 @@ impl Runs {
     }
 }
 
-/// [`super::portable::negate`], 32 samples at a time.
+/// Like [`super::portable::negate`], 32 samples at a time.
 pub(super) fn negate(_: Avx512, signs: &[u8], out: &mut [i16]) {
     #[target_feature(enable = "avx512f,avx512bw")]
     fn negate_step(signs: u32, out: &mut [i16; STEP]) {
@@ -135,7 +135,7 @@ fn look_up(row: &Row, index: __m512i) -> __m512i {
     _mm512_permutex2var_epi16(load(&row.0, 0), index, load(&row.0, 64))
 }
 
-/// [`key`] of eight numbers, in the low halves of the lanes; negative for 0.
+/// The [`key`]s of eight numbers, in the low halves of the lanes. The key of 0 is negative.
 #[inline]
 #[target_feature(enable = "avx512f,avx512cd")]
 fn keys(high: __m512i, low: __m512i) -> __m512i {
@@ -143,7 +143,7 @@ fn keys(high: __m512i, low: __m512i) -> __m512i {
     let top = _mm512_mask_mov_epi64(high, zero, low);
     let next = _mm512_maskz_mov_epi64(!zero, low);
     let zeros = _mm512_lzcnt_epi64(top);
-    // The ten bits from the first on. Shifts by 64 give 0.
+    // The ten bits from the first one on. Shifts by 64 give 0.
     let left = _mm512_sub_epi64(_mm512_set1_epi64(64), zeros);
     let window = _mm512_or_si512(_mm512_sllv_epi64(top, zeros), _mm512_srlv_epi64(next, left));
     let first = _mm512_srli_epi64::<54>(window);
@@ -156,8 +156,8 @@ fn keys(high: __m512i, low: __m512i) -> __m512i {
     _mm512_add_epi64(_mm512_sub_epi64(base, _mm512_slli_epi64::<9>(zeros)), first)
 }
 
-/// The low 16 bits of 32 lanes of 64, negative ones as 0. Within each 128 bits, two lanes of every
-/// register follow each other.
+/// The low 16 bits of 32 lanes of 64 bits, with 0 for negative lanes. Within each 128 bits, two lanes of every register
+/// follow each other.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn pack(lanes: [__m512i; 4]) -> __m512i {
@@ -196,7 +196,7 @@ fn magnitudes(places: &[Place], words: &[u8]) -> [i16; STEP] {
         key[g] = keys(high[g], low[g]);
     }
     let key = pack(key);
-    // The run: how many last entries have larger keys, by bisection.
+    // The run: bisection counts the runs whose last entry has a larger key.
     let [inner @ .., last] = places else {
         unreachable!("a table has entries");
     };
@@ -209,7 +209,7 @@ fn magnitudes(places: &[Place], words: &[u8]) -> [i16; STEP] {
         let below = _mm512_cmplt_epu16_mask(key, probe);
         run = _mm512_mask_add_epi16(run, below, run, _mm512_set1_epi16(half));
     }
-    // The place: the first of the run whose key is not larger. Its entry's digits come along.
+    // The position: the first of the run whose key is not larger. The search also copies its entry's digits.
     let mut digits = [_mm512_setzero_si512(); DIGITS];
     for (digit, row) in digits.iter_mut().zip(&places[0].digits) {
         *digit = look_up(row, run);
@@ -223,7 +223,7 @@ fn magnitudes(places: &[Place], words: &[u8]) -> [i16; STEP] {
             *digit = _mm512_mask_mov_epi16(*digit, below, look_up(row, run));
         }
     }
-    // The comparison with that entry decides.
+    // The full comparison with that entry decides.
     let (entry_low, entry_high) = (unpack(&digits[..4]), unpack(&digits[4..]));
     let mut below = [_mm512_setzero_si512(); 4];
     for g in 0..4 {

@@ -1,5 +1,5 @@
-//! Non-negative fixed-point numbers below 2^32 with 224 fractional bits: enough to lose 2^10 units
-//! in the last place and still know a probability to 2^-128.
+//! Non-negative fixed-point numbers below 2^32 with 224 fractional bits. After losing 2^10 units in
+//! the last place, they still give a probability to 2^-128.
 
 /// Eight 32-bit limbs, the least significant first; the last one is the integer part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Fixed {
         Self(std::array::from_fn(|i| product[i]))
     }
 
-    /// `exp(-a / (2 b))` for `a <= b`, by its series.
+    /// `exp(-a / (2 b))` for `a <= b`, by its power series.
     pub(super) fn exp_minus(a: u32, b: u32) -> Self {
         let (mut positive, mut negative) = (Self::ZERO, Self::ZERO);
         let mut term = Self::ONE;

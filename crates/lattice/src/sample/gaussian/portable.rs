@@ -1,4 +1,4 @@
-//! The definition of a draw.
+//! The portable definition of a draw.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -9,19 +9,19 @@ use std::hint::black_box;
 
 use super::{BLOCK, Block};
 
-/// Magnitudes from 16 bytes of `words` each.
+/// Computes magnitudes from 16 bytes of `words` each.
 #[inline(always)]
 pub(super) fn magnitudes(table: &[Block], words: &[u8], out: &mut [i16]) {
     let (words, _) = words.as_chunks::<16>();
     for (out, u) in out.iter_mut().zip(words) {
         let u = u128::from_le_bytes(*u);
-        // The low eight bytes are the high word: as good as the other way, and fixed by tests.
+        // The low eight bytes are the high word. The choice is arbitrary, but tests fix it.
         let (high, low) = (u as u64, (u >> 64) as u64);
         *out = magnitude(table, high, low) as i16;
     }
 }
 
-/// Samples from magnitudes: samples whose bit of `signs` is 1 are negated.
+/// Negates the samples whose bit of `signs` is 1.
 pub(super) fn negate(signs: &[u8], out: &mut [i16]) {
     for (eight, byte) in out.chunks_mut(8).zip(signs) {
         for (i, out) in eight.iter_mut().enumerate() {
@@ -34,7 +34,7 @@ pub(super) fn negate(signs: &[u8], out: &mut [i16]) {
 /// `#{k : u < T[k]}`.
 #[inline(always)]
 fn magnitude(table: &[Block], high: u64, low: u64) -> u64 {
-    // Entries decrease: the blocks whose last entry is above `u` are counted whole.
+    // Entries decrease, so the blocks whose last entry is above `u` count as a whole.
     let whole = table.iter().fold(0u64, |whole, block| {
         whole.wrapping_add(below(
             high,
@@ -49,15 +49,15 @@ fn magnitude(table: &[Block], high: u64, low: u64) -> u64 {
     };
     for (b, block) in table.iter().enumerate() {
         let difference = b as u64 ^ whole;
-        // All ones for the block behind the whole ones, zeros for the others. Opaque to the
-        // compiler, which would otherwise jump over the blocks under zeros (memcheck found it).
+        // All ones for the block behind these blocks, zeros for the others. The mask is opaque to
+        // the compiler, which would otherwise jump over the blocks under zeros (memcheck found it).
         let mask = black_box(((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1));
         for j in 0..BLOCK {
             found.high[j] |= block.high[j] & mask;
             found.low[j] |= block.low[j] & mask;
         }
     }
-    // Wrapping, though nothing wraps: a check for overflow would be a branch.
+    // Wrapping operations, though nothing wraps: a check for overflow would be a branch.
     let mut count = whole.wrapping_mul(BLOCK as u64);
     for j in 0..BLOCK {
         count = count.wrapping_add(below(high, low, found.high[j], found.low[j]));
@@ -65,7 +65,7 @@ fn magnitude(table: &[Block], high: u64, low: u64) -> u64 {
     count
 }
 
-/// 1 if the first of two numbers of 128 bits is below the second, else 0: the borrow of their
+/// 1 if the first of two 128-bit numbers is below the second, else 0: the borrow of their
 /// difference.
 #[inline(always)]
 fn below(high: u64, low: u64, than_high: u64, than_low: u64) -> u64 {

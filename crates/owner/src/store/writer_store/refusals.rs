@@ -1,4 +1,4 @@
-//! Records that a writer cannot add, each with the way out.
+//! Records that a writer cannot add, and what to do about each.
 
 use sordino_index::manifest::{MAX_ADDED, MOST_ADDED_RECORDS, Manifest, Writer};
 use sordino_index::payload::MOST_PAYLOAD;
@@ -27,7 +27,7 @@ impl<D: Disk> WriterStore<D> {
         }
         let granted = writer.labels.iter().find_map(|it| {
             let key = self.contents.get(it.key)?;
-            // A holder of the key knows both.
+            // A holder of the key who knows the label's name can compute the tag.
             (key.label_tag(label) == it.tag).then(|| (it.key, key.clone()))
         });
         granted.ok_or_else(|| {
@@ -42,7 +42,7 @@ impl<D: Disk> WriterStore<D> {
         })
     }
 
-    /// Refuses records that a writer cannot add in this form.
+    /// Refuses records that do not have the index's form.
     pub(super) fn check_batch(&self, batch: &Batch) -> Result<(), Error> {
         if batch.ids.is_none() {
             let why = "a writer names the id of each: numbers that follow could belong to records that it cannot read";
@@ -62,7 +62,7 @@ impl<D: Disk> WriterStore<D> {
         Ok(())
     }
 
-    /// Refuses what is too much for an addition, and records that exist already.
+    /// Refuses an addition that is too large, and records that exist already.
     pub(super) fn check_added(&self, draft: &Draft, before: usize) -> Result<(), Error> {
         let (there, fresh) = draft.records.sets.split_at(before);
         let records: usize = fresh.iter().map(|ids| ids.len()).sum();
@@ -100,7 +100,7 @@ pub(super) fn number_of(manifest: &Manifest, keys: &WriterKeys) -> Result<u16, E
     Ok(u16::try_from(u32_of(number.ok_or(none)?)).unwrap_or(u16::MAX))
 }
 
-/// The name that everybody can give a writer: the digest of its public key, short.
+/// A name for a writer that anyone can compute: the short digest of its public key.
 fn named(public: &[u8]) -> String {
     digest::short(&digest::of(public))
 }

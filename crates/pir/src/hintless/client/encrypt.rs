@@ -14,7 +14,7 @@ use crate::hintless::place::mask;
 use crate::hintless::ring::{DROPPED, N, OF_C1, modulus, plan};
 use crate::hintless::session::Session;
 
-/// The memory of encryption, and what is drawn from.
+/// Working memory of an encryption, and the streams that it draws from.
 struct Encryption<'a> {
     session: &'a Session,
     seed: &'a [u8; 32],
@@ -46,7 +46,7 @@ impl Client {
         let per = |depth: u32| q.inverse_vartime(1 << depth);
         let one = q.mul(params.scale(), per(params.depth));
         let mut selectors = targets.iter().flat_map(|target| {
-            // A word of ones of 64 bits, also where addresses have 32.
+            // All 64 bits set, also where addresses have 32 bits.
             (0..params.columns())
                 .map(move |j| one & ((mask(j, target.column) & 1) as u64).wrapping_neg())
         });

@@ -1,4 +1,4 @@
-//! Records from answers.
+//! Recovers records from answers.
 
 use sordino_lattice::aligned::Aligned;
 use zeroize::Zeroizing;
@@ -13,14 +13,14 @@ use crate::hintless::ring::{N, modulus, plan};
 use crate::hintless::session::Session;
 
 impl Client {
-    /// The records that a request was for, in its order.
+    /// The records that a request asked for, in the request's order.
     ///
     /// # Errors
-    /// [`Error::SessionMismatch`] if the request was made under another session, [`Error::LayoutMismatch`] or
-    /// [`Error::VersionMismatch`] if it or the answer is of another database.
+    /// [`Error::SessionMismatch`] if the request was made under another session. [`Error::LayoutMismatch`] or
+    /// [`Error::VersionMismatch`] if the request or the answer belongs to another database.
     ///
     /// # Security
-    /// Time and memory accesses do not depend on what was asked. Records are not authenticated.
+    /// Time and memory accesses do not depend on the requested records. Records are not authenticated.
     pub fn recover(
         &self,
         session: &Session,
@@ -60,7 +60,7 @@ impl Client {
             .collect())
     }
 
-    /// Appends the bytes of ciphertext `i`.
+    /// Decrypts ciphertext `i` and appends its bytes.
     fn decrypt(&self, session: &Session, answer: &Answer, i: usize, bytes: &mut Vec<u8>) {
         let params = &self.params;
         let [k0, k1] = params.answer_bits;
@@ -78,7 +78,7 @@ impl Client {
         let rounding = 1i64 << (k1 - params.log_p - 1);
         let words = first.zip(product.iter()).map(|(word, product)| {
             let sum = (i64::from(word) << (k1 - k0)) + q.centred(*product);
-            // The coefficient, plus half of P: as it was before it was centred. Its lowest bits are kept.
+            // The coefficient before it was centred, which adds half of P. Only its lowest bits are kept.
             coefficient(((sum + rounding) >> (k1 - params.log_p)) + (1 << (params.log_p - 1)))
         });
         pack(words, params.log_p, bytes);
@@ -112,7 +112,8 @@ const fn coefficient(sum: i64) -> u32 {
     sum as u32
 }
 
-/// Tells the caller that a record was left out. By its name the test of constant time knows this branch.
+/// Tells the caller that the request left this record out. The constant-time test allows this branch, and
+/// finds it by the function's name.
 #[inline(never)]
 fn reveal(wanted: &Wanted, record: Vec<u8>) -> Record {
     (wanted.slot > 0).then_some(record)

@@ -1,37 +1,38 @@
-//! The choice among layouts.
+//! Chooses a layout.
 
 use super::{Params, Set};
 use crate::hintless::deal::Deal;
 use crate::hintless::ring::N;
 
-/// The failure bound, as a logarithm.
+/// `log2` of the failure bound.
 pub(super) const BOUND: f64 = -40.0;
 
-/// Selectors of a request at most, and encryptions of bits: each is a key switch and 32 KB.
+/// The most selectors and encryptions of bits in a request. Each costs the server a key switch and 32 KB.
 const MOST_SELECTORS: usize = 1 << 14;
 
-/// Bits of a row's number at most.
+/// The most bits of a row's number.
 const MOST_FOLD: u32 = 9;
 
-/// Bytes of the units of a request at most.
+/// The most bytes of the units in a request.
 const MOST_ANSWERED: usize = 1 << 27;
 
-/// The server's work, in the bytes that a link of 16 Mbit/s transfers in the same time on a core with AVX-512. It
-/// counts a key switch and the split behind it (26 us), and an external product (83 us). It counts a ciphertext of the
-/// answer (74 us), and the products of a polynomial in two groups (1.4 us). These take 2 us alone in a unit and 1 us
-/// with others. Fitted to eleven layouts, of 3 to 100 MB.
+/// The server's work, in the bytes that a link of 16 Mbit/s transfers in the same time, on a core with AVX-512. It
+/// counts a key switch with its split (26 us), an external product (83 us), and a ciphertext of the answer (74 us). It
+/// also counts the products of a polynomial in two groups: 1.4 us. That is 2 us if the polynomial is alone in its
+/// unit, and 1 us otherwise. The numbers are fitted to eleven layouts, of 3 to 100 MB.
 const SWITCH: usize = 52;
 const EXTERNAL: usize = 165;
 const PRODUCTS: usize = 3;
 const ANSWERED: usize = 150;
 
-/// Nanoseconds of such a byte, and of a client for a ciphertext of a query and of an answer.
+/// Costs in nanoseconds: of one byte of the server's work, and of a client's work on one ciphertext of a query and of
+/// an answer.
 const PER_BYTE: f64 = 500.0;
 const ENCRYPTED: f64 = 60_000.0;
 const DECRYPTED: f64 = 30_000.0;
 
 impl Params {
-    /// The first of the layouts within the bound that costs the least.
+    /// Of the layouts within the bound, the first one with the least cost.
     pub(super) fn choose(records: usize, record_len: usize, batch: usize) -> Option<Self> {
         let with_bits = |(log_p, (groups, group))| Self {
             set: Set::N2048Q50,
@@ -78,9 +79,9 @@ impl Params {
         })
     }
 
-    /// Layouts for each number of answer bits that keeps the failure bound.
+    /// The layouts that keep the failure bound, one for each number of answer bits that does.
     fn with_answers(self) -> impl Iterator<Item = Self> {
-        // Fewer bits of the half that meets no secret cost less.
+        // Dropping bits of the half that meets no secret costs less.
         let bits = (7..=11).flat_map(move |above| {
             let k1 = self.log_p + above;
             [[k1 - 5, k1], [k1 - 6, k1]]
@@ -99,14 +100,14 @@ impl Params {
     /// The server's work, in bytes.
     fn work(&self) -> usize {
         let (slots, polys) = (self.slots(), self.unit_polys());
-        // An encryption of a bit is switched twice.
+        // The server switches an encryption of a bit twice.
         SWITCH * (self.selectors() + 2 * self.bits())
             + EXTERNAL * slots * polys * (self.rows() - 1)
             + PRODUCTS * self.groups * self.units() * polys / 2
             + ANSWERED * slots * polys
     }
 
-    /// Nanoseconds of one thread of a Zen 4 that the server and the client are expected to spend on a request.
+    /// Nanoseconds that one thread of a Zen 4 should spend on a request, for the server and for the client.
     #[must_use]
     pub fn nanoseconds(&self) -> (f64, f64) {
         let answered = self.slots() * self.unit_polys();
@@ -115,8 +116,8 @@ impl Params {
     }
 }
 
-/// Numbers of groups, with the slots of a group that `batch` records need. Up to five records have one slot each, and
-/// every slot holds all units.
+/// Possible numbers of groups, each with the slots per group that `batch` records need. Up to five records have one
+/// slot each, and every slot holds all units.
 fn deals(batch: usize) -> impl Iterator<Item = (usize, usize)> {
     let few = (batch <= 5).then_some((batch, 1));
     let many = (5..=batch).filter(move |_| batch > 5);
@@ -124,7 +125,7 @@ fn deals(batch: usize) -> impl Iterator<Item = (usize, usize)> {
     few.into_iter().chain(many)
 }
 
-/// The depth at which one ciphertext holds `count` selectors, or the largest depth; and up to two less.
+/// The depth at which one ciphertext holds `count` selectors, or the largest depth, and up to two smaller depths.
 fn depths(count: usize) -> std::ops::RangeInclusive<u32> {
     let deepest = count.min(N).next_power_of_two().ilog2();
     deepest.saturating_sub(2)..=deepest

@@ -9,32 +9,32 @@ use sordino_lattice::sample::cbd;
 use super::Params;
 use crate::hintless::ring::{DEPTH, DROPPED, GADGETS, N, OF_C0, OF_C1, SQUARE, modulus};
 
-/// For sums of squares that exceed their mean.
+/// A margin for sums of squares that exceed their mean.
 const SLACK: f64 = 1.125;
 
 /// The variance of a coefficient of a ternary secret.
 const OF_SECRET: f64 = 2.0 / 3.0;
 
-/// The same of its square, each a sum of `N / 2` products twice.
+/// The variance of a coefficient of the square of a ternary secret: each is a sum of `N / 2` products, twice.
 const OF_SQUARE: f64 = 2.0 * N as f64 * OF_SECRET * OF_SECRET;
 
 const fn squared(log: u32) -> f64 {
     (1u64 << (2 * log)) as f64
 }
 
-/// Digits' mean square, for all digits of a gadget.
+/// The sum of the mean squares of all digits of a gadget.
 fn of_digits(gadget: Gadget) -> f64 {
     gadget.digits() as f64 * (squared(gadget.log_z()) + 2.0) / 12.0
 }
 
-/// The variance that a switch with this gadget adds to a coefficient, where what was rounded away meets a polynomial
-/// with coefficients of this variance.
+/// The variance that a switch with this gadget adds to a coefficient. The part that was rounded away meets a
+/// polynomial whose coefficients have the variance `met`.
 pub(crate) fn of_switch(gadget: Gadget, met: f64) -> f64 {
     N as f64 * (cbd::VARIANCE * of_digits(gadget) + met * squared(gadget.dropped()) / 12.0)
 }
 
-/// `E`: the energy of a selector's noise, the sum of its coefficients' variances; what was rounded away counts
-/// `times`.
+/// `E`: the energy of a selector's noise, which is the sum of its coefficients' variances. The part that was rounded
+/// away counts `times`.
 fn energy(depth: u32, times: f64) -> f64 {
     let switches: f64 = GADGETS[..depth as usize]
         .iter()
@@ -45,12 +45,12 @@ fn energy(depth: u32, times: f64) -> f64 {
     N as f64 * (switches + f64::from(depth).exp2() * fresh)
 }
 
-/// `E`.
+/// `E` of a selector.
 pub(crate) fn of_selector(depth: u32) -> f64 {
     energy(depth, 1.0)
 }
 
-/// `E'`: the same for an encryption of a bit times `s`.
+/// `E'`: the energy of the noise of a bit's encryption times `s`.
 pub(crate) fn of_bit(depth: u32) -> f64 {
     let switch = of_switch(GADGETS[SQUARE], OF_SQUARE);
     N as f64 * (OF_SECRET * energy(depth, 2.0) + switch)
@@ -81,7 +81,7 @@ impl Params {
         columns + self.of_fold()
     }
 
-    /// The part of it that the second dimension adds.
+    /// The part of [`Self::of_sum`] that the second dimension adds.
     pub(crate) fn of_fold(&self) -> f64 {
         f64::from(self.fold) * of_external(self.fold_depth)
     }
@@ -94,7 +94,7 @@ impl Params {
         unit * unit * steps / 12.0
     }
 
-    /// `log2` of the probability that a record is wrong that was not left out.
+    /// `log2` of the probability that a record is wrong, given that the request did not leave it out.
     ///
     /// `scripts/hintless_failure.py` derives this number again from the scheme's definition.
     #[must_use]

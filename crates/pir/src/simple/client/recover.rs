@@ -1,4 +1,4 @@
-//! Answers turned back into records.
+//! Recovers records from answers.
 
 #![expect(clippy::cast_possible_truncation, reason = "words are cut to flags")]
 
@@ -14,14 +14,14 @@ use crate::simple::Answer;
 use crate::wire::{check_params, check_version};
 
 impl Client {
-    /// The record that `secret`'s query asked for.
+    /// The record that the query of `secret` asked for.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the answer is of another database
-    /// or version. A wrong answer of the right shape gives a wrong record.
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the answer belongs to another database
+    /// or version. A wrong answer of the right shape gives a wrong record without an error.
     ///
     /// # Security
-    /// The whole column is decrypted and the record picked from it without an address that depends
+    /// The client decrypts the whole column. It picks the record from it without an address that depends
     /// on the index.
     pub fn recover(&self, secret: Secret, answer: &Answer) -> Result<Record, Error> {
         self.check_pair(&secret, answer)?;
@@ -34,7 +34,7 @@ impl Client {
         })
     }
 
-    /// The records that the secrets' queries asked for: one pass over the hint for all of them.
+    /// The records that the queries of `secrets` asked for, in one pass over the hint.
     ///
     /// # Errors
     /// The errors of [`Self::recover`], and [`Error::Count`] if the numbers of answers and secrets differ.
@@ -57,7 +57,8 @@ impl Client {
         }
         let raw: Vec<_> = secrets.iter().filter_map(Secret::raw).collect();
         let products = Zeroizing::new(Secrets::together(&raw).product(&self.h));
-        // Not taken apart first: zeroising the copies would take longer than reading with a step.
+        // The matrix is read in place: zeroising copies of its columns would take longer than reading with
+        // a stride.
         let mut columns = 0..raw.len();
         let pairs = secrets.iter().zip(answers);
         let records = pairs.map(|(secret, answer)| match &secret.key {
@@ -77,7 +78,7 @@ impl Client {
         check_version(answer.version, self.version)
     }
 
-    /// The record behind an answer and its product.
+    /// Recovers the record from an answer and its product.
     fn open<'a>(
         &self,
         answer: &Answer,
@@ -91,18 +92,19 @@ impl Client {
     }
 }
 
-/// The bytes behind the words of an answer and their products `H s`.
+/// The bytes that the words of an answer encode, given their products `H s`.
 fn decode<'a>(words: &[u16], products: impl Iterator<Item = &'a u32>, bytes: &mut [u8]) {
     for ((byte, word), product) in bytes.iter_mut().zip(words).zip(products) {
         *byte = decode_answer(*word, *product);
     }
 }
 
-/// Record `slot` of a column, reading all of them alike.
+/// Record `slot` of a column. It reads all records alike.
 fn pick(column: &[u8], record_len: usize, slot: usize) -> Record {
     let mut record = vec![0; record_len];
     for (i, candidate) in column.chunks_exact(record_len).enumerate() {
-        // All ones for the slot, zeros for the others; opaque, so that no jump skips the zeros.
+        // All ones for the wanted slot, zeros for the others. The mask is opaque to the compiler, so that
+        // no jump skips the zeros.
         let mask = std::hint::black_box((equal(i, slot) as u8).wrapping_neg());
         for (byte, candidate) in record.iter_mut().zip(candidate) {
             *byte |= candidate & mask;

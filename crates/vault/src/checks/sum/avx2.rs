@@ -1,4 +1,4 @@
-//! Eight bits at a time against the places of their lanes.
+//! AVX2: expands eight bits at a time to the lanes that they select.
 #![expect(unsafe_code, reason = "entry into target features, loads and stores")]
 
 use std::arch::x86_64::{

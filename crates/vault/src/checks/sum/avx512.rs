@@ -1,4 +1,4 @@
-//! Bits as masks of 16 lanes.
+//! AVX-512: uses bits as masks of 16 lanes.
 #![expect(unsafe_code, reason = "entry into target features, loads and stores")]
 #![expect(clippy::cast_possible_truncation, reason = "halves of a word")]
 

@@ -1,4 +1,4 @@
-//! Four bits at a time against the places of their lanes.
+//! NEON: expands four bits at a time to the lanes that they select.
 #![expect(unsafe_code, reason = "entry into target features, loads and stores")]
 
 use std::arch::aarch64::{

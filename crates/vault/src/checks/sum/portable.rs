@@ -1,4 +1,4 @@
-//! The definition.
+//! The portable definition.
 
 use super::{LANES, Lanes, Products, Run};
 use sordino_index::checks::RUN;

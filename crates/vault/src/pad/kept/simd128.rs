@@ -1,4 +1,4 @@
-//! Vectors of 128 bits of WebAssembly.
+//! 128-bit vectors of WebAssembly.
 #![expect(unsafe_code, reason = "loads and stores")]
 
 use std::arch::wasm32::{
@@ -8,10 +8,10 @@ use std::arch::wasm32::{
 
 use super::{BITS, Query, Row, Sums, high_sum};
 
-/// Words that are split at once: the bytes of a register.
+/// Words that are split together: the bytes of a register.
 const WORDS: usize = 16;
 
-/// The definition's sums.
+/// Computes the sums of the definition.
 pub(super) fn sums(low: &[i16], middle: &[i8], high: &[u64], query: &Query) -> Sums {
     let (mut lows, mut middles) = ([i32x4_splat(0); 2], [i32x4_splat(0); 2]);
     let (low, _) = low.as_chunks::<16>();
@@ -41,12 +41,12 @@ pub(super) fn sums(low: &[i16], middle: &[i8], high: &[u64], query: &Query) -> S
 }
 
 /// Splits a row's words, as the definition does.
-pub(super) fn split(words: &[[u8; 4]], row: &mut Row<'_>) {
+pub(super) fn split(words: &[u32], row: &mut Row<'_>) {
     let (groups, _) = words.as_chunks::<WORDS>();
     for (group, words) in groups.iter().enumerate() {
         let at = group * WORDS;
-        let (quads, _) = words.as_flattened().as_chunks::<16>();
-        let words = [0, 1, 2, 3].map(|quad| load_raw(&quads[quad]));
+        let (quads, _) = words.as_chunks::<4>();
+        let words = [0, 1, 2, 3].map(|quad| load_quad(&quads[quad]));
         let rest = words.map(|words| i32x4_add(words, i32x4_splat(0x8000)));
         let carried = rest.map(|rest| i32x4_add(rest, i32x4_splat(0x80_0000)));
         for half in 0..2 {
@@ -89,9 +89,9 @@ fn bytes<const BYTE: usize>(words: [v128; 4]) -> v128 {
     i8x16_shuffle::<0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23>(first, last)
 }
 
-fn load_raw(bytes: &[u8; 16]) -> v128 {
+fn load_quad(words: &[u32; 4]) -> v128 {
     // SAFETY: a reference to the 16 bytes that are read.
-    unsafe { v128_load(bytes.as_ptr().cast()) }
+    unsafe { v128_load(words.as_ptr().cast()) }
 }
 
 fn load_bytes(bytes: &[i8; 16]) -> v128 {
