@@ -1,4 +1,5 @@
-//! A process of its own, whose allocations are counted: a decision that is remembered is given without one, however long the fields of the request are.
+//! A separate process, whose allocations this test counts. A decision that the engine remembers takes no allocation, however
+//! long the fields of the request are.
 #![expect(unsafe_code, reason = "a counting global allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -63,7 +64,7 @@ fn a_hit_allocates_nothing() {
     }
 }
 
-/// Where one policy decides and none fails, an uncached decision copies nothing either.
+/// If one policy decides and no policy fails, an uncached decision copies nothing either.
 #[test]
 fn a_simple_decision_allocates_nothing() {
     let engine = Engine::without_schema(
@@ -72,7 +73,8 @@ fn a_simple_decision_allocates_nothing() {
     )
     .unwrap();
     let [a, b] = [Uid::new("User", "a"), Uid::new("User", "b")];
-    // The first look at the state in a thread allocates what the crate `arc-swap` keeps for it.
+    // In each thread, the first read of the state allocates what the crate `arc-swap` keeps for the
+    // thread.
     let _ = engine.epochs();
     for resource in [a, b] {
         let request = Request::new(a, Uid::new("Action", "a"), resource);

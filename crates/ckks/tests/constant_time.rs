@@ -1,9 +1,9 @@
-//! Clients under memcheck, which runs them as a process of their own: everything secret is marked as undefined memory, and memcheck reports every
-//! branch and every address that depends on it.
+//! Clients in a separate process under memcheck. The test marks everything secret as undefined memory, and memcheck reports
+//! every branch and every address that depends on it.
 //!
-//! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing, and this is one more test that
-//! scores are decrypted. What is allowed is in `scripts/constant_time.supp`: the check of a query's norm or
-//! range, and how many bytes the ternary sampler skips.
+//! `scripts/constant_time.sh` runs this test. Outside valgrind the marks do nothing, and the test only checks that scores
+//! are decrypted. `scripts/constant_time.supp` lists what is allowed: the check of a query's norm or range, and the number
+//! of bytes that the ternary sampler skips.
 
 #![cfg(all(target_arch = "x86_64", not(miri)))]
 
@@ -18,13 +18,13 @@ fn rng() -> SecretRng<ChaCha20Rng> {
 
 #[test]
 fn the_marks_are_seen_when_valgrind_runs() {
-    // Fails where the script asked for valgrind and did not get it.
+    // Fails if the script asked for valgrind and the test does not run under it.
     if !is_watching() {
         println!("not under valgrind: secrets are not tracked");
     }
 }
 
-/// Coordinates, marked.
+/// Coordinates that are marked as secret.
 fn secret_query<T: Copy>(coordinates: &[T]) -> Vec<T> {
     let query = coordinates.to_vec();
     secret(&query);

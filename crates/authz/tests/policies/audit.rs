@@ -1,4 +1,4 @@
-//! An audit log that was changed is refused, by the name of the change.
+//! A changed audit log is refused, with an error that names the change.
 
 use proptest::prelude::*;
 use sordino_authz::{
@@ -6,7 +6,7 @@ use sordino_authz::{
 };
 use sordino_hash::merkle::Proof;
 
-/// A log of `count` entries: each as bytes, the log, its head.
+/// A log of `count` entries: the bytes of each entry, the log, its head and the head's bytes.
 fn log(count: u64) -> (Vec<Vec<u8>>, AuditLog, Head, Vec<u8>) {
     let policies = "permit(principal, action, resource); forbid(principal == User::\"3\", action, resource); permit(principal, action, resource) when { context.none };";
     let engine = Engine::without_schema(policies, "[]").unwrap();
@@ -98,7 +98,7 @@ fn changes_have_names() {
     );
 }
 
-/// An attacker who can write all digests again cannot sign them.
+/// An attacker can compute all digests again, but cannot sign them.
 #[test]
 fn another_log_is_not_the_heads() {
     let (_, _, head, key) = log(6);
@@ -195,7 +195,7 @@ fn an_entry_above_its_bound_is_not_written() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any one byte of a stored log or head matters.
+    /// A change of any one byte of a stored log or head is found.
     #[test]
     fn every_byte_is_protected(place in any::<prop::sample::Index>(), bit in 0..8_u8) {
         let (entries, _, head, key) = log(3);

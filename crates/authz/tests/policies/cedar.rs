@@ -1,7 +1,7 @@
 //! Decisions equal Cedar's own: verdict, deciding policies, failures.
 //!
-//! Policies, entities and requests are generated, with values that no schema would admit: other kinds than an operator takes,
-//! missing attributes and entities, integers at the border, sets in sets.
+//! Policies, entities and requests are generated. They have values that no schema would admit: types that an operator does
+//! not take, missing attributes and entities, integers at the limits, sets in sets.
 
 mod generate;
 
@@ -12,10 +12,11 @@ use generate::Round;
 use rand::{SeedableRng, rngs::StdRng};
 use sordino_authz::{Decision, Engine, Failure};
 
-/// Requests of one round of generated policies and entities.
+/// The number of requests in a round of generated policies and entities.
 const REQUESTS: usize = 200;
 
-/// Compares `rounds` rounds; returns how many policies of how many were compiled, and counts of outcomes.
+/// Compares `rounds` rounds. Returns the number of compiled policies, the number of all policies, and
+/// counts of outcomes.
 fn compare(rounds: u64, first: u64) -> (usize, usize, [usize; 4]) {
     let (mut compiled, mut policies, mut seen) = (0, 0, [0; 4]);
     for seed in first..first + rounds {
@@ -112,7 +113,7 @@ fn equal_to_cedar_on_generated_requests() {
     check(100, 0);
 }
 
-/// `cargo test --release -p sordino-authz --test cedar -- --ignored --nocapture`
+/// Run with `cargo test --release -p sordino-authz --test cedar -- --ignored --nocapture`.
 #[test]
 #[ignore = "minutes: a million requests"]
 fn equal_to_cedar_on_a_million_requests() {

@@ -1,4 +1,5 @@
-//! Entities as JSON that two readers could read differently: each text is read as Cedar reads it, or refused.
+//! JSON entities that two parsers could read in two ways: Sordino reads each text as Cedar does, or refuses
+//! it.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use sordino_authz::{Authorizer, Engine, Error, Request, Schema, Uid};
@@ -8,7 +9,8 @@ const SCHEMA: &str = r#"
     entity U in [G] = { admin: Bool, "at"?: ipaddr, "in"?: { "b"?: Long, "c"?: Set<G> }, "of"?: G } tags Long;
     action a appliesTo { principal: U, resource: G };"#;
 
-/// The policy that a second reader would be fooled with.
+/// The policies. A text that two parsers read in two ways could make the first one permit a
+/// request.
 const ADMINS: &str = "permit(principal in G::\"admins\", action, resource);
     permit(principal, action, resource) when { principal has admin && principal.admin };";
 
@@ -24,7 +26,7 @@ fn ours(text: &str, schema: bool) -> Result<Engine, Error> {
     }
 }
 
-/// Texts that are refused, by Cedar and here.
+/// Texts that both Cedar and Sordino refuse.
 const REFUSED: &[(&str, &str)] = &[
     (
         "parents",
@@ -244,7 +246,8 @@ const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Texts that Cedar reads, and that are refused here: of each, another reader could take another part.
+/// Texts that Cedar reads and Sordino refuses, because another parser could take a different part of
+/// the text.
 const STRICTER: &[(&str, &str)] = &[
     (
         "a key that is none",
@@ -280,7 +283,8 @@ const STRICTER: &[(&str, &str)] = &[
     ),
 ];
 
-/// Texts that Cedar reads without a schema, as records of which no policy knows: faults in an entity's or a call's form.
+/// Texts with a fault in the form of an entity or a call. Without a schema, Cedar reads the faulty part as a record,
+/// which no policy expects.
 const RECORDS: &[(&str, &str)] = &[
     (
         "no argument",
@@ -308,7 +312,7 @@ const RECORDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Texts that both read.
+/// Texts that both Cedar and Sordino read.
 const READ: &[(&str, &str)] = &[
     ("none", "[]"),
     (
@@ -390,7 +394,8 @@ fn the_key_and_its_place_are_named() {
     );
 }
 
-/// A key of serde_json's own by which a value is read from a string, and with it keys that are there twice.
+/// With its private keys, serde_json reads a value from inside a string. That string could hold repeated
+/// keys.
 #[test]
 fn no_text_is_read_from_within_a_string() {
     let inner = r#"{\"type\":\"U\",\"id\":\"b\",\"id\":\"a\"}"#;
@@ -411,8 +416,8 @@ fn no_text_is_read_from_within_a_string() {
     }
 }
 
-/// Texts with a part repeated, removed or exchanged at random: nothing is read that Cedar does not read, nothing that Cedar
-/// reads is read otherwise, and nothing is refused but by rules of this crate.
+/// Takes texts and repeats, removes or exchanges a random part. Sordino reads nothing that Cedar refuses, and reads each
+/// text as Cedar does. It refuses a text that Cedar reads only by rules of this crate.
 #[test]
 fn changed_texts_are_read_as_cedar_reads_them() {
     let schema: cedar_policy::Schema = SCHEMA.parse().unwrap();

@@ -1,4 +1,4 @@
-//! Policies: what they allow and refuse, in each form that they are written in.
+//! Policies in each of their forms: what they allow and what they refuse.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

@@ -1,4 +1,4 @@
-//! Schemas, policies and entities that are refused, by name.
+//! Schemas, policies and entities that are refused, with errors that name the fault.
 
 use sordino_authz::{
     Authorizer, Context, Engine, EntityUid, Error, Extension, Refusal, Request, Schema, Uid, Value,
@@ -99,8 +99,8 @@ fn texts_that_are_too_deep_or_too_long() {
     ));
 }
 
-/// The deepest texts that are let through are within what Cedar's parser, validator and evaluator can take in half the stack that
-/// threads have by default.
+/// The deepest texts that Sordino accepts need at most half of a thread's default stack in Cedar's parser, validator and
+/// evaluator.
 #[test]
 fn the_deepest_texts_are_evaluated() {
     let check = || {
@@ -127,7 +127,7 @@ fn the_deepest_texts_are_evaluated() {
                 "[".repeat(18),
                 "]".repeat(18)
             ),
-            // For Cedar's evaluator too.
+            // Policies that Cedar's evaluator decides.
             format!(
                 "ip(\"10.0.0.1\").isIpv4() && 1{} == 151",
                 " + 1".repeat(150)
@@ -220,7 +220,7 @@ fn entities_of_unknown_types_or_forms() {
     ));
 }
 
-/// A line of parents has ancestors as the square of its length.
+/// In a chain of parents, the number of ancestors grows with the square of the chain's length.
 #[test]
 fn entities_with_too_many_ancestors() {
     let entity = |i: u32| {
@@ -269,7 +269,7 @@ fn a_refused_replacement_changes_nothing() {
     assert_eq!(engine.share().policies, 0);
 }
 
-/// Cedar has no context with such a value. Here it would be noticed by the policies that Cedar evaluates only.
+/// Cedar makes no context with such a value. Here, only the policies that Cedar evaluates would notice it.
 #[test]
 fn values_of_extensions_that_are_none() {
     let extension = |kind, argument: &str| {
@@ -359,7 +359,7 @@ fn values_of_extensions_that_are_none() {
     );
 }
 
-/// With a schema or without, whichever policies would look.
+/// This holds with and without a schema, whatever the policies read.
 #[test]
 fn types_that_have_no_name_are_refused() {
     let open = "permit(principal, action, resource);";
@@ -429,7 +429,7 @@ fn errors_of_policies_say_where() {
     assert!(arguments.contains("policy wrong"), "{arguments}");
 }
 
-/// Editors write it and do not show it.
+/// Some editors write a byte order mark and do not show it.
 #[test]
 fn a_byte_order_mark_is_named() {
     for error in [
@@ -463,7 +463,8 @@ fn two_policies_of_one_id_are_both_named() {
     );
 }
 
-/// Alternatives side by side are levels too. The message says so, names the policy, and the set that it advises is taken.
+/// Each alternative after `||` is a level too. The message says so, names the policy and advises a set, which is then
+/// accepted.
 #[test]
 fn many_alternatives_are_advised_to_be_a_set() {
     let name = |i: u32| format!("resource.name == \"{i}\"");
@@ -492,7 +493,7 @@ fn many_alternatives_are_advised_to_be_a_set() {
     );
 }
 
-/// Cedar takes the last of two attributes.
+/// If an attribute comes twice, Cedar takes the last one.
 #[test]
 fn an_attribute_twice_in_a_schema() {
     for (twice, name) in [
@@ -530,7 +531,7 @@ fn an_attribute_twice_in_a_schema() {
     assert!(error.starts_with("schema: line 2, column 13: "), "{error}");
 }
 
-/// A policy with such a call would fail for each request, also one that forbids.
+/// A policy with such a call would fail for each request. That includes policies that forbid.
 #[test]
 fn constructors_with_arguments_that_are_none() {
     let policy = |call: &str| {
@@ -573,7 +574,8 @@ fn constructors_with_arguments_that_are_none() {
     );
 }
 
-/// Groups of actions come with entities: another schema's would leave a policy that forbids them without an action.
+/// Groups of actions come with the entities. With the groups of another schema, a policy that forbids them would
+/// have no action.
 #[test]
 fn entities_of_another_schema_are_not_followed() {
     let schema = |groups: &str| {

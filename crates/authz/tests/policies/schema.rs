@@ -1,4 +1,4 @@
-//! Requests that a schema does not admit are denied, by the reason that Cedar has.
+//! Requests that a schema does not admit are denied, for Cedar's reason.
 
 use core::str::FromStr;
 
@@ -24,7 +24,7 @@ const ENUMERATED: &str = r#"
     action rise appliesTo { principal: Reader, resource: Level, context: { to: Level } };
 "#;
 
-/// Everything is permitted, so that only the schema denies.
+/// A policy that permits everything, so that only the schema denies requests.
 const OPEN: &str = "@id(\"open\") permit(principal, action, resource);";
 
 fn cedar(request: &Request<'_>, schema: &cedar_policy::Schema) -> Result<(), String> {
@@ -216,7 +216,7 @@ fn reasons_have_names() {
     );
 }
 
-/// Where types are enumerated, ids count, and no verdict is remembered by types alone.
+/// If a type lists its ids, the ids decide. So no verdict is remembered by types alone.
 #[test]
 fn enumerated_types_admit_their_ids_only() {
     let engine = Engine::new(Schema::parse(ENUMERATED).unwrap(), OPEN, "[]").unwrap();

@@ -1,11 +1,12 @@
-//! Each compiled shape, over arbitrary values, next to Cedar's own evaluator.
+//! Each compiled form of a condition over arbitrary values, compared with Cedar's evaluator.
 
 use core::str::FromStr;
 
 use proptest::prelude::*;
 use sordino_authz::{Authorizer, Context, Engine, Extension, Record, Request, Uid, Value};
 
-/// One condition for each way in which values meet. The fields `x`, `y` and `z` may be of any kind, or missing.
+/// One condition for each combination of operator and types. The fields `x`, `y` and `z` may have any type, or
+/// be missing.
 const CONDITIONS: [&str; 40] = [
     "context.x",
     "!context.x",
@@ -123,7 +124,7 @@ proptest! {
             {"uid": {"type": "E", "id": "b"}, "parents": [{"type": "F", "id": "c"}], "attrs": {}},
         ]).to_string();
         let engine = Engine::without_schema(&policies, &entities).unwrap();
-        // All but the record that is not constant.
+        // All conditions compile except the one with a record that is not constant.
         prop_assert_eq!(engine.share().compiled, CONDITIONS.len() - 1);
         let set = cedar_policy::PolicySet::from_str(&policies).unwrap();
         let entities = cedar_policy::Entities::from_json_str(&entities, None).unwrap();

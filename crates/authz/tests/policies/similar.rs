@@ -1,4 +1,5 @@
-//! Policies of similar meaning: recall against the comparison of all.
+//! Policies of similar meaning: the recall of the search, measured against a comparison of all
+//! pairs.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use sordino_authz::{Error, Similar};
@@ -6,7 +7,7 @@ use sordino_authz::{Error, Similar};
 const DIMS: usize = 128;
 const K: usize = 10;
 
-/// Vectors around centres, as embeddings of texts on some hundred subjects are.
+/// Vectors around centres, like embeddings of texts on about a hundred subjects.
 fn clustered(count: usize, rng: &mut StdRng) -> Vec<Vec<f32>> {
     let normal = |rng: &mut StdRng| (0..4).map(|_| rng.random_range(-1.0..1.0_f32)).sum::<f32>();
     let centres: Vec<Vec<f32>> = (0..200)
@@ -72,7 +73,7 @@ fn recall_is_above_its_bound() {
     assert!(recall >= 0.95, "{recall}");
 }
 
-/// `cargo test --release -p sordino-authz --test similar -- --ignored --nocapture`
+/// Run with `cargo test --release -p sordino-authz --test similar -- --ignored --nocapture`.
 #[test]
 #[ignore = "seconds: a hundred thousand vectors"]
 fn recall_among_a_hundred_thousand() {

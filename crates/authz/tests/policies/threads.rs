@@ -1,4 +1,4 @@
-//! No decision of policies or entities that have been replaced is given after the replacement has returned.
+//! After a replacement of policies or entities has returned, no thread gets a decision of the old ones.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -102,7 +102,8 @@ fn replaced_entities_decide() {
     }
 }
 
-/// A thread remembers decisions of engines that are gone, perhaps from the same place in memory: they are never another's.
+/// A thread remembers decisions of engines that no longer exist. A new engine, perhaps at the same address, never gets
+/// them.
 #[test]
 fn engines_that_are_made_anew_decide_anew() {
     let policy = |allowed: bool| match allowed {
@@ -131,7 +132,7 @@ fn engines_that_are_made_anew_decide_anew() {
     }
 }
 
-/// Threads that hear of a decision ask after it, and get none that is older.
+/// If a thread asks after it hears of another thread's decision, it never gets an older one.
 #[test]
 fn nobody_goes_back_behind_a_decision_that_another_thread_got() {
     let policies =

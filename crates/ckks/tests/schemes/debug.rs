@@ -4,9 +4,9 @@ use chacha20::ChaCha12Rng;
 use rand_core::SeedableRng;
 use sordino_ckks::{column, dot, slot};
 
-/// The seed of all public polynomials here, and as it would be printed.
+/// The seed of all public polynomials in this file.
 const SEED: [u8; 32] = [173; 32];
-/// A coordinate of all vectors, and of all queries.
+/// A coordinate of all vectors and all queries.
 const VECTOR: f32 = 0.123_456;
 const QUERY: f32 = 0.098_765;
 

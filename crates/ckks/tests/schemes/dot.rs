@@ -1,4 +1,4 @@
-//! Row packing: scores against plain arithmetic, shapes, messages, refusals.
+//! Row packing: scores compared with plain arithmetic, shapes, messages, refusals.
 
 #![expect(
     clippy::unwrap_used,
@@ -46,7 +46,7 @@ fn exact(query: &[f32], vectors: &[f32]) -> Vec<f64> {
         .collect()
 }
 
-/// Errors of the scores of one query, through the wire forms.
+/// The errors of the scores of one query. All messages pass through their wire forms.
 fn errors(rng: &mut ChaCha12Rng, params: &Params, count: usize, dim: usize, norm: f64) -> Vec<f64> {
     let base = vectors(rng, count, dim, norm);
     let query = vectors(rng, 1, dim, norm);
@@ -99,8 +99,9 @@ fn errors_have_the_predicted_size() {
     }
 }
 
-/// 25 bits a coefficient fit 64 scores into 26 KB; an error below `2^-19` in every reply takes 28: 27 would
-/// do, 26 would not, whatever the scales are, since `sqrt(2N/3)` rounding errors of `c1` meet in a score.
+/// With 25 bits per coefficient, 64 scores fit into 26 KB. An error below `2^-19` in every reply needs at
+/// least 27 bits, and the set has 28. With 26 bits no scale suffices, because a score contains `sqrt(2N/3)`
+/// rounding errors of `c1`.
 #[test]
 fn worst_errors_stay_within_their_bounds() {
     let mut rng = ChaCha12Rng::from_seed([7; 32]);
@@ -127,7 +128,8 @@ fn worst_errors_stay_within_their_bounds() {
             errors.count,
             errors.worst_bits()
         );
-        // Fixed randomness: the bound of 2^-20 failures is not left by chance.
+        // The randomness is fixed, so the errors stay below a bound that a random run exceeds with
+        // probability 2^-20.
         let bound = precision::statistical_bound(params.statistical_error(dim), pairs.len(), -20.0);
         assert!(errors.worst <= bound, "{:e} {bound:e}", errors.worst);
         assert!(params != fine || errors.worst <= target);
@@ -165,7 +167,7 @@ proptest! {
             let mut flipped = message.clone();
             let bit = flip % (8 * message.len());
             flipped[bit / 8] ^= 1 << (bit % 8);
-            // A message that is still read must have the shape that its head states.
+            // If the bytes are still a message, it has the shape that its head states.
             if let Ok(query) = Query::from_bytes(&flipped) {
                 prop_assert_eq!(query.to_bytes(), flipped.clone());
             }
@@ -236,7 +238,7 @@ fn encoded_vectors_survive_their_file() {
     let mut file = std::fs::read(&path).unwrap();
     assert_eq!(file.len(), 4096 + 3 * 2048 * 8);
     let fresh = vectors(&mut rng, 1, dim, 1.0);
-    // SAFETY: nobody else writes to the file while it is mapped.
+    // SAFETY: only this test writes to the file, and not while it is mapped.
     let mapped = unsafe { Plaintexts::map_file(&path).unwrap() };
     for mut read in [Plaintexts::from_bytes(&file).unwrap(), mapped] {
         let mut expected = plaintexts.clone();
@@ -259,7 +261,7 @@ fn encoded_vectors_survive_their_file() {
         Plaintexts::from_bytes(&file).unwrap_err(),
         Error::Coefficient { index: 9 }
     );
-    // A head that promises more than there can be.
+    // A head that claims more than a head may claim.
     file[8..16].copy_from_slice(&[0, 0, 1, 0, 0, 0, 0, 0x10]);
     assert!(matches!(
         Plaintexts::from_bytes(&file).unwrap_err(),

@@ -1,4 +1,5 @@
-//! A generator that repeats itself: different queries share no secret, the same query is the same message.
+//! A generator that repeats its output: different queries share no secret, and the same query gives the
+//! same message.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -8,8 +9,8 @@ fn rng() -> ChaCha20Rng {
     ChaCha20Rng::from_seed([5; 32])
 }
 
-/// The part of the bytes from `from` on in which two messages are equal: 1 in 256 by chance. Under one secret
-/// queries would differ in the few coefficients that hold their coordinates.
+/// The share of the bytes from `from` on in which two messages are equal, which is 1 in 256 by chance.
+/// Queries under one secret would differ only in the few coefficients that hold their coordinates.
 fn agreement(from: usize, a: &[u8], b: &[u8]) -> f64 {
     assert_eq!((a.len(), &a[..8]), (b.len(), &b[..8]));
     let equal = a[from..].iter().zip(&b[from..]).filter(|(a, b)| a == b);
@@ -57,7 +58,7 @@ fn slot_ciphertexts_and_keys_share_neither_error_nor_uniform_half() {
         secret.encrypt(&mut rng(), &plaintext).unwrap().to_bytes()
     };
     assert!(agreement(64, &encrypt(0.5), &encrypt(0.25)) < 0.05);
-    // The seed of the uniform half, at the end.
+    // The seed of the uniform half, which is at the end.
     let seed = |message: Vec<u8>| message[message.len() - 32..].to_vec();
     assert_ne!(seed(encrypt(0.5)), seed(encrypt(0.25)));
     assert_eq!(encrypt(0.5), encrypt(0.5));
@@ -67,7 +68,7 @@ fn slot_ciphertexts_and_keys_share_neither_error_nor_uniform_half() {
     assert_eq!(key(1), key(1));
 }
 
-/// A copy of the generator may make a secret of the bytes that it gives here.
+/// A copy of the generator, as in a cloned virtual machine, may make a secret of these bytes.
 #[test]
 fn no_message_shows_bytes_of_the_generator() {
     let mut stream = [0; 4096];
@@ -93,8 +94,8 @@ fn no_message_shows_bytes_of_the_generator() {
     assert!(!shows(&Seed::random(&mut rng()).0));
 }
 
-/// Samples of one secret and one error under two public polynomials give the secret away. Seeds that begin alike
-/// have one epoch.
+/// Samples of one secret and one error under two public polynomials reveal the secret. These two seeds begin
+/// with equal bytes, so their epochs are equal.
 #[test]
 fn the_same_query_under_other_polynomials_has_another_secret() {
     let params = column::Params::real_t4();
@@ -110,7 +111,7 @@ fn the_same_query_under_other_polynomials_has_another_secret() {
     let ((client, own, reply), (_, other, _)) = (parties(1), parties(2));
     let score = |secret| client.decrypt(secret, &reply).unwrap()[0];
     assert!((score(own) - 1.0).abs() < 1e-3);
-    // Noise over a window of 2.05.
+    // The wrong secret gives noise over a window of 2.05.
     assert!((score(other) - 1.0).abs() > 1e-3);
 }
 
@@ -125,7 +126,8 @@ fn the_same_plaintext_under_another_secret_has_another_uniform_half() {
         [ciphertext.to_bytes(), key.to_bytes()]
     });
     let [[ciphertext, key], [other_ciphertext, other_key]] = &messages;
-    // The seed is at the end of a ciphertext, and behind head and primes, 32 bytes, of a key.
+    // The seed is in the last 32 bytes of a ciphertext. In a key it is the 32 bytes after head and
+    // primes.
     let seed = ciphertext.len() - 32;
     assert_ne!(ciphertext[seed..], other_ciphertext[seed..]);
     assert_eq!(key[..32], other_key[..32]);

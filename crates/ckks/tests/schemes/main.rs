@@ -1,4 +1,5 @@
-//! The schemes of scoring under encryption, each with its messages, its errors and its parameters.
+//! The schemes that compute scores under encryption, each with its messages, its errors and its
+//! parameters.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

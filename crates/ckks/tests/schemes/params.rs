@@ -1,4 +1,5 @@
-//! The named sets against `scripts/param_check.py`, which derives the same numbers on its own.
+//! The named sets, compared with `scripts/param_check.py`, which derives the same numbers
+//! independently.
 
 use sordino_ckks::{column, dot, slot};
 
@@ -64,7 +65,8 @@ fn statistical_errors_equal_the_script() {
             "{found:e} {expected:e}"
         );
     }
-    // An exact score is wrong with probability below 2^-128: 13.37 standard deviations.
+    // An exact score is wrong with probability below 2^-128, because half a unit is 13.37 standard
+    // deviations.
     assert!(0.5 / column::Params::modular_18_exact().statistical_error(512) > 13.37);
 }
 

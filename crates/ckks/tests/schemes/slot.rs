@@ -1,4 +1,4 @@
-//! Slot mode against plain arithmetic, and its refusals.
+//! Slot mode, compared with plain arithmetic, and its refusals.
 
 use chacha20::ChaCha12Rng;
 use proptest::prelude::*;
@@ -37,7 +37,8 @@ fn encoding_and_encryption_keep_values() {
         for count in [0, 1, 100, params.slots()] {
             let slots = values(&mut rng, count);
             let plaintext = encoder.encode(&slots).unwrap();
-            // Rounding: N coefficients of variance 1/12 each meet a root of norm 1.
+            // Rounding gives each of N coefficients an error of variance 1/12, which is multiplied
+            // by a root of norm 1.
             let step = (params.degree() as f64 / 12.0).sqrt() / params.scale();
             assert!(worst(&encoder.decode(&plaintext).unwrap(), &slots) < 6.0 * step + 1e-12);
             let ciphertext = secret.encrypt(&mut rng, &plaintext).unwrap();
@@ -78,7 +79,7 @@ fn products_sums_and_rotations_agree_with_plain_arithmetic() {
             .mul_plain(&encrypted, &encoder.encode(&y).unwrap())
             .unwrap();
         let mut expected: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
-        // To the last level, at which rotations must still work.
+        // Multiplies down to the last level, at which rotations must still work.
         while product.level() > 0 {
             product = evaluator.rescale(&product).unwrap();
             if product.level() > 0 {
@@ -284,7 +285,7 @@ fn messages_keep_ciphertexts_and_keys() {
             reader.rotate(&fresh, 3).expect("a key").to_bytes(),
             rotated.to_bytes()
         );
-        // A fresh one travels with a seed in place of half of it.
+        // The message of a fresh ciphertext has a seed instead of one half of the ciphertext.
         assert!(2 * all[0].to_bytes().len() < all[1].to_bytes().len() + 300);
     }
 }

@@ -1,4 +1,5 @@
-//! The precision that the documentation states for the sets of slot mode, against the worst errors measured.
+//! The precision that the documentation states for the sets of slot mode, compared with the largest measured
+//! errors.
 
 use chacha20::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
@@ -15,8 +16,8 @@ fn worst(found: &[f64], expected: impl Iterator<Item = f64>) -> f64 {
     errors.fold(0.0, f64::max)
 }
 
-/// The worst errors of slots in [-1, 1] over a few runs: fresh, of a sum, after a rotation, of a product
-/// (rescaled where there is a level for it).
+/// The largest errors of slots in [-1, 1] over a few runs: of a fresh ciphertext, a sum, a rotation and
+/// a product, which is rescaled if a level is left.
 fn measured(params: &Params) -> [f64; 4] {
     let mut rng = ChaCha12Rng::from_seed([1; 32]);
     let (slots, encoder) = (params.slots(), Encoder::new(params));
@@ -50,7 +51,7 @@ fn measured(params: &Params) -> [f64; 4] {
 
 #[test]
 fn worst_errors_are_those_stated() {
-    // The same values stand in the README and in the documentation of each set.
+    // The README and the documentation of each set state these values.
     for (params, stated) in [
         (Params::slots_2048(), [2e-4, 3e-4, 7e-3, 2e-4]),
         (Params::slots_4096(), [1.2e-9, 1.6e-9, 6e-8, 1.2e-8]),

@@ -1,4 +1,5 @@
-//! Vectors whose rounding errors add up: the bound for all vectors holds for them, the statistical one does not.
+//! Vectors whose rounding errors add up. The bound for all vectors holds for them, the statistical bound does
+//! not.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -34,8 +35,8 @@ fn exact(x: &[f32], y: &[f32]) -> f64 {
     products.map(|(&x, &y)| f64::from(x) * f64::from(y)).sum()
 }
 
-/// The errors of scores against what they should be, within the bound for all vectors. Whether they leave the
-/// statistical one.
+/// Checks that the errors of scores are within the bound for all vectors. Returns true if they exceed the
+/// statistical bound.
 fn holds(pairs: Vec<(f64, f64)>, worst: WorstError, statistical: f64, what: &str) -> bool {
     let found = Statistics::of(pairs);
     let bound = worst.bound(found.count, -40.0);
@@ -82,7 +83,7 @@ fn column_packing_keeps_its_bound_for_all_vectors() {
         }
     }
     assert!(left > 0, "the statistical bound would do");
-    // In the README.
+    // The README states these two bounds.
     let stated = column::Params::real_t4().worst_error(128).bound(1, -40.0);
     assert!((stated / 1.1e-3 - 1.0).abs() < 0.05, "{stated:e}");
     let stated = dot::Params::rlwe_2048_50().worst_error(128).bound(1, -40.0);
@@ -165,9 +166,9 @@ fn modular_scores_keep_their_bound_for_all_codes() {
     }
 }
 
-/// Equal codes add the errors of all uploaded coefficients up. They are zero on average and as large as
-/// predicted: with ties upwards the first score was off by -4.8 standard deviations on average at `d` = 4096,
-/// and the root of the mean square 3 times as large.
+/// With equal codes, the errors of all uploaded coefficients add up in each score. Their average is zero and
+/// their size is as predicted. Rounding ties upwards would shift the first score by -4.8 standard deviations
+/// on average at `d` = 4096, and triple the root of the mean square.
 #[test]
 fn errors_of_uploads_are_zero_on_average_under_equal_codes() {
     let mut rng = ChaCha12Rng::from_seed([4; 32]);
@@ -181,7 +182,7 @@ fn errors_of_uploads_are_zero_on_average_under_equal_codes() {
         let vectors = vec![x; dim * count];
         let (database, hint) = column::Database::encode(&params, SEED, &vectors, dim).unwrap();
         let client = column::Client::new(&params, SEED, dim, count, &hint).unwrap();
-        // The stored value: the vectors' own rounding is not counted.
+        // Uses the stored value, because the vectors' own rounding is not counted.
         let code = (f64::from(x) * 8000.0).round_ties_even() / 8000.0;
         let (mut ends, mut squares) = ([0.0; 2], 0.0);
         for _ in 0..runs {
@@ -198,7 +199,7 @@ fn errors_of_uploads_are_zero_on_average_under_equal_codes() {
         let ratio = (squares / (runs * count as f64)).sqrt() / predicted;
         let means = ends.map(|sum| sum / runs / predicted);
         println!("{} {dim}: {ratio:.2}, means {means:.2?}", params.name());
-        // Errors of one reply have most of their noise in common.
+        // The errors in one reply share most of their noise.
         assert!(ratio < 1.25, "{} {dim}: {ratio}", params.name());
         for mean in means {
             assert!(

@@ -11,13 +11,13 @@ const NAMES: [&str; 6] = ["a", "b", "n", "long name", "s", "e"];
 const TEXTS: [&str; 8] = ["", "a", "ab", "aab", "*", "a*b", "\u{1F512}a", "b"];
 const LONGS: [i64; 8] = [0, 1, -1, 2, 3, i64::MAX, i64::MIN, 1 << 62];
 
-/// Policies and entities as texts.
+/// Policies and entities as text.
 pub(crate) struct Round {
     pub(crate) policies: String,
     pub(crate) entities: String,
 }
 
-/// A request with what it borrows.
+/// A request, with the values that it borrows.
 #[derive(Debug)]
 pub(crate) struct Asked {
     uids: [EntityUid; 3],
@@ -40,7 +40,7 @@ fn action(rng: &mut StdRng) -> EntityUid {
     EntityUid::new("Action", pick(rng, &IDS[..4]))
 }
 
-/// A value as it may stand in a context or an entity.
+/// A value that may be in a context or an entity.
 fn value(rng: &mut StdRng, depth: u32) -> Value {
     match rng.random_range(0..if depth == 0 { 9 } else { 13 }) {
         0..2 => Value::Bool(rng.random()),
@@ -95,7 +95,7 @@ fn name(uid: &EntityUid) -> serde_json::Value {
 impl Round {
     pub(crate) fn new(rng: &mut StdRng) -> Self {
         let policies = (0..rng.random_range(1..16)).map(|_| policy(rng)).collect();
-        // Parents come later in this order, so there is no cycle.
+        // Parents come later in this order, so the parents have no cycle.
         let order: Vec<EntityUid> = TYPES
             .iter()
             .flat_map(|kind| IDS.map(|id| EntityUid::new(*kind, id)))
@@ -144,7 +144,7 @@ impl Asked {
             .with(&self.context)
     }
 
-    /// The same in Cedar's types, by way of its JSON form.
+    /// This request in Cedar's types, made from its JSON form.
     pub(crate) fn cedar(&self) -> cedar_policy::Request {
         let uid = |uid: &EntityUid| {
             let kind = cedar_policy::EntityTypeName::from_str(uid.type_name()).unwrap();
@@ -204,7 +204,7 @@ fn attribute(rng: &mut StdRng) -> String {
     text
 }
 
-/// An expression that mostly gives a truth value.
+/// An expression that usually has a truth value.
 fn truth(rng: &mut StdRng, depth: u32) -> String {
     if depth == 0 || one_in(rng, 8) {
         return match rng.random_range(0..5) {

@@ -1,4 +1,4 @@
-//! Databases that change, and those that are made of several.
+//! Databases that change, and databases made of several segments.
 
 use std::sync::Arc;
 
@@ -34,7 +34,8 @@ fn updates_equal_encoding_anew() {
     );
     base[3 * dim..4 * dim].fill(0);
     follow(vec![database.delete(3).unwrap()], &mut hint, &mut client);
-    // Within the last block, across its end, far beyond it, nothing, and from a full block on.
+    // Ends within the last block, crosses its end, goes far beyond it, adds nothing, and starts at
+    // a full block.
     for more in [5, 400, 2000, 0, 3 * 512 - 33, 1] {
         let fresh = residues(&mut rng, more * dim, 26);
         base.extend(&fresh);
@@ -58,7 +59,7 @@ fn updates_equal_encoding_anew() {
         );
     }
 
-    // A client that missed the changes is told so, not given wrong scores.
+    // A client that missed the changes gets an error, not wrong scores.
     let query = integer_query(&mut rng, dim, 26);
     let (secret, encrypted) = old_client.encrypt_modular(&mut rng, &query).unwrap();
     let reply = database.score(&encrypted).unwrap();
@@ -66,7 +67,7 @@ fn updates_equal_encoding_anew() {
         old_client.decrypt_modular(secret, &reply).unwrap_err(),
         Error::Mismatch { what: "counts", .. }
     ));
-    // The same number of vectors, one of them another.
+    // The database has the same number of vectors, but one of them has changed.
     let behind = client_of(&database, &hint);
     let delta = database.delete(0).unwrap();
     let (secret, encrypted) = behind.encrypt_modular(&mut rng, &query).unwrap();
@@ -78,7 +79,7 @@ fn updates_equal_encoding_anew() {
         version(expected + 1, expected)
     );
     follow(vec![delta.clone()], &mut hint, &mut client);
-    // Deltas out of order, or twice.
+    // Applies deltas out of order, or twice.
     let deltas = database
         .append_modular(&residues(&mut rng, 4000 * dim, 26))
         .unwrap();
@@ -87,7 +88,7 @@ fn updates_equal_encoding_anew() {
         assert_eq!(client.apply(wrong).unwrap_err(), version(found, at + 1));
         assert_eq!(hint.apply(wrong).unwrap_err(), version(found, at + 1));
     }
-    // A block beyond the next.
+    // A delta for a block after the next one.
     let mut message = deltas[0].to_bytes();
     message[32..36].copy_from_slice(&((deltas[0].count() / 512) as u32).to_le_bytes());
     let far = HintDelta::from_bytes(&message).unwrap();
@@ -134,7 +135,8 @@ fn segments_lie_in_one_database_as_in_databases_of_their_own() {
         drop(alone);
     }
 
-    // Back to the first two segments, and on in another way, but not by a hint for another seed.
+    // The client goes back to the first two segments and continues with another one. It refuses a
+    // hint for another seed.
     let len = client.len();
     let mut other = Database::empty(&params, SEED, dim, 5000).unwrap();
     for (_, codes) in &segments[..2] {
@@ -174,7 +176,8 @@ fn segments_lie_in_one_database_as_in_databases_of_their_own() {
     assert!(database.append_segment(&[0.0; 11]).is_err());
 }
 
-/// Replies equal the replies of one database, bit for bit, and a segment serves two states at once.
+/// Replies equal the replies of one database, bit for bit. One segment serves two states at the
+/// same time.
 #[test]
 fn shared_segments_score_as_one_database_does() {
     let mut rng = ChaCha12Rng::from_seed([10; 32]);
@@ -199,7 +202,7 @@ fn shared_segments_score_as_one_database_does() {
         assert_eq!(together, database.score_batch(&queries).unwrap());
         states.push(segments.clone());
     }
-    // The states before go on as they were.
+    // The earlier states did not change.
     let lens: Vec<usize> = states.iter().map(Segments::len).collect();
     assert_eq!(lens, [0, 700, 1025, 2560, 2590]);
     assert!(states[0].is_empty() && states[0].score_batch(&[]).unwrap().is_empty());
@@ -215,7 +218,7 @@ fn shared_segments_score_as_one_database_does() {
     assert!(matches!(other(&params, [9; 32], dim), Error::Epoch { .. }));
 }
 
-/// Parts of segments give the replies and hints of the whole, bit for bit, once they are joined.
+/// Joined parts of segments give the replies and hints of the whole segments, bit for bit.
 #[test]
 fn parts_of_segments_join_to_the_whole() {
     let mut rng = ChaCha12Rng::from_seed([11; 32]);
@@ -277,7 +280,8 @@ fn parts_of_segments_join_to_the_whole() {
                 &runs
             ));
             if of > 1 {
-                // A part instead of another, and one whose last block is not whole before others.
+                // One part replaces another, and a part whose last block is incomplete precedes
+                // other parts.
                 assert!(refused(&[&[last], &replies[1..]].concat(), &runs));
                 let turned: Vec<_> = runs.iter().rev().copied().collect();
                 assert!(refused(&replies, &turned));

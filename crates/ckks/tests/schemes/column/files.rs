@@ -27,7 +27,7 @@ fn a_database_survives_its_file() {
     assert_eq!(file.len(), FIRST + database.encoded_len() + 64);
     let fresh = unit_vectors(&mut rng, 1, dim);
     let delta = database.replace(604, &fresh).unwrap();
-    // SAFETY: nobody else writes to the file while it is mapped.
+    // SAFETY: only this test writes to the file, and not while it is mapped.
     let mapped = unsafe { Database::map_file(&path).unwrap() };
     let read = [Database::from_bytes(&file).unwrap(), mapped];
     for (mut read, hint) in read {
@@ -63,14 +63,14 @@ fn a_database_survives_its_file() {
         // Neighbours in a row are t = 4 values of the polynomial apart.
         Error::Coefficient { index: 7 * 4 }
     );
-    // A head that promises more than there is, and more than there can be.
+    // A head that claims more coordinates than the file holds, and more than a head may claim.
     for bytes in [[0xff, 0xff, 0xff, 0x0f], [0xff; 4]] {
         file[12..16].copy_from_slice(&bytes);
         assert!(Database::from_bytes(&file).is_err());
     }
 
-    // A file that is cut while it is mapped.
-    // SAFETY: the mapping is not read after the file was cut, which is what is tested.
+    // A file that is truncated while it is mapped. SAFETY: the mapping is not read after the
+    // truncation, which is what the test checks.
     let (mapped, hint) = unsafe { Database::map_file(&path).unwrap() };
     let client = client_of(&mapped, &hint);
     let (_, query) = client.encrypt(&mut rng, &base[..dim]).unwrap();

@@ -1,4 +1,4 @@
-//! Messages: sizes, damage, refusals, and that equal queries look unrelated.
+//! Messages: sizes, damage and refusals. Messages for equal queries look unrelated.
 
 use chacha20::ChaCha12Rng;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ proptest! {
             let bit = flip as usize % (8 * message.len());
             flipped[bit / 8] ^= 1 << (bit % 8);
             for damaged in [&message[..cut as usize % message.len()], &flipped] {
-                // A message that is still read must be the one that its contents write.
+                // If the bytes are still a message, its contents are written as the same bytes.
                 if let Ok(query) = Query::from_bytes(damaged) {
                     prop_assert_eq!(query.to_bytes(), damaged);
                 }
@@ -210,7 +210,7 @@ fn bad_input_is_refused_by_name() {
         }
     );
     message[4] = 2;
-    // All planes of coefficient 9 full: above q / 2^7.
+    // In all planes, all bits of coefficient 9 are set, so it is above q / 2^7.
     for plane in 0..4 {
         message[24 + plane * 2048 + 9] = 0xff;
     }
@@ -235,7 +235,7 @@ fn equal_queries_encrypt_to_unrelated_messages() {
         .skip(24)
         .filter(|(x, y)| x == y)
         .count();
-    // One byte in 256 agrees by chance: 33 of 8448.
+    // One byte in 256 agrees by chance, which is 33 of 8448.
     assert!(same < 80, "{same}");
     let printed = format!("{secret:?}{client:?}");
     assert!(printed.len() < 800 && printed.contains(".."), "{printed}");

@@ -1,4 +1,4 @@
-//! Vectors, queries and who sends them.
+//! Vectors, queries and clients.
 
 use chacha20::ChaCha12Rng;
 use rand_core::Rng;
@@ -22,7 +22,7 @@ pub(crate) fn unit_vectors(rng: &mut ChaCha12Rng, count: usize, dim: usize) -> V
     all
 }
 
-/// Integers uniform mod `2^log_p`, centred, as codes under a pad are.
+/// Uniform integers mod `2^log_p`, centred, like codes under a pad.
 pub(crate) fn residues(rng: &mut ChaCha12Rng, count: usize, log_p: u32) -> Vec<i32> {
     let unused = 32 - log_p;
     (0..count)
@@ -30,7 +30,7 @@ pub(crate) fn residues(rng: &mut ChaCha12Rng, count: usize, log_p: u32) -> Vec<i
         .collect()
 }
 
-/// A query of the norm that fills the score window: `sqrt(P / 2.05)`.
+/// A query with the largest norm whose scores fit the score window: `sqrt(P / 2.05)`.
 pub(crate) fn integer_query(rng: &mut ChaCha12Rng, dim: usize, log_p: u32) -> Vec<i32> {
     let scale = (2f64.powi(log_p.cast_signed()) / 2.05).sqrt();
     unit_vectors(rng, 1, dim)
@@ -62,7 +62,7 @@ pub(crate) fn client_of(database: &Database, hint: &Hint) -> Client {
     .unwrap()
 }
 
-/// The scores of one query, through the wire forms.
+/// The scores of one query. All messages pass through their wire forms.
 pub(crate) fn score_real(
     rng: &mut ChaCha12Rng,
     database: &Database,

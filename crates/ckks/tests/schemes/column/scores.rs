@@ -1,4 +1,5 @@
-//! Scores against plain arithmetic, measured errors against the formula, exactness, batches.
+//! Scores compared with plain arithmetic, measured errors compared with the formula, exactness,
+//! batches.
 
 use std::sync::Arc;
 
@@ -73,7 +74,7 @@ fn modular_errors_have_the_predicted_size() {
         }
         let ratio = rms(&errors) / params.statistical_error(dim);
         assert!((0.95..1.05).contains(&ratio), "{}: {ratio}", params.name());
-        // In units of a score of unit vectors, R / P.
+        // The error relative to the score of unit vectors, which is R / P.
         assert!(params.statistical_error(dim) * 2.05 / p < 7e-5);
     }
 }
@@ -101,7 +102,7 @@ fn the_exact_set_is_exact() {
                 assert!((-(1 << 17)..1 << 17).contains(&score));
             }
         }
-        // Half a unit at the standard deviation: a tail below 2^-128 takes 13.37 of them.
+        // Half a unit is above 13.37 standard deviations, so the tail is below 2^-128.
         assert!(0.5 / params.statistical_error(dim) > 13.37, "{dim}");
     }
     assert_eq!(
@@ -165,8 +166,8 @@ fn a_batch_equals_single_queries() {
     }
 }
 
-/// Ternary queries of the dimension of an LWE secret, with a number added to every score: what the sets with large
-/// `t` are for.
+/// Adds a number to each score of a ternary query that has the dimension of an LWE secret. The sets with large `t`
+/// exist for such queries.
 #[test]
 fn scores_of_ternary_queries_onto_numbers_have_the_predicted_error() {
     let mut rng = ChaCha12Rng::from_seed([9; 32]);
@@ -207,7 +208,7 @@ fn scores_of_ternary_queries_onto_numbers_have_the_predicted_error() {
                     .zip(&query)
                     .map(|(&x, &y)| i64::from(x * y))
                     .sum();
-                // In units of P / 2^32, so that the number added is whole.
+                // Counts in units of P / 2^32, so that the added number is an integer.
                 let exact = (dot << 6) + i64::from(onto);
                 let error = (score << 6) - exact;
                 errors.push((error << 32 >> 32) as f64 / 64.0);
@@ -216,7 +217,7 @@ fn scores_of_ternary_queries_onto_numbers_have_the_predicted_error() {
         let ratio = rms(&errors) / params.statistical_error(dim);
         assert!((0.88..1.12).contains(&ratio), "{}: {ratio}", params.name());
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-        // The mean of 480 errors is off by a twentieth of their deviation.
+        // The standard error of the mean of 480 errors is a twentieth of their deviation.
         assert!(mean.abs() < 0.25 * params.statistical_error(dim), "{mean}");
 
         assert_eq!(

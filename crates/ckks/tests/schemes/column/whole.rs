@@ -1,4 +1,4 @@
-//! Answers that are not rounded, and combinations that check them.
+//! Answers that are not rounded, and the combinations that check them.
 
 use chacha20::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
@@ -14,7 +14,7 @@ const WHOLE: [Params; 4] = [
     Params::modular_26_t8().whole(),
 ];
 
-/// Vectors of the set's kind, with what encodes them, and a client.
+/// Vectors of the set's kind, their encoding and a client.
 struct Bed {
     segments: Segments,
     client: Client,
@@ -29,7 +29,7 @@ fn weights(rng: &mut ChaCha12Rng, count: usize, q: u64) -> Vec<u64> {
 }
 
 impl Bed {
-    /// Segments of these numbers of vectors.
+    /// Makes segments with these counts of vectors.
     fn new(params: &Params, dim: usize, counts: &[usize]) -> Self {
         let mut rng = ChaCha12Rng::from_seed([3; 32]);
         let mut bed = Self {
@@ -86,7 +86,7 @@ impl Bed {
     }
 }
 
-/// A reply with these answers changed: numbers of bits from the head's end on.
+/// Changes the answers in a reply. They are packed numbers of `bits` bits after the head.
 fn changed(reply: &Reply, change: impl Fn(&mut Vec<u64>)) -> Result<Reply, Error> {
     let bits = 64 - reply.params().modulus().leading_zeros() as usize;
     let mut bytes = reply.to_bytes();
@@ -118,7 +118,8 @@ fn combinations_of_honest_answers_hold_and_of_changed_ones_do_not() {
                 let reply = changed(&reply, |answers| answers[at] = (answers[at] + by) % q);
                 bed.holds(&query, &reply.unwrap())
             };
-            // An answer of each segment, the first, the last of a block, by the least and by any.
+            // Changes one answer: the first of each segment, the last of a block, by the least
+            // amount and by others.
             for at in [0, per - 1, 2 * per + 36, 3 * per + 4, 4 * per, 5 * per - 1] {
                 for by in [1, q - 1, q / 2, 1 << 20] {
                     assert!(!one(at, by), "{} {at} {by}", params.name());
@@ -146,13 +147,15 @@ fn answers_that_are_no_residues_are_refused() {
     }
 }
 
-/// By the definition: the functional of a vector is what its answer has of each unit query.
+/// Checks the definition: the functional of a vector returns, for each unit query, the vector's
+/// answer.
 #[test]
 fn a_combination_is_the_sum_of_its_definition() {
     for params in [Params::real_t4().whole(), Params::modular_26_t8().whole()] {
         let bed = &mut Bed::new(&params, 5, &[9]);
         let q = u128::from(params.modulus());
-        // Two queries' answers with weights at one vector alone are that vector's answers.
+        // With weight only at one vector, the sum over two replies is the sum of that vector's
+        // answers.
         for v in 0..9 {
             let mut one = vec![0; 9];
             one[v] = 1;
@@ -223,7 +226,8 @@ fn what_does_not_fit_is_refused_by_name() {
     );
     assert_eq!(Combination::empty(&rounded, 4).unwrap_err(), Error::Whole);
     assert_eq!(Combination::encoded_len(&rounded, 4), Err(Error::Whole));
-    // Another first position than a block's, more answers than there are, lists of two lengths.
+    // The first position does not begin a block, there are more weights than answers, or two lists
+    // differ in length.
     let one: &[u64] = &[1];
     assert!(reply.weighted(1, &[one]).is_err());
     assert!(reply.weighted(512, &[&[1; 89]]).is_err());
@@ -232,7 +236,7 @@ fn what_does_not_fit_is_refused_by_name() {
     assert!(reply.weighted(0, &[one, &[]]).is_err());
     let other = Combination::empty(&params, 5).unwrap();
     assert!(other.of(&query).is_err() && bed.combination.add(&other).is_err());
-    // Every byte of a combination's message counts, or is refused.
+    // A change of any byte of a combination's message changes the combination or is refused.
     let bytes = bed.combination.to_bytes();
     assert_eq!(bytes.len(), Combination::encoded_len(&params, 4).unwrap());
     for at in [0, 4, 5, 6, 7, 8, 12] {
