@@ -1,4 +1,4 @@
-//! `sordino fpe`, from the outside.
+//! The command `sordino fpe`, run as a process.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 #[path = "../search/command.rs"]

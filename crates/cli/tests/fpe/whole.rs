@@ -1,4 +1,4 @@
-//! The command as a whole.
+//! Inputs, outputs and keys of the whole command.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ fn sordino(folder: &Path, args: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A child that refuses its arguments does not read.
+    // A child that refuses its arguments does not read its input.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -32,7 +32,7 @@ fn the_command_works_and_leaves_good_files_alone() {
     assert!(run(&["keygen", "--output", "k"], b"").status.success());
     let key = fs::read(folder.join("k")).unwrap();
     assert!(key.starts_with(b"sordino-fpe-key-1:") && key.len() == 18 + 64 + 1);
-    // A key is not written over.
+    // `keygen` does not overwrite a key.
     assert!(!run(&["keygen", "--output", "k"], b"").status.success());
     assert_eq!(fs::read(folder.join("k")).unwrap(), key);
 
@@ -72,7 +72,7 @@ fn the_command_works_and_leaves_good_files_alone() {
         "{message}"
     );
     assert_eq!(fs::read(folder.join("out.csv")).unwrap(), good);
-    // In place, and nothing is left next to the files.
+    // Encrypts a file in place, and leaves no other file in the folder.
     let place = [
         "--column", "ssn", "--input", "out.csv", "--output", "out.csv",
     ];
@@ -132,7 +132,7 @@ fn a_run_goes_on_over_refused_values_if_told_to() {
     );
 }
 
-/// The reader of standard output goes away early, like `head`.
+/// The reader of standard output closes it early, as `head` does.
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(out.status.code(), Some(0));
 }
 
-/// Files of a spreadsheet's tabs, as their names say; an option says otherwise.
+/// The name's ending says that a file has tabs as separators. An option takes precedence.
 #[test]
 fn tabs_stand_between_the_fields_of_a_file_that_is_named_so() {
     let folder = tempfile::tempdir().unwrap();

@@ -36,13 +36,13 @@ fn a_backup_is_made_and_brought_up_to_date_and_restored() {
             "index delete @{mode} --ids 5,6,1999 --key @owner.key"
         )));
         let second = backup(&place, mode, &copy);
-        // A new list of deletions, and nothing else.
+        // The new version has a new list of deletions, and no other new part.
         assert_eq!(
             (&second["written"], &second["version"]),
             (&1.into(), &2.into())
         );
         assert_eq!(second["versions"], 2);
-        // Parts that the version before alone had are gone.
+        // Parts that only the version before had are deleted.
         let named = second["parts"].as_u64().unwrap();
         assert_eq!(parts(&place.path(&copy)).len() as u64, named, "{mode}");
         done(&place.line(&format!(
@@ -55,7 +55,7 @@ fn a_backup_is_made_and_brought_up_to_date_and_restored() {
         );
         let found = place.query(&["--index", &place.at(&format!("{mode}.new"))]);
         assert_eq!(found["queries"].as_array().unwrap().len(), 20);
-        // And it goes on from there.
+        // The restored index can change.
         done(&place.line(&format!("index add @{mode}.new @more.npy --key @owner.key")));
         place.verify(&format!("{mode}.new"));
     }
@@ -73,7 +73,7 @@ fn only_what_is_older_and_of_the_same_index_is_brought_up_to_date() {
         other.contains("choose another folder for the copy"),
         "{other}"
     );
-    // A backup that is newer than what it is to be a copy of.
+    // Refuses a copy that is newer than the index.
     done(&line(
         "index add @copy @more.npy --key @owner.key --pins @other.pins",
     ));
@@ -82,12 +82,13 @@ fn only_what_is_older_and_of_the_same_index_is_brought_up_to_date() {
         older.contains("the copy has version 2, and this is version 1"),
         "{older}"
     );
-    // Both were changed, each in its own way.
+    // Changes both the index and the copy, in different ways.
     done(&line("index delete @local --ids 1 --key @owner.key"));
     done(&line("index delete @local --ids 2 --key @owner.key"));
     let fork = failed(&line("index backup @local @copy --key @owner.pub"), 3);
     assert!(fork.contains("does not follow"), "{fork}");
-    // Folders of somebody else, an index where none may be, nothing at all, another's key.
+    // Refuses folders of others, a folder that has an index already, a missing source, and another
+    // owner's key.
     fs::create_dir(place.path("home")).unwrap();
     fs::write(place.path("home/thesis.txt"), "mine").unwrap();
     let taken = failed(&line("index backup @local @home --key @owner.pub"), 1);
@@ -125,7 +126,7 @@ fn damage_is_found_in_the_index_and_mended_in_its_backup() {
     );
     assert_eq!(backup(&place, "masked", "copy")["written"], whole.len());
     deep(&place, "copy");
-    // A damaged index does not get into its backup.
+    // `index backup` copies no damaged index.
     let part = &parts(&place.path("masked"))[0];
     let mut bytes = fs::read(part).unwrap();
     bytes[10] ^= 1;
@@ -148,7 +149,7 @@ fn an_index_that_cannot_be_written_or_is_served_and_changed_is_copied() {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         }
     };
-    // This keeps out nobody who may do everything, which is who runs tests in a container.
+    // A mode does not stop a superuser, who runs tests in containers.
     mode(0o555);
     let before: Vec<PathBuf> = fs::read_dir(place.path("open"))
         .unwrap()
@@ -196,7 +197,7 @@ fn a_killed_backup_is_the_old_version_or_the_new_one_or_none() {
         } else {
             assert!(ended.is_none() && version == 0);
         }
-        // The same command goes on.
+        // The same command completes the backup.
         done(&args);
         version = deep(&place, "copy")["version"].as_u64().unwrap();
     }
@@ -229,7 +230,8 @@ fn a_folder_without_current_is_not_emptied_and_is_mended() {
     let current = fs::read(place.path("local/CURRENT")).unwrap();
     fs::remove_file(place.path("local/CURRENT")).unwrap();
     let before = files(&place.path("local"));
-    // A command that would make, change, copy, send or serve it says so, and nothing is touched.
+    // Every command that would make, change, copy, send or serve the index says so, and touches
+    // nothing.
     for line in [
         "index build @base.npy @local --key @owner.key",
         "index build @base.npy @local --key @owner.key --mode routed",
@@ -257,7 +259,7 @@ fn a_folder_without_current_is_not_emptied_and_is_mended() {
     let stranger = "index restore --from-manifests @local --key @stranger.key";
     let error = failed(&place.line(stranger), 3);
     assert!(error.contains("not signed by this owner"), "{error}");
-    // Gone, empty, damaged, or longer than it can be.
+    // The file `CURRENT` is missing, empty, damaged, or longer than it can be.
     for wrong in [None, Some(&b""[..]), Some(b"2"), Some(&[b'0'; 1 << 20])] {
         match wrong {
             Some(bytes) => fs::write(place.path("local/CURRENT"), bytes).unwrap(),
@@ -305,7 +307,8 @@ fn versions_that_are_not_whole_are_passed_over_and_named() {
     let mut bytes = fs::read(added).unwrap();
     bytes[0] ^= 1;
     fs::write(added, bytes).unwrap();
-    // A version that is named and not whole is not gone back from.
+    // If the version that `CURRENT` names is incomplete, the command does not go back to an older
+    // one.
     let mend = place.line("index restore --from-manifests @local --key @owner.pub");
     assert!(failed(&mend, 3).contains("wrong digest"));
     fs::remove_file(place.path("local/CURRENT")).unwrap();
@@ -319,7 +322,8 @@ fn versions_that_are_not_whole_are_passed_over_and_named() {
         "{said}"
     );
     assert_eq!(deep(&place, "local")["records"], 2000);
-    // The owner knows version 2, and says once that it is gone. Its number is not given again.
+    // The owner knows version 2. One warning says that this version is lost, and its number is not
+    // used again.
     failed(
         &place.line("index add @local @more.npy --key @owner.key"),
         3,
@@ -328,7 +332,8 @@ fn versions_that_are_not_whole_are_passed_over_and_named() {
     assert_eq!(deep(&place, "local")["version"], 3);
 }
 
-/// Who keeps a folder can take its newest manifests away, or put those of another index there.
+/// An attacker who keeps a folder can remove its newest manifests, or replace them with another
+/// index's.
 #[test]
 fn what_is_mended_is_the_version_and_the_index_that_the_owner_knows() {
     let place = Place::new();
@@ -383,7 +388,7 @@ fn an_interrupted_copy_goes_on_where_all_but_its_current_was_copied() {
         done(&place.line(line));
         assert_eq!(deep(&place, "copy")["version"], 2);
     }
-    // A copy that is ahead is not one of this.
+    // A copy with a newer version is no copy of this index.
     done(&place.line("index add @copy @more.npy --key @owner.key"));
     fs::remove_file(place.path("copy/CURRENT")).unwrap();
     for line in lines {

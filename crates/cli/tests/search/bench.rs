@@ -5,7 +5,7 @@ use crate::place::{Place, npy};
 use sordino_search::{Vectors, synthetic};
 use std::fs;
 
-/// In single precision the constant hides what tells these vectors apart.
+/// In single precision, the large constant hides the differences between these vectors.
 #[test]
 fn the_truth_is_computed_in_double_precision() {
     let place = Place::without_keys();
@@ -30,7 +30,7 @@ fn the_bench_measures_every_mode() {
     let place = Place::new();
     let report = json(&place.line("bench --n 2000 --dim 32 --searches 8 --recall 0.9"));
     let rows = report["measured"].as_array().unwrap();
-    // Masked and open mode in both packings, after masked mode with texts.
+    // Masked and open mode have two packings each. There is also masked mode with texts.
     assert_eq!(rows.len(), 8);
     let with_texts: Vec<bool> = rows.iter().map(|row| !row["texts"].is_null()).collect();
     assert_eq!(
@@ -54,7 +54,7 @@ fn the_bench_measures_every_mode() {
     for row in rows {
         let recall = row["recall"].as_f64().unwrap();
         let clustered = row["mode"] == "sealed" || row["mode"] == "routed";
-        // In 90 runs at least .75 of the 80 neighbours were found, and .95 by the modes that score all vectors.
+        // In 90 runs at least 0.75 of the 80 neighbours were found, and 0.95 in modes that score all vectors.
         assert!(recall > if clustered { 0.6 } else { 0.9 }, "{row}");
         assert_eq!(row["identical_messages"], true, "{row}");
         assert!(
@@ -69,7 +69,7 @@ fn the_bench_measures_every_mode() {
         assert_eq!(look.is_null(), row["mode"] == "local", "{row}");
         if !look.is_null() {
             assert_eq!(look["candidates"].as_u64(), Some(16));
-            // So few vectors are downloaded.
+            // With so few vectors, the client downloads them.
             assert_eq!(look["bytes_up"].as_u64(), Some(0));
             assert!(row["recall"].as_f64().unwrap() > 0.999, "{row}");
         }

@@ -1,4 +1,4 @@
-//! The binary: what it prints, how it ends, and what is left when it is killed.
+//! The binary: its output, its exit codes, and the files that it leaves when it is killed.
 
 use crate::command::sordino;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(crate) fn json(args: &[impl AsRef<OsStr> + Debug]) -> Value {
     serde_json::from_str(&done(&args)).unwrap()
 }
 
-/// The message of a command that must fail with this code.
+/// The message of a command that must fail with this exit code.
 pub(crate) fn failed(args: &[impl AsRef<OsStr> + Debug], code: i32) -> String {
     let output = run(args);
     let errors = String::from_utf8(output.stderr).unwrap();
@@ -41,7 +41,8 @@ pub(crate) fn failed(args: &[impl AsRef<OsStr> + Debug], code: i32) -> String {
     errors
 }
 
-/// Starts a command and kills it, as by `kill -9`, once something is so. What it said if it ended by itself.
+/// Starts a command and kills it, as by `kill -9`, once `so` returns true. Returns the output if the command
+/// ended by itself.
 pub(crate) fn killed(args: &[impl AsRef<OsStr>], so: impl Fn() -> bool) -> Option<Output> {
     let mut child = command(args)
         .stdout(Stdio::piped())

@@ -1,6 +1,6 @@
-//! Indexes in an object store: every command that takes an index takes `s3://BUCKET/PREFIX` for it.
+//! Indexes in an object store: every command that takes an index also takes `s3://BUCKET/PREFIX`.
 
-// One server of the protocol for the tests of two packages.
+// The tests of two packages share this server.
 #[path = "../../../objects/tests/bucket/server.rs"]
 mod server;
 
@@ -17,7 +17,7 @@ use crate::served::Served;
 
 const INDEX: &str = "s3://bucket/teams/base.index";
 
-/// Commands that find the store as their environment says.
+/// Runs commands whose environment names the store.
 struct Bucket {
     place: Place,
     url: String,
@@ -144,7 +144,7 @@ fn a_store_that_is_not_reached_or_refuses_is_named() {
     assert!(wrong.contains("s3://"), "{wrong}");
 }
 
-/// The store shows the objects of an older version again, all of them signed by the owner.
+/// The store shows the objects of an older version again. The owner signed all of them.
 #[test]
 fn a_bucket_that_takes_a_deletion_back_is_changed_no_more() {
     let bucket = Bucket::new();
@@ -153,7 +153,7 @@ fn a_bucket_that_takes_a_deletion_back_is_changed_no_more() {
     let (objects, before) = (bucket.place.path("store"), bucket.place.path("before"));
     copy(&objects, &before);
     bucket.json(&format!("index delete {INDEX} --ids 3 --key @owner.key"));
-    // The server of the tests keeps objects as files; those that it has by now stay, as they do in a store that hides them.
+    // The test server keeps objects as files. Newer files stay in place, as in a store that hides them.
     std::fs::copy(
         before.join("bucket/teams/base.index/CURRENT"),
         objects.join("bucket/teams/base.index/CURRENT"),

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// The binary, run by the emulator that `SORDINO_TEST_RUNNER` names where it is one of another processor.
+/// The binary. If it is for another processor, `SORDINO_TEST_RUNNER` names the emulator that runs it.
 pub(crate) fn sordino() -> Command {
     let runner = std::env::var("SORDINO_TEST_RUNNER").unwrap_or_default();
     let mut words = runner
@@ -10,7 +10,7 @@ pub(crate) fn sordino() -> Command {
         .chain([env!("CARGO_BIN_EXE_sordino")]);
     let mut command = Command::new(words.next().unwrap_or_default());
     command.args(words);
-    // Not the cache of the user who runs the tests.
+    // The tests do not use the cache of the user who runs them.
     command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }

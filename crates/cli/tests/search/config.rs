@@ -5,7 +5,7 @@ use crate::place::{Place, assert_found};
 use crate::served::Served;
 use std::{fs, path::Path};
 
-/// Writes a configuration of this place; `@` stands for its folder.
+/// Writes a configuration file to this place's folder, which `@` stands for in the text.
 pub(crate) fn configure(place: &Place, name: &str, text: &str) {
     let folder = format!("{}/", place.folder().display());
     fs::write(place.path(name), text.replace('@', &folder)).unwrap();
@@ -21,13 +21,14 @@ fn a_file_has_the_options_of_the_command_line_which_comes_first() {
         "# A server.\nindex = \"@local\"\nkey = \"@owner.pub\"\nlisten = [\"203.0.113.1:1\"]\n\
          plaintext = true\nclient = [\"@none.pub\"]\nrate = 50\nbatch = 2\nlog-level = \"warn\"\n",
     );
-    // The address is none of this machine's and the client's key is not there: neither is used.
+    // The address is not an address of this machine and the client's key is missing. The command
+    // line replaces both.
     let served = Served::new(&place.line("--config @serve.toml --anyone"));
     assert_found(&place.query(&["--connect", &served.url()]), "local");
-    // Alone it is refused for the key that it names.
+    // Without options the file is refused, because of the missing key that it names.
     let refused = failed(&place.line("serve --config @serve.toml"), 1);
     assert!(refused.contains("none.pub"), "{refused}");
-    // The command line's also wins over options that exclude it.
+    // An option of the command line also wins over options in the file that exclude it.
     configure(
         &place,
         "tls.toml",
@@ -86,7 +87,7 @@ fn certificate(place: &Place, authority: &str) {
     fs::write(place.path("server.pk"), made.signing_key.serialize_pem()).unwrap();
 }
 
-/// Waits for words in a file that a process is writing.
+/// Waits until a file that a process writes has these words.
 #[cfg(unix)]
 pub(crate) fn until(file: &Path, words: &str) {
     let start = std::time::Instant::now();
@@ -134,7 +135,7 @@ fn a_hang_up_reloads_certificates_keys_and_rates_and_keeps_the_old_where_the_new
     assert!(not("alice", "second.pem").contains("not known"));
     not("bob", "first.pem");
 
-    // Each of these is wrong in one place, and right in others.
+    // Each of these files has one fault.
     fs::write(place.path("other.pk"), "no key").unwrap();
     for (wrong, words) in [
         (
@@ -172,7 +173,7 @@ fn a_name_stands_for_all_its_addresses() {
     use std::net::ToSocketAddrs;
     let place = Place::new();
     place.build_mode("local");
-    // A port that is free now; nobody else here asks for it.
+    // A port that is free now, and that no other test uses.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);

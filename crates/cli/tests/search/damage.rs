@@ -1,4 +1,4 @@
-//! Random damage to what lies on disk: it is refused by name or changes nothing, and is never answered wrongly.
+//! Random damage to files: a command refuses them with their name, or gives the same answers as before.
 
 use crate::binary::{command, done, json};
 use crate::documents;
@@ -15,23 +15,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A command that takes longer is stuck.
+/// A command that takes longer than this is stuck.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// A condition that all records pass, so that those that are searched for are found whatever the noise.
+/// A condition that all records pass. With it the expected records are found, whatever the noise.
 const EVERYTHING: &str = "not year = 1";
 
-/// The indexes that are damaged.
+/// The indexes that the tests damage.
 const INDEXES: [&str; 5] = ["masked", "open", "sealed", "local", "docs"];
 
-/// The end of a command: its code, and what it said.
+/// The exit code and the output of a command that ended.
 struct Ended {
     code: Option<i32>,
     out: String,
     error: String,
 }
 
-/// Runs a command to its end, or to its first line if it `serves`.
+/// Runs a command to its end. If it `serves`, runs it to its first line.
 fn ended(args: &[String], serves: bool) -> Ended {
     let mut command = command(args);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -70,7 +70,7 @@ fn ended(args: &[String], serves: bool) -> Ended {
     }
 }
 
-/// Clean files, and what is found in them.
+/// Undamaged files, and the search results that they give.
 struct Bench {
     place: Place,
     served: Served,
@@ -88,7 +88,7 @@ impl Bench {
         json(&place.line(&format!(
             "index build @docs.jsonl @docs --key @owner.key {columns}"
         )));
-        // Several segments, versions, and deletions.
+        // Makes several segments, versions and deletions.
         json(&place.line("index delete @docs --ids doc-299 --key @owner.key"));
         json(&place.line(&format!(
             "index add @docs @docs.jsonl --key @owner.key {columns}"
@@ -111,7 +111,7 @@ impl Bench {
             served,
             expected: Vec::new(),
         };
-        // The cache and the pin are those of a client that was there.
+        // The cache and the pin are of a client that has searched.
         let found = bench.asked("--cache @cache --pin @files/pin", "@reader.key");
         assert_eq!(found.code, Some(0), "{}", found.error);
         for index in INDEXES {
@@ -123,7 +123,7 @@ impl Bench {
         bench
     }
 
-    /// The nearest of some of the records, in an index in a folder.
+    /// Searches for some of the records, in an index in a folder.
     fn query(&self, index: &str, folder: &str) -> Ended {
         let mut line = self.place.line(&format!(
             "query --json --index @{folder} --key @reader.key --file @queries.npy --k 1"
@@ -134,7 +134,7 @@ impl Bench {
         ended(&line, false)
     }
 
-    /// The same, asked of the server.
+    /// Runs the same search at the server.
     fn asked(&self, more: &str, key: &str) -> Ended {
         let url = self.served.url();
         let mut line = self.place.line(&format!(
@@ -144,7 +144,8 @@ impl Bench {
         ended(&line, false)
     }
 
-    /// Damages a copy of something, and looks at what becomes of it. True if it was refused.
+    /// Damages a copy of a file, and runs a command on it. Returns true if the command refused the
+    /// copy.
     fn case(&self, seed: u64) -> bool {
         let rng = &mut StdRng::seed_from_u64(seed);
         let kind = rng.random_range(0..10usize);
@@ -161,7 +162,7 @@ impl Bench {
         let what = format!("seed {seed}, {source}: {what}");
         match kind {
             0..=4 => self.index(kind, &what),
-            // Whatever is wrong in a cache is downloaded again.
+            // The client downloads damaged cached parts again.
             5 | 6 => {
                 let found = self.asked("--cache @dmg", "@reader.key");
                 assert_eq!(found.code, Some(0), "{what}: {}", found.error);
@@ -170,19 +171,21 @@ impl Bench {
             7 => {
                 let serve = self.place.line("serve --json --config @dmg/serve.toml");
                 let found = ended(&serve, true);
-                // It may name another file, which is then what is missing.
+                // The damaged configuration may name another file. The error is then that this file
+                // is missing.
                 sound(&found, &[1, 2, 3], false, &what)
             }
             8 => self.judge(&self.asked("--no-cache", "@dmg/reader.key"), 4, true, &what),
             _ => {
                 let found = self.asked("--no-cache --pin @dmg/pin", "@reader.key");
-                // A pin of another version is one that the server has gone back from.
+                // A damaged pin may name another version. The error is then that the server has
+                // gone back.
                 self.judge(&found, 4, false, &what)
             }
         }
     }
 
-    /// Reads a damaged index in all ways that there are.
+    /// Reads a damaged index in all ways.
     fn index(&self, kind: usize, what: &str) -> bool {
         let verify = "index verify @dmg --key @reader.key --deep";
         let verified = ended(&self.place.line(verify), false);
@@ -196,7 +199,7 @@ impl Bench {
         bad || refused
     }
 
-    /// An answer is right, or refused.
+    /// Checks that an answer is right, or refused. Returns true if it was refused.
     fn judge(&self, found: &Ended, index: usize, named: bool, what: &str) -> bool {
         let refused = sound(found, &[1, 3], named, what);
         if !refused {
@@ -206,7 +209,7 @@ impl Bench {
     }
 }
 
-/// The records found, without what is noisy.
+/// The records found, without their scores, which have noise.
 fn answers(out: &str) -> Vec<Value> {
     let mut found: Value = serde_json::from_str(out).unwrap();
     let queries = found["queries"].as_array_mut().unwrap();
@@ -219,8 +222,8 @@ fn answers(out: &str) -> Vec<Value> {
     queries.clone()
 }
 
-/// True if a command has refused in good order: with one of these codes and, where it can know it, with the name
-/// of what is damaged.
+/// True if a command refused properly: with one of these codes and, if `named`, with the name of the damaged
+/// file.
 fn sound(found: &Ended, codes: &[i32], named: bool, what: &str) -> bool {
     let Ended { code, error, .. } = found;
     assert!(!error.contains("panicked"), "{what}: {error}");
@@ -260,7 +263,8 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// Damages a file of a folder, `only` this one if it is named. The damage, in words.
+/// Damages a file of a folder, or the file `only` if there is one. Returns a description of the
+/// damage.
 fn damage(rng: &mut StdRng, folder: &Path, only: Option<&str>) -> String {
     let mut all = Vec::new();
     files(folder, &mut all);
@@ -318,7 +322,8 @@ fn some_random_damage_is_refused_by_name_or_changes_nothing() {
     assert!((10..40).contains(&refused), "{refused}");
 }
 
-/// Ten minutes. Run before a release: `cargo test --workspace --test search -- --ignored a_thousand`.
+/// Takes ten minutes. Run it before a release: `cargo test --workspace --test search -- --ignored
+/// a_thousand`.
 #[test]
 #[ignore = "ten minutes"]
 fn a_thousand_random_damages_are_refused_by_name_or_change_nothing() {

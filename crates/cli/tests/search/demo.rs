@@ -1,4 +1,4 @@
-//! A private search in one command.
+//! The command `demo`, which runs a private search.
 
 use crate::binary::{done, failed, run};
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn one_command_makes_an_index_and_answers_a_question() {
         hits[0].contains("dish-") && hits[0].contains("warm"),
         "{text}"
     );
-    // The index that it made is one like others.
+    // Other commands read the index that the command made.
     let index = format!("{kept}/texts.index");
     let key = format!("{kept}/owner.key");
     assert!(done(&["index", "info", &index, "--key", &key]).contains("text"));

@@ -1,4 +1,4 @@
-//! Documents: ids, payloads and attributes from tables in text, found, shown and written out.
+//! Documents from tables in text, with ids, payloads and attributes: search, display and export.
 
 use crate::binary::{done, failed, json, run};
 use crate::place::{DIM, Place};
@@ -27,7 +27,7 @@ pub(crate) fn jsonl(place: &Place) -> String {
     lines.collect()
 }
 
-/// The same as CSV.
+/// The same documents as CSV.
 fn csv(place: &Place) -> String {
     let mut text = "name,title,year,lang,embedding\n".to_owned();
     for (at, row) in place.base.rows().take(N).enumerate() {
@@ -97,7 +97,7 @@ fn documents_are_built_from_text_and_found_by_what_they_are() {
     }
 }
 
-/// The words of `--fetch`, and those of reports.
+/// Each word of `--fetch`, and the word for it in reports.
 const WAYS: [(&str, &str); 4] = [
     ("download", "downloaded"),
     ("pir", "PIR"),
@@ -137,7 +137,7 @@ fn payloads_are_the_same_in_every_way() {
     }
 }
 
-/// Lines of columns stay lines of columns whatever payloads hold.
+/// An output line stays one line, whatever the payloads hold.
 fn check_text(place: &Place, index: &str) {
     let (key, file) = (place.at("reader.key"), place.at("queries.npy"));
     let lines = done(&[
@@ -150,7 +150,7 @@ fn check_text(place: &Place, index: &str) {
     assert_eq!(payload["title"], "Title 0\tof \"many\"");
 }
 
-/// Records are shown by id, written out, and built again from what was written.
+/// Shows records by id, exports them, and builds an index from the export.
 fn check_records(place: &Place, index: &str) {
     let shown = done(&place.line(&format!(
         "index get @{index} --id doc-7,doc-5 --key @reader.key --vectors"
@@ -166,7 +166,7 @@ fn check_records(place: &Place, index: &str) {
     );
     assert_eq!(shown[1]["attributes"]["year"], Value::Null);
     assert_eq!(shown[1]["vector"].as_array().unwrap().len(), DIM);
-    // A server is asked for the same, but for the vectors.
+    // A server gives the same records, but without vectors.
     let served = Served::plain(place, index);
     let get = format!(
         "index get --connect {} --key @reader.key --cache @cache",
@@ -179,7 +179,7 @@ fn check_records(place: &Place, index: &str) {
     }
     let missing = failed(&place.line(&format!("{get} --id doc-1,no")), 1);
     assert!(missing.contains("there is no record no"), "{missing}");
-    // Those behind it come all the same.
+    // The command still prints the records that follow a missing one.
     let some = run(&place.line(&format!("{get} --id no,doc-1")));
     assert!(String::from_utf8_lossy(&some.stdout).contains("\"doc-1\""));
     let missing = failed(
@@ -248,7 +248,7 @@ fn mistakes_with_documents_name_the_line_and_what_to_do() {
             "--attribute t:int",
             "line 1: column t: \"a\", expected a whole number",
         ),
-        // No question about numbers would find it as a text.
+        // A value that is kept as a text would match no condition on numbers.
         (
             "k.jsonl",
             "{\"v\": [1, 0], \"t\": \"a\"}\n{\"v\": [1, 0], \"t\": 7}\n",

@@ -1,5 +1,5 @@
-//! The examples of help texts and of the documentation: all of them can be parsed, and what can run on
-//! small data in one folder runs there.
+//! The examples of help texts and documents. All of them are parsed. Those that need only small data
+//! in one folder are run.
 
 use crate::binary::{done, run};
 use crate::command::sordino;
@@ -10,14 +10,15 @@ use sordino_cli::Arguments;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-/// Documents, with the least number of commands that each has.
+/// Documents, and the least number of commands in each.
 const DOCUMENTS: [(&str, usize); 3] = [
     (include_str!("../../../../README.md"), 6),
     (include_str!("../../README.md"), 14),
     (include_str!("../../../../docs/guide/modes.md"), 1),
 ];
 
-/// Documents whose commands need files and servers that a test does not have: they are only parsed.
+/// Documents whose commands are only parsed, because they need files and servers that a test lacks.
+/// The numbers are the least numbers of commands.
 const PARSED: [(&str, usize); 7] = [
     (include_str!("../../../../docs/operations.md"), 2),
     (include_str!("../../../../docs/operations/access.md"), 6),
@@ -28,7 +29,7 @@ const PARSED: [(&str, usize); 7] = [
     (include_str!("../../../../docs/guide/readers.md"), 12),
 ];
 
-/// The subcommands whose help is read.
+/// The subcommands whose help texts are read.
 const HELP: [&str; 21] = [
     "",
     "keys",
@@ -53,14 +54,14 @@ const HELP: [&str; 21] = [
     "completions",
 ];
 
-/// A command line of a text, and the exit code that the text says it has.
+/// A command line in a text, and the exit code that the text states.
 #[derive(Clone, Debug)]
 struct Example {
     line: String,
     code: i32,
 }
 
-/// Lines that go on after a backslash, as one.
+/// Joins lines that end with a backslash to the lines that follow.
 fn joined(text: &str) -> String {
     let lines = text.replace("\\\n", " ");
     lines
@@ -85,8 +86,8 @@ fn of_help(help: &str) -> Vec<Example> {
         .collect()
 }
 
-/// The commands of a document: lines of blocks marked `sh`, and lines after a `$` in others. An
-/// `echo $?` gives the code of the one before it.
+/// The commands of a document: lines of blocks marked `sh`, and lines after a `$` in other blocks.
+/// The line after `echo $?` is the exit code of the command before.
 fn of_document(text: &str) -> Vec<Example> {
     let mut found: Vec<Example> = Vec::new();
     for block in text.split("```").skip(1).step_by(2) {
@@ -115,7 +116,8 @@ fn of_document(text: &str) -> Vec<Example> {
     found
 }
 
-/// The words of a command line without its comment, redirections and what is piped into it.
+/// The words of a command line, without its comment, its redirections and the command that is piped
+/// into it.
 fn words(line: &str) -> Vec<String> {
     let command = line.rsplit("| ").next().unwrap();
     let command = command.split(" #").next().unwrap();
@@ -126,7 +128,7 @@ fn words(line: &str) -> Vec<String> {
         .split(" > ")
         .next()
         .unwrap();
-    // Quotes keep a word together, as in a shell.
+    // Quotation marks keep words together, as in a shell.
     let mut words = vec![String::new()];
     let mut quote = None;
     for sign in command.chars() {
@@ -165,7 +167,7 @@ fn every_example_can_be_parsed() {
     }
     for example in all {
         let parsed = Arguments::try_parse_from(words(&example.line));
-        // A file, or the reader of the document, has the rest.
+        // A file or the reader of the document supplies the missing arguments.
         let lacks = |error: &clap::Error| error.kind() == ErrorKind::MissingRequiredArgument;
         let goes_on = ["--config", "..."]
             .iter()
@@ -177,7 +179,7 @@ fn every_example_can_be_parsed() {
     }
 }
 
-/// Servers that examples have started, ended with the test.
+/// Servers that examples started. They are killed at the end of the test.
 struct Servers(Vec<Child>);
 
 impl Drop for Servers {
@@ -190,7 +192,7 @@ impl Drop for Servers {
 }
 
 impl Servers {
-    /// Runs an example in the place's folder, at another port than the one that everybody uses.
+    /// Runs an example in the place's folder, on another port than the default one.
     fn run(&mut self, place: &Place, example: &Example, port: u16) {
         let mut words = words(&example.line.replace("7700", &port.to_string()));
         let serves = words[1] == "serve";
@@ -219,14 +221,14 @@ impl Servers {
     }
 }
 
-/// A port that was free a moment ago.
+/// A port that was free just now.
 fn free() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// The commands of a document one after another, as when they are pasted: nothing waits for the
-/// server but `query`.
+/// Runs the commands of a document one after another, as when a user pastes them. Only `query`
+/// waits for the server.
 #[test]
 fn the_documents_commands_work_when_they_are_pasted() {
     for (text, least) in DOCUMENTS {
@@ -235,7 +237,7 @@ fn the_documents_commands_work_when_they_are_pasted() {
         let port = free();
         let mut count = 0;
         for example in of_document(text) {
-            // Measuring at its full size, and format-preserving encryption, have tests of their own.
+            // The full benchmark and format-preserving encryption have their own tests.
             if example.line.starts_with("sordino bench") || example.line.starts_with("sordino fpe")
             {
                 continue;
@@ -267,7 +269,7 @@ fn the_examples_of_help_run_on_small_data() {
         let mut args: Vec<&str> = command.split_whitespace().collect();
         args.push("--help");
         for example in of_help(&done(&args)) {
-            // Tables, and servers elsewhere, are not here.
+            // The tables and remote servers that these commands name do not exist here.
             if [".parquet", "search.example"]
                 .iter()
                 .any(|word| example.line.contains(word))
@@ -279,7 +281,7 @@ fn the_examples_of_help_run_on_small_data() {
         }
     }
     assert!(count >= 6, "{count}");
-    // The whole command's help is a script from nothing to answers.
+    // The help of the whole command is a script that begins with no files and ends with answers.
     let fresh = Place::without_keys();
     let port = free();
     for example in of_help(&done(&["--help"])) {

@@ -1,4 +1,4 @@
-//! Exported records are built again, with all that was in them.
+//! Indexes built from exported records, which keep all contents.
 
 use crate::binary::{done, failed, json};
 use crate::place::{DIM, Place};
@@ -17,7 +17,7 @@ fn id(kind: &str, at: usize) -> Value {
     }
 }
 
-/// A payload and its form, as they are written in a line.
+/// A payload and its form, as an exported line has them.
 fn payload(at: usize) -> (String, &'static str) {
     match at % 5 {
         0 => (format!("{{\"z\": {at}, \"a\":[1.50, 1e2]}}"), "json"),
@@ -28,7 +28,7 @@ fn payload(at: usize) -> (String, &'static str) {
     }
 }
 
-/// Attributes of each type, some of them under the names of other columns; a value is missing now and then.
+/// Attributes of each type. Some have the names of other columns, and some values are missing.
 fn attributes(at: usize) -> Value {
     let some = |value: Value| {
         if at.is_multiple_of(7) {
@@ -49,7 +49,7 @@ fn attributes(at: usize) -> Value {
     })
 }
 
-/// A file as `index export --vectors` writes it.
+/// A file with the form that `index export --vectors` writes.
 fn file(place: &Place, kind: &str) -> String {
     let rows = place.base.rows().take(N).enumerate();
     let lines = rows.map(|(at, row)| {
@@ -64,16 +64,16 @@ fn file(place: &Place, kind: &str) -> String {
     lines.collect()
 }
 
-/// Lines by their ids: what stands before the vectors, as it is written, and the vectors, whose length is not kept.
+/// For each id, the text of the record before its vector, and the vector, whose length is not kept.
 fn records(text: &str) -> Vec<(String, Vec<f64>)> {
     let lines = text.lines().map(|line| {
-        // The last of this name: there is an attribute of it too.
+        // Takes the last `vector`, because an attribute has this name too.
         let (record, vector) = line.rsplit_once(",\"vector\":").unwrap();
         let vector: Vec<f64> = serde_json::from_str(vector.strip_suffix('}').unwrap()).unwrap();
         let norm = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
         assert_eq!(vector.len(), DIM);
         let (payload, attributes) = record.split_once(",\"attributes\":").unwrap();
-        // Members of objects come in an order of their own.
+        // The members of objects may change their order.
         let attributes: BTreeMap<String, Value> = serde_json::from_str(attributes).unwrap();
         let record = format!("{payload} {attributes:?}");
         (record, vector.iter().map(|x| x / norm).collect())
@@ -114,7 +114,7 @@ fn an_export_is_built_and_added_again_with_all_that_is_in_it() {
         }
         let last = fs::read_to_string(place.path(&input)).unwrap();
         assert_same(&last, &first);
-        // To an index that is there
+        // Adds the records to an index that exists.
         let index = format!("{mode}-3");
         let added = json(&place.line(&format!(
             "index add @{index} @{mode}-1.parquet --exported --key @owner.key"

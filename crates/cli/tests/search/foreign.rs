@@ -1,4 +1,4 @@
-//! Files as other programs write them, and what becomes of records that cannot be read.
+//! Files in the forms that other programs write, and records that cannot be read.
 
 use crate::binary::{command, done, failed, json, run};
 use crate::place::Place;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::process::Stdio;
 
-/// An array of two dimensions or one, whose columns follow one another.
+/// A `.npy` array of one or two dimensions, stored column by column.
 fn by_columns(shape: &str, values: &[f64]) -> Vec<u8> {
     let head = format!("{{'descr': '>f8', 'fortran_order': True, 'shape': {shape}, }}\n");
     let len = u16::try_from(head.len()).unwrap().to_le_bytes();
@@ -23,7 +23,7 @@ fn built(place: &Place, line: &str) -> Value {
 #[test]
 fn arrays_of_pandas_are_read_and_one_vector_is_a_query() {
     let place = Place::new();
-    // The rows (1, 0) and (0, 1).
+    // Two columns that hold the rows (1, 0) and (0, 1).
     let pandas = by_columns("(2, 2)", &[1.0, 0.0, 0.0, 1.0]);
     fs::write(place.path("DF.NPY"), pandas).unwrap();
     assert_eq!(built(&place, "@DF.NPY @i")["n"], 2);
@@ -103,7 +103,7 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
     let mut lines: Vec<u64> = bad.map(|bad| bad["line"].as_u64().unwrap()).collect();
     lines.sort_unstable();
     assert_eq!(lines, [5, 9, 13, 21, 25]);
-    // The report is there already.
+    // The report exists already, so the command refuses to write it.
     let again = format!("index build @base.csv @j {options} --key @owner.key {bad_report}");
     assert!(failed(&place.line(&again), 1).contains("bad.jsonl"));
     let columns = "--id-column id --attribute year:int";
@@ -113,7 +113,7 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
         (&added["replaced"], &added["left_out"]),
         (&35.into(), &5.into())
     );
-    // Numbers of rows stay what they are where rows are left out, and go on after those of the index.
+    // Left-out rows keep their numbers. Further rows continue after the index's rows.
     let rows = "v\n[1 0]\n[x]\n[0 1]\n";
     fs::write(place.path("rows.csv"), rows).unwrap();
     let skip = "--key @owner.key --on-error skip";
@@ -123,7 +123,8 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
     assert!(got.contains('5'), "{got}");
     failed(&place.line("index get @rows --key @reader.key --ids 1"), 1);
     let update = format!("index update @i @base.csv {columns} --key @owner.key --on-error skip");
-    // Vectors are not looked at, so the records that are missing are left out.
+    // An update does not read vectors. The rows with bad vectors have no records, so they are left
+    // out.
     let updated = json(&place.line(&update));
     assert_eq!(
         (&updated["updated"], &updated["left_out"]),
@@ -131,7 +132,8 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
     );
 }
 
-/// Lines of JSON may hold numbers and texts. Ids are of the first record's kind, and the others are told.
+/// Lines of JSON may hold numbers and texts. The first record decides the kind of the ids; records with
+/// the other kind are reported.
 #[test]
 fn ids_of_another_kind_than_the_first_are_told_with_the_kind() {
     let place = Place::new();
@@ -171,7 +173,7 @@ fn ids_of_another_kind_than_the_first_are_told_with_the_kind() {
             assert!(report.contains(&built), "{report}");
         }
     }
-    // As texts they are all taken, and more of them later.
+    // As texts, all ids are accepted, also in a later addition.
     let line = "@mixed.jsonl @texts --id-kind text";
     assert_eq!(built(&place, line)["n"], 3);
     fs::write(place.path("more.jsonl"), row("2", 5) + &row("7", 1)).unwrap();
@@ -202,7 +204,7 @@ fn messages_show_the_value_and_the_command() {
         let error = failed(&place.line(&line), 1);
         assert!(error.contains(why), "{error}");
     }
-    // Spark writes a folder of parts, with or without an ending.
+    // Spark writes a folder of parts, whose name may lack an ending.
     for folder in ["parts", "parts.parquet"] {
         fs::create_dir(place.path(folder)).unwrap();
         fs::write(place.path(folder).join("_SUCCESS"), "").unwrap();

@@ -1,4 +1,4 @@
-//! `sordino index`: what it builds and changes, and what it refuses.
+//! The commands `sordino index`: what they build, change and refuse.
 
 use crate::binary::{command, done, failed, json, run};
 use crate::place::{DIM, Place, assert_found, nearest, npy, part};
@@ -27,7 +27,7 @@ fn an_index_is_built_changed_and_verified() {
     );
     assert_eq!(info["id"], built["id"]);
 
-    // Ids that go on from the highest, and ids that are given.
+    // Adds records with ids after the highest, and with given ids.
     let more = part(&place.base, 0..3);
     fs::write(place.path("more.npy"), npy(&more)).unwrap();
     let added = json(&place.line("index add @index @more.npy --key @owner.key"));
@@ -42,7 +42,7 @@ fn an_index_is_built_changed_and_verified() {
         (Some(2), Some(2004))
     );
 
-    // Vector 0 is there thrice now: under 0, 2000 and 7.
+    // Vector 0 is now in the index three times: as 0, 2000 and 7.
     let found = place.query(&["--index", &index]);
     let first: Vec<u64> = found["queries"][0]["hits"].as_array().unwrap()[..3]
         .iter()
@@ -74,7 +74,7 @@ fn an_index_is_built_changed_and_verified() {
         (Some(2002), Some(0))
     );
     assert_eq!(nearest(&place.query(&["--index", &index]))[0], 7);
-    // The check that a server can make.
+    // Verifies with the public key, as a server can.
     let public = json(&place.line("index verify @index --key @owner.pub"));
     assert_eq!(
         (public["full"].as_bool(), public["version"].as_u64()),
@@ -87,7 +87,7 @@ fn an_index_is_built_changed_and_verified() {
 #[test]
 fn every_metric_and_format_builds() {
     let place = Place::new();
-    // The same vectors as .fvecs.
+    // Writes the same vectors as .fvecs.
     let dim = u32::try_from(DIM).unwrap().to_le_bytes();
     let rows = place.base.rows().flat_map(|row| {
         let values = row.iter().flat_map(|x| x.to_le_bytes());
@@ -99,7 +99,7 @@ fn every_metric_and_format_builds() {
         json(&place.line(&format!("{build} --metric {metric} --k 3")));
         let found = place.query(&["--index", &place.at(metric)]);
         assert_eq!(found["queries"][0]["hits"].as_array().unwrap().len(), 3);
-        // The vectors are of unit length, so all metrics agree on the nearest.
+        // The vectors have unit length, so all metrics give the same nearest vector.
         assert_found(&found, metric);
     }
 }
@@ -128,7 +128,7 @@ fn a_second_look_is_built_shown_and_kept() {
     assert_eq!(info["second_look"].as_u64(), Some(32));
     assert_eq!(info["payloads"], false);
     let found = place.query(&["--index", &place.at("index")]);
-    // The first three are there twice, and equal scores are in the order of ids.
+    // The first three vectors are there twice, and equal scores are ordered by id.
     assert_found(&found, "masked");
     let first = found["queries"][9]["hits"][0]["score"].as_f64().unwrap();
     assert!((first - 1.0).abs() < 1e-6, "{first}");
@@ -169,7 +169,7 @@ fn a_changed_byte_anywhere_is_found_with_its_own_exit_code() {
             let output = run(&verify);
             let code = output.status.code();
             let why = String::from_utf8_lossy(&output.stderr);
-            // A name in CURRENT that is no version any more is a file that is not there.
+            // If CURRENT names a version that does not exist, the error is a missing file.
             let named = file.ends_with("CURRENT") && code == Some(1);
             assert!(
                 code == Some(3) || named,
@@ -188,7 +188,7 @@ fn a_changed_byte_anywhere_is_found_with_its_own_exit_code() {
         fs::write(&file, &bytes).unwrap();
     }
     place.verify("index");
-    // Another owner's key is no better than a damaged file.
+    // Another owner's key is refused like a damaged file.
     done(&place.line("keys new owner @other.key"));
     failed(&place.line("index verify @index --key @other.key"), 3);
 }
@@ -221,7 +221,7 @@ fn bad_vectors_are_refused_and_leave_nothing() {
         assert!(error.contains(why), "{name}: {error}");
         assert!(!place.path("i").exists(), "{name}");
     }
-    // After all that, a good file still builds there.
+    // After the failures, a good file can be built at this place.
     place.build("i", &["--mode", "local"]);
     let many = place.line("index build @base.npy @j --key @owner.key --k 5000");
     assert!(failed(&many, 2).contains("from 1 to 1024"));
@@ -231,12 +231,13 @@ fn bad_vectors_are_refused_and_leave_nothing() {
     assert!(!place.path("j").join("CURRENT").exists());
 }
 
-/// Memory is bounded as in a container: a build that does not fit says so, and leaves nothing.
+/// The test limits memory, as a container does. A build that needs more reports that and leaves no
+/// file.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_build_that_does_not_fit_ends_with_an_error() {
     let place = Place::new();
-    // 82 MB of vectors, of which a build holds three times as much.
+    // These are 82 MB of vectors. A build holds three times this amount.
     let wide = Vectors::new(512, vec![1.0; 40_000 * 512]).unwrap();
     fs::write(place.path("wide.npy"), npy(&wide)).unwrap();
     let line = place.line("index build @wide.npy @wide --key @owner.key");

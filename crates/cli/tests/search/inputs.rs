@@ -1,5 +1,5 @@
-//! Inputs that could be read in two ways, or of which a part would be lost, are refused by name; the others are read as
-//! they were meant.
+//! Inputs that have two readings, or of which a part would be lost, are refused with an error that names the fault. All
+//! other inputs are read as intended.
 
 use crate::binary::{done, failed, json, run};
 use crate::place::Place;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 impl Place {
-    /// The message of a build of this file, which must fail and leave nothing.
+    /// Builds from this file. The build must fail and leave nothing. Returns its message.
     fn refused(&self, name: &str, text: &str, options: &str) -> String {
         fs::write(self.path(name), text).unwrap();
         let line = format!("index build @{name} @refused --key @owner.key --k 1 {options}");
@@ -24,7 +24,7 @@ impl Place {
     }
 }
 
-/// The words of a line, with some that have spaces.
+/// The words of a line, and further words that may have spaces.
 fn words(place: &Place, line: &str, more: &[&str]) -> Vec<String> {
     let mut words = place.line(line);
     words.extend(more.iter().map(|&word| word.to_owned()));
@@ -64,7 +64,8 @@ fn numbers_have_one_separator() {
     }
 }
 
-/// `DataFrame.to_csv` writes arrays with spaces and line ends, Postgres' `COPY` with braces.
+/// `DataFrame.to_csv` writes arrays with spaces and line ends. Postgres' `COPY` writes arrays with
+/// braces.
 #[test]
 fn arrays_of_pandas_and_postgres_are_read() {
     let place = Place::new();
@@ -197,7 +198,7 @@ const ODD: [&str; 8] = [
     "\u{feff}h\r",
 ];
 
-/// An index of records with ids that are hard to name.
+/// Makes an index of records whose ids need quotation or escapes.
 fn odd(place: &Place) {
     let lines = (0..).zip(ODD).map(|(at, id)| {
         let vector = [f64::from(at).cos(), f64::from(at).sin()];
@@ -225,7 +226,7 @@ fn got(place: &Place, options: &[&str]) -> Vec<String> {
 fn every_id_can_be_named() {
     let place = Place::new();
     odd(&place);
-    // From what `query` prints into a file
+    // Takes ids from the output of `query`, through a file.
     let found = done(&place.line("query --index @odd.jsonl.index --key @reader.key --vector 1,0"));
     let column = found
         .lines()
@@ -236,7 +237,7 @@ fn every_id_can_be_named() {
     let mut all = ODD.map(str::to_owned);
     all.sort();
     assert_eq!(ids, all);
-    // In a list
+    // Takes ids from a quoted list.
     let list = "\"doc,7\",a\\nb,c\\td,e\\\\tf,\"\"\"g\"\"\",\\u{feff}h\\r";
     assert_eq!(
         got(&place, &["--ids", list]),
@@ -439,7 +440,7 @@ fn ids_that_are_none_are_shown_as_they_are() {
     );
 }
 
-/// A `.npy` file of numbers of 64 bits, two a row.
+/// A `.npy` file of 64-bit floats, two per row.
 fn doubles(rows: impl Iterator<Item = [f64; 2]>) -> Vec<u8> {
     let rows: Vec<[f64; 2]> = rows.collect();
     let shape = format!("({}, 2)", rows.len());

@@ -6,7 +6,7 @@ use crate::served::Served;
 use sordino_search::synthetic;
 use std::fs;
 
-/// An index of enough vectors that what is encoded of them is kept.
+/// A place with an index that has enough vectors for the server to keep their encoding.
 fn built() -> Place {
     let place = Place::new();
     let (large, _) = synthetic::clustered(6000, 1, DIM, 7);
@@ -43,7 +43,7 @@ fn the_next_start_maps_what_this_one_has_encoded() {
     assert_eq!(files(), written);
     assert_eq!(nearest(&first), nearest(&second));
 
-    // The same files serve it among others.
+    // A server of several indexes uses the same files.
     fs::create_dir(place.path("root")).unwrap();
     fs::rename(place.path("large"), place.path("root/large")).unwrap();
     let root = "--root @root --key @owner.pub --plaintext --anyone --keep-encoded @kept";
@@ -53,7 +53,8 @@ fn the_next_start_maps_what_this_one_has_encoded() {
     assert_eq!(nearest(&first), nearest(&third));
 }
 
-/// One that is cut while a pass reads it ends the server by a signal; this one it finds before it reads.
+/// A file that is cut while a pass reads it ends the server by a signal. In this test the server finds
+/// the cut before it reads.
 #[test]
 fn a_file_that_is_cut_between_searches_ends_the_server() {
     let place = built();

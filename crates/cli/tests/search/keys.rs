@@ -44,7 +44,7 @@ fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
             let mode = fs::metadata(place.path(name)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
-        // Nothing is written over.
+        // The command does not overwrite keys.
         let again = failed(&["keys", "new", "owner", &place.at(name)], 1);
         assert!(again.contains(name), "{again}");
         assert_eq!(fs::read_to_string(place.path(name)).unwrap(), text);
@@ -68,7 +68,7 @@ fn a_key_of_the_wrong_kind_is_named_for_what_it_is() {
     assert!(failed(&["keys", "show", &place.at("noise")], 1).contains("not a key file"));
     let missing = failed(&["keys", "show", &place.at("nowhere")], 1);
     assert!(missing.contains("nowhere"), "{missing}");
-    // A damaged key is not another key.
+    // A damaged key is refused, and is not read as another key.
     let mut text = fs::read(place.path("owner.key")).unwrap();
     let at = text.len() - 30;
     text[at] = if text[at] == b'0' { b'1' } else { b'0' };

@@ -1,4 +1,4 @@
-//! `sordino index` and `serve`, killed as by `kill -9`.
+//! The commands `sordino index` and `serve`, killed as by `kill -9`.
 
 use crate::binary::{command, done, killed, run};
 use crate::place::{Place, assert_found, npy, part};
@@ -15,7 +15,7 @@ fn a_killed_builder_leaves_no_index_or_a_whole_one() {
     done(&build("whole"));
     let whole = place.files("whole");
     let (mut cut, mut complete) = (0, 0);
-    // It is killed when this number of files is there. The last number is never reached.
+    // The test kills the build when this number of files exists. The last number is never reached.
     for written in 0..whole + 2 {
         let args = build("index");
         let ended = killed(&args, || place.files("index") >= written);
@@ -24,7 +24,8 @@ fn a_killed_builder_leaves_no_index_or_a_whole_one() {
             complete += 1;
         } else {
             assert!(ended.is_none(), "a build that was reported is there");
-            // The remains do not stand in the way of another build, but for a version that is whole.
+            // The remains do not prevent another build, except for a complete version, which is
+            // restored.
             if !run(&args).status.success() {
                 done(&place.line("index restore --from-manifests @index --key @owner.pub"));
             }
@@ -69,7 +70,7 @@ fn a_killed_change_is_made_or_not_and_an_acknowledged_one_is_made() {
         records = now;
     }
     assert!(cut > 0, "no change was killed in time");
-    // There are several copies of what is searched for by now: any of them is right.
+    // The index now has several copies of these vectors. Each copy is a right answer.
     let found = place.query(&["--index", &index]);
     for query in found["queries"].as_array().unwrap() {
         assert!(
@@ -93,7 +94,7 @@ fn a_killed_server_loses_nothing() {
             .spawn()
             .unwrap();
         std::thread::sleep(Duration::from_millis(wait));
-        // Killed as by `kill -9`, while it answers.
+        // Kills the server, as by `kill -9`, while it answers.
         drop(served);
         let output = child.wait_with_output().unwrap();
         match output.status.code() {

@@ -1,4 +1,5 @@
-//! Labels in exports: who gets them, and what is built and added of them.
+//! Labels in exports: which readers get them, and how a build or an addition from an export uses
+//! them.
 
 use crate::binary::{done, failed, json, run};
 use crate::place::Place;
@@ -40,7 +41,7 @@ fn the_owners_export_is_built_and_added_again_with_its_labels() {
         let line =
             format!("index build @{file} @{index} --exported --own-readers --key @owner.key");
         let built = json(&place.line(&line));
-        // One version for the records without a label, and one for each label.
+        // The build makes one version for the records without a label, and one for each label.
         assert_eq!((&built["n"], &built["version"]), (&2003.into(), &2.into()));
         export(&place, index, &format!("{index}.jsonl"));
         let lines = fs::read_to_string(place.path(&format!("{index}.jsonl"))).unwrap();
@@ -49,7 +50,7 @@ fn the_owners_export_is_built_and_added_again_with_its_labels() {
         assert_eq!(list["labels"][1]["label"], "finance");
         assert_eq!(list["labels"][1]["records"], 3);
     }
-    // Readers of what was built find what they are granted, and nothing else.
+    // Readers of the built index find what they are granted, and nothing else.
     done(
         &place.line("keys grant @lines alice --public @alice.pub --label finance --key @owner.key"),
     );
@@ -58,7 +59,7 @@ fn the_owners_export_is_built_and_added_again_with_its_labels() {
     fs::rename(place.path("lines"), place.path("i")).unwrap();
     assert_eq!(first(&place, "alice.pair"), "2000");
     assert_ne!(first(&place, "bob.pair"), "2000");
-    // Records that are there already stay under their labels.
+    // Records that the index has already keep their labels.
     for file in ["i.jsonl", "i.parquet"] {
         let added = json(&place.line(&format!(
             "index add @i @{file} --exported --key @owner.key --restored"
@@ -145,6 +146,7 @@ fn labels_that_an_index_cannot_keep_are_refused_before_anything_is_written() {
     let versions = ["open", "i"].map(|index| {
         json(&place.line(&format!("index info @{index} --key @owner.key")))["version"].as_u64()
     });
-    // Built; and built, one group, two grants, one addition.
+    // The first index has only its build. The second has its build, a group, two grants and an
+    // addition.
     assert_eq!(versions, [Some(1), Some(5)]);
 }

@@ -1,4 +1,5 @@
-//! Records that are left out: what they are, how they are told, and when they are too many.
+//! Records that are left out: which records they are, how they are reported, and which number is
+//! refused.
 
 use crate::binary::{done, failed, json, run};
 use crate::place::Place;
@@ -6,13 +7,13 @@ use std::fs;
 
 const KEY: &str = "--key @owner.key --mode local";
 
-/// Lines of JSON of records 0, 1 and so on, with this before them.
+/// JSON lines of records 0, 1 and so on, after the text `first`.
 fn lines(first: &str, count: usize) -> String {
     let line = |at: usize| format!("{{\"id\": {at}, \"vector\": [{at}, 1, 2], \"text\": \"t\"}}\n");
     first.to_owned() + &(0..count).map(line).collect::<String>()
 }
 
-/// The first record does not decide alone what is kept.
+/// The first record alone does not decide which records are kept.
 #[test]
 fn a_first_record_of_another_dimension_is_left_out() {
     let place = Place::new();
@@ -34,7 +35,7 @@ fn a_first_record_of_another_dimension_is_left_out() {
             (&30.into(), &3.into(), &1.into())
         );
     }
-    // The rest of a file may be larger than what tells the dimension.
+    // The rest of a file may be larger than the part that determines the dimension.
     fs::write(place.path("more.jsonl"), lines(odd, 3000)).unwrap();
     let added = json(&place.line(&format!(
         "index add @odd.jsonl.index @more.jsonl --id-column id --key @owner.key --on-error report={}",
@@ -51,7 +52,7 @@ fn a_first_record_of_another_dimension_is_left_out() {
     );
 }
 
-/// A file most of which would be lost is another one than was meant.
+/// If most records of a file would be lost, the user probably meant another file.
 #[test]
 fn a_change_that_leaves_out_most_records_is_refused() {
     let place = Place::new();
@@ -84,7 +85,7 @@ fn a_change_that_leaves_out_most_records_is_refused() {
         json(&place.line("index info @i --key @owner.pub"))["version"],
         2
     );
-    // So are ids of another kind than most have.
+    // A build is also refused if most ids have the wrong kind.
     let ids = "id,vector\nx,\"[1, 2]\"\ny,\"[1, 2]\"\n7,\"[1, 2]\"\n";
     fs::write(place.path("ids.csv"), ids).unwrap();
     let line = format!("index build @ids.csv @ids --id-kind number --on-error skip {KEY}");

@@ -1,5 +1,5 @@
-//! `sordino keys`, `index`, `serve`, `query`, `plan` and `bench`, from the outside: the binary, its
-//! files, its exit codes, and what is left when it is killed.
+//! The commands `sordino keys`, `index`, `serve`, `query`, `plan` and `bench`, run as processes:
+//! the binary, its files, its exit codes, and what it leaves when it is killed.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 mod backup;

@@ -1,4 +1,4 @@
-//! Mistakes: what they are told with.
+//! Users' mistakes, and the messages that explain them.
 
 use crate::binary::{command, done, failed};
 use crate::place::{DIM, Place, npy, part};
@@ -22,7 +22,7 @@ fn mistakes_are_told_with_what_to_do() {
             1,
             "no index in",
         ),
-        // The two names in the other order
+        // The two names are in the wrong order.
         (
             "index add @base.npy @nowhere --key @owner.key",
             1,
@@ -32,7 +32,7 @@ fn mistakes_are_told_with_what_to_do() {
         let error = failed(&place.line(line), code);
         assert!(error.contains(says), "{line}: {error}");
     }
-    // All records, and a record after the last number.
+    // Asks for the deletion of all records, and of an id that does not exist.
     let all: Vec<String> = (0..2000).map(|id| id.to_string()).collect();
     fs::write(place.path("all.txt"), all.join("\n")).unwrap();
     let error = failed(
@@ -48,7 +48,7 @@ fn mistakes_are_told_with_what_to_do() {
     assert!(error.contains("--ids"), "{error}");
 }
 
-/// The same of what is done around an index: copies, tokens, logs, pushes, the proxy.
+/// Mistakes with copies, tokens, logs, pushes and the proxy. Each message says what to do.
 #[test]
 fn mistakes_around_an_index_are_told_with_what_to_do() {
     let place = Place::new();
@@ -115,7 +115,7 @@ fn mistakes_around_an_index_are_told_with_what_to_do() {
     assert!(!place.path("all.csv").exists());
 }
 
-/// A table that cannot be read is told of with the place and with what is.
+/// The error of a table that cannot be read gives the line, what was found and what is expected.
 #[test]
 fn tables_are_refused_with_the_line_and_what_was_expected() {
     let place = Place::new();
@@ -179,7 +179,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
         error.contains("long.jsonl: line 2: column t: expected a payload of at most 1048572 bytes"),
         "{error}"
     );
-    // An index may begin with fewer records than a search gives, whatever they come from.
+    // In all modes but one, an index may have fewer records than a search returns.
     let two = Vectors::new(2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
     fs::write(place.path("two.npy"), npy(&two)).unwrap();
     for mode in ["masked", "routed", "open", "local"] {
@@ -188,7 +188,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
     }
     let sealed = "index build @two.npy @sealed --mode sealed --key @owner.key";
     assert!(failed(&place.line(sealed), 1).contains("k = 10: expected 1 to 2"));
-    // A file that does not say how many vectors it has is read first.
+    // If a file does not state its number of vectors, the command reads all of it first.
     fs::write(
         place.path("two.csv"),
         "id,vector\n1,\"[1,2]\"\n2,\"[2,1]\"\n",
@@ -201,7 +201,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
         "{error}"
     );
     done(&place.line(&format!("{line} --k 2")));
-    // A carriage return ends a line where it is not in quotation marks.
+    // A carriage return ends a line, except in quotation marks.
     fs::write(
         place.path("return.csv"),
         "id,vector,text\n1,\"[1,2]\",a\rb\n",
@@ -210,7 +210,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
     let line =
         "index build @return.csv @return --id-column id --payload-column text --key @owner.key";
     assert!(failed(&place.line(line), 1).contains("a carriage return in quotation marks"));
-    // A mark at the beginning is no fault; ids are given by one name everywhere.
+    // A byte order mark at the beginning is accepted. The options `--ids` and `--id` are the same.
     fs::write(
         place.path("mark.jsonl"),
         format!("\u{feff}{}", lines("\"b\"")),
@@ -237,7 +237,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
     assert_eq!(fs::read(place.path("there.jsonl")).unwrap(), b"mine");
 }
 
-/// Every message about a file names it, and the line or row where there is one.
+/// Every message about a file names it, and the line or row if there is one.
 #[test]
 fn messages_name_the_file_and_the_place() {
     let place = Place::new();
@@ -289,7 +289,7 @@ fn messages_name_the_file_and_the_place() {
     assert_eq!(index["version"], 1, "{index}");
 }
 
-/// A number out of its bounds is refused with the option's name, before anything is read.
+/// A number out of its range is refused with the option's name, before the command reads any file.
 #[test]
 fn numbers_out_of_bounds_are_usage() {
     for (line, says) in [

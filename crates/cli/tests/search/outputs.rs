@@ -1,5 +1,5 @@
-//! Where results go: files that keep their links and modes, pipes and devices that are never replaced, and a standard output that is
-//! closed.
+//! Where results go: to files that keep their links and modes, to pipes and devices that are never replaced, and to a closed
+//! standard output.
 
 use crate::binary::{command, done, failed};
 use crate::place::Place;
@@ -13,7 +13,8 @@ use std::{
 
 const END: &[u8] = b"\0the end\0";
 
-/// An index with three records and its log, an issuer and a holder, a key of format-preserving encryption, and a table.
+/// A place with an index of three records, its log, an issuer, a holder, a key of format-preserving encryption and a
+/// table.
 fn place() -> Place {
     let place = Place::new();
     for line in [
@@ -30,7 +31,8 @@ fn place() -> Place {
     place
 }
 
-/// Commands that write a file with the name `@out`; true if one that is there is left alone.
+/// Commands that write a file with the name `@out`. The flag says whether the command refuses to
+/// overwrite a file.
 const WRITERS: [(&str, bool); 4] = [
     (
         "fpe encrypt --key-file @fpe.key --format digits --column card --input @cards.csv --output @out",
@@ -48,7 +50,7 @@ const WRITERS: [(&str, bool); 4] = [
     ),
 ];
 
-/// A command of the shell, in which `"$@"` is the command line.
+/// Runs a shell script in which `"$@"` is the command line.
 fn shell(script: &str, line: &[String]) -> Command {
     let binary = command(&line.iter().collect::<Vec<_>>());
     let mut shell = Command::new("sh");
@@ -78,7 +80,8 @@ fn a_pipe_is_written_to_and_stays() {
         let made = Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         symlink(&pipe, place.path(&format!("link{at}"))).unwrap();
-        // Open in both directions, so that nobody waits: what is written is less than a pipe holds.
+        // The test opens the pipe in both directions, so that no side waits. The output is smaller
+        // than a pipe's buffer.
         let mut both = File::options().read(true).write(true).open(&pipe).unwrap();
         let file = place.path(&format!("file{at}"));
         done(&place.line(&line.replace("@out", &format!("@file{at}"))));
@@ -93,7 +96,7 @@ fn a_pipe_is_written_to_and_stays() {
             }
             found.truncate(found.len() - END.len());
             let expected = fs::read(&file).unwrap();
-            // No two tokens are equal.
+            // Tokens are random, so no two of them are equal.
             let same =
                 found == expected || line.starts_with("token") && found.len() == expected.len();
             assert!(same, "{line}: {} of {}", found.len(), expected.len());
@@ -109,7 +112,7 @@ fn links_and_modes_stay() {
     let place = place();
     fs::create_dir(place.path("deep")).unwrap();
     for (at, (line, only_new)) in (0..).zip(WRITERS) {
-        // A new file, behind a link to a name that is not there yet.
+        // The output is a new file, behind a link to a name that does not exist.
         let (link, file) = (
             format!("new-link{at}"),
             place.path(&format!("deep/new{at}")),
@@ -120,7 +123,7 @@ fn links_and_modes_stay() {
         assert!(made.status.success(), "{line}: {}", errors(&made));
         assert!(place.path(&link).is_symlink(), "{line}");
         assert_eq!(mode(&file), 0o640, "{line}");
-        // One that is there, with a mode of its own.
+        // The output is an existing file with a mode of its own.
         fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
         let whole = fs::read(&file).unwrap();
         fs::write(&file, "old").unwrap();
@@ -130,14 +133,14 @@ fn links_and_modes_stay() {
         assert_eq!(fs::read(&file).unwrap(), expected, "{line}");
         assert_eq!(mode(&file), 0o664, "{line}");
         assert!(place.path(&link).is_symlink(), "{line}");
-        // A link that leads round is no file.
+        // A link that leads to itself is no file.
         symlink("round", place.path("round")).unwrap_or_default();
         failed(&place.line(&line.replace("@out", "@round")), 1);
         assert!(place.path("round").is_symlink(), "{line}");
     }
 }
 
-/// A key that is written over is lost, with all that was encrypted or signed by it.
+/// If a command overwrote a key, everything encrypted or signed with that key would be lost.
 #[test]
 fn no_key_is_written_over() {
     let place = place();
@@ -167,7 +170,7 @@ fn no_key_is_written_over() {
             assert_eq!(&fs::read(place.path(key)).unwrap(), old, "{key}");
         }
     }
-    // Manual pages replace pages of this command alone, and none is written where another file has the name of one.
+    // The command overwrites only its own manual pages. It writes none if another file has the name of one.
     for text in ["mine", &String::from_utf8_lossy(&old[1])] {
         fs::write(place.path("pages/sordino.1"), text).unwrap();
         let error = failed(&place.line("man @pages"), 1);
@@ -186,7 +189,8 @@ fn no_key_is_written_over() {
     done(&place.line("man @pages"));
 }
 
-/// Behind a descriptor is what others write to as well: they are not cut off from it.
+/// Other programs may write to the file behind a descriptor, so the command does not replace that
+/// file.
 #[test]
 fn a_descriptor_is_written_on() {
     let place = place();
@@ -213,7 +217,7 @@ fn a_descriptor_is_written_on() {
 
 #[test]
 fn a_closed_output_is_an_error_before_any_work() {
-    // The emulator opens files of its own where those of the command are closed.
+    // The emulator opens its own files in place of the closed ones.
     if std::env::var_os("SORDINO_TEST_RUNNER").is_some() {
         return;
     }
@@ -251,14 +255,14 @@ fn a_closed_output_is_an_error_before_any_work() {
     for name in ["other", "other.key", "pages", "proof"] {
         assert!(!place.path(name).exists(), "{name}");
     }
-    // Nothing is printed where a file is named for it.
+    // If an option names a file for the output, the command prints nothing.
     for line in [WRITERS[0].0, WRITERS[1].0] {
         let words = place.line(&line.replace("@out", "@file"));
         let closed = shell("exec \"$@\" >&-", &words).output().unwrap();
         assert!(closed.status.success(), "{line}: {}", errors(&closed));
         fs::remove_file(place.path("file")).unwrap();
     }
-    // Nobody wants the results, in the two ways in which programs say so.
+    // The reader closes the output, in the two ways that programs have.
     let words = place.line("keys show @owner.pub");
     for script in ["exec \"$@\" >/dev/null", "exec \"$@\" 1<>/dev/null"] {
         let done = shell(script, &words).output().unwrap();
@@ -274,7 +278,7 @@ fn a_closed_output_is_an_error_before_any_work() {
     assert!(errors(&closed).contains("input is closed"));
 }
 
-/// Errors of writing name what was written to, and no results are lost without one.
+/// An error of writing names the output. If results are lost, the command ends with an error.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_named() {

@@ -1,4 +1,5 @@
-//! The memory that an owner has of its indexes' versions: an older one that is put back is changed no more.
+//! An owner's pins file records the newest version of each index. The owner changes no older version that
+//! was put back.
 
 use crate::binary::{command, done, failed};
 use crate::place::Place;
@@ -12,7 +13,8 @@ const NEW: [&str; 4] = [
     "keys grant @local eve --public @bob.pub --key @owner.key",
 ];
 
-/// An index at version 3, in which bob was revoked, and the version before that next to it.
+/// A place with two copies of an index: `after`, at version 3, in which bob is revoked, and
+/// `before`, the version before.
 fn place() -> Place {
     let place = Place::new();
     place.build("local", &["--mode", "local", "--own-readers"]);
@@ -25,7 +27,7 @@ fn place() -> Place {
     place
 }
 
-/// Puts a version instead of the index.
+/// Replaces the index by a copy.
 fn show(place: &Place, name: &str) {
     fs::remove_dir_all(place.path("local")).unwrap();
     copy(&place.path(name), &place.path("local"));
@@ -50,7 +52,8 @@ fn a_folder_that_takes_a_revocation_back_is_changed_no_more() {
     ] {
         failed(&place.line(line), 3);
     }
-    // Nothing was changed: bob's key opens the version that is there, and the newest one is taken again.
+    // The index did not change: bob's key opens the old version. The owner accepts the newest version
+    // again.
     assert_eq!(place.verify("local")["version"], 2);
     show(&place, "after");
     done(&place.line(NEW[0]));
@@ -64,13 +67,14 @@ fn a_backup_is_restored_on_purpose_by_an_option() {
     show(&place, "before");
     done(&place.line("keys revoke @local bob --key @owner.key --restored"));
     done(&place.line(NEW[0]));
-    // The version that was lost does not come back unsaid.
+    // The version that the owner gave up is refused when it returns.
     show(&place, "after");
     let refused = failed(&place.line(NEW[0]), 3);
     assert!(refused.contains("version 3"), "{refused}");
 }
 
-/// Also in a folder in which nothing was known of it.
+/// The option gives no warning of an unknown version, even in a folder that the pins file does not
+/// list.
 #[test]
 fn a_version_that_was_put_back_on_purpose_is_not_said_to_be_unknown() {
     let place = Place::new();
@@ -99,13 +103,14 @@ fn a_deletion_that_is_taken_back_and_another_index_are_refused() {
         show(&place, name);
         failed(&place.line(NEW[0]), 3);
     }
-    // Who builds one again in that place means it.
+    // An owner who builds an index in this folder again does so on purpose.
     fs::remove_dir_all(place.path("local")).unwrap();
     place.build_mode("local");
     done(&place.line(NEW[0]));
 }
 
-/// A key that comes alone knows nothing, and says so; what it sees first it remembers.
+/// Without its pins file, a key knows no version. The command says so, and pins the first version
+/// that it sees.
 #[test]
 fn what_is_seen_first_is_said_and_remembered() {
     let place = place();
@@ -127,7 +132,7 @@ fn what_is_seen_first_is_said_and_remembered() {
     failed(&place.line(list), 3);
 }
 
-/// Nothing is changed that could not be remembered.
+/// If the command cannot write the pins, it changes nothing.
 #[test]
 fn a_memory_that_cannot_be_kept_is_named_before_the_change() {
     let place = place();
@@ -150,6 +155,6 @@ fn a_memory_that_cannot_be_kept_is_named_before_the_change() {
             .unwrap()
             .contains(" 4 ")
     );
-    // The file next to the key knows version 3, from which 4 follows.
+    // The pins file next to the key has version 3, and this version follows from it.
     done(&place.line(NEW[0]));
 }

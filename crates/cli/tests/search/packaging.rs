@@ -1,4 +1,4 @@
-//! The files of `packaging/`, the manual pages and the completions are in step with the command line.
+//! The files of `packaging/`, the manual pages and the completions match the command line.
 
 use crate::binary::done;
 use crate::place::Place;
@@ -68,7 +68,7 @@ fn manual_pages_and_completions_have_every_command_and_option() {
     }
 }
 
-/// The service's configuration, with this place's files.
+/// The service's configuration, changed to name the files of this place.
 #[test]
 fn the_packages_configuration_is_one() {
     let place = Place::new();
@@ -114,7 +114,8 @@ fn the_unit_and_the_container_start_the_command_as_it_is() {
         assert!(podman || help.contains(&option), "{option}");
     }
     assert!(help.contains("SIGHUP") && unit.contains("-HUP"));
-    // systemd's own opinion, where it is installed. It looks whether the command is there.
+    // If systemd is installed, its checker must accept the unit. The checker also requires that the
+    // command exists.
     let there = unit
         .replace("/usr/bin/sordino", "/bin/true")
         .replace("Documentation=man:sordino-serve(1)", "");

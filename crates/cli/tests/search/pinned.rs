@@ -1,4 +1,4 @@
-//! `--pin` of a query that goes on while its index changes.
+//! `--pin` of a query that continues while its index changes.
 
 use crate::binary::{command, done, failed};
 use crate::place::Place;
@@ -47,7 +47,7 @@ impl Drop for Piped {
     }
 }
 
-/// Deletes a record of an index that is served.
+/// Deletes a record of an index that a server has.
 fn change(place: &Place, served: &Served) {
     done(&place.line("index delete @masked --ids 9 --key @owner.key"));
     assert_eq!(served.line()["event"], "following");
@@ -70,7 +70,7 @@ fn a_version_is_remembered_before_its_results_are_printed() {
     }
 }
 
-/// Another process was shown another version 2 meanwhile.
+/// Meanwhile the server showed another process a different version 2.
 #[test]
 fn nothing_is_printed_of_a_fork() {
     let place = Place::new();
@@ -110,7 +110,7 @@ fn a_gap_is_gone_over_only_by_who_says_so() {
     let over = [&pinned[..], &["--over-gap"]].concat();
     assert_eq!(place.query(&over)["version"], 3);
     assert_eq!(place.query(&pinned)["version"], 3);
-    // A gap excuses nothing else.
+    // `--over-gap` permits only gaps.
     let back = format!("{query} --index @old --over-gap");
     let back = failed(&place.line(&back), 3);
     assert!(back.contains("already seen version 3"), "{back}");

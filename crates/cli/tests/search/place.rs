@@ -44,7 +44,7 @@ impl Place {
         place
     }
 
-    /// The number of files below a folder, however deep; 0 of one that is not there.
+    /// The number of files below a folder, at any depth. It is 0 if the folder does not exist.
     pub(crate) fn files(&self, folder: &str) -> usize {
         let Ok(entries) = fs::read_dir(self.path(folder)) else {
             return 0;
@@ -63,7 +63,7 @@ impl Place {
         let (base, _) = synthetic::clustered(N, 1, DIM, 7);
         let place = Self { folder, base };
         fs::write(place.path("base.npy"), npy(&place.base)).unwrap();
-        // Searching for vectors of the index: the nearest is known.
+        // The queries are vectors of the index, so the nearest vectors are known.
         fs::write(
             place.path("queries.npy"),
             npy(&part(&place.base, 0..QUERIES)),
@@ -85,7 +85,7 @@ impl Place {
         self.path(name).to_str().unwrap().to_owned()
     }
 
-    /// A command line: words, of which `@name` is the file of that name in this folder.
+    /// A command line: its words, in which `@name` becomes the path of that file in this folder.
     pub(crate) fn line(&self, text: &str) -> Vec<String> {
         let word = |word: &str| match word.strip_prefix('@') {
             Some(name) => self.at(name),
@@ -99,7 +99,7 @@ impl Place {
         json(&[&["index", "build", &base, &index, "--key", &key], more].concat())
     }
 
-    /// Builds, trusting sealed mode's builder with what these vectors allow.
+    /// Builds an index. For sealed mode, allows the builder what these vectors allow.
     pub(crate) fn build_mode(&self, mode: &str) -> String {
         self.build(mode, &["--mode", mode, "--recall", "0.9"]);
         self.at(mode)
@@ -123,7 +123,7 @@ pub(crate) fn nearest(found: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// Asserts that each query found itself; sealed mode may miss a few.
+/// Asserts that each query found its own vector. Sealed mode may miss a few.
 pub(crate) fn assert_found(found: &Value, mode: &str) {
     let right = (0..)
         .zip(nearest(found))

@@ -4,7 +4,7 @@ use crate::binary::{done, json, run};
 use crate::place::Place;
 use serde_json::Value;
 
-/// An index may begin with fewer vectors than a search has results.
+/// An index may have fewer vectors than a search returns.
 #[test]
 fn a_few_vectors_are_planned_for() {
     let place = Place::new();
@@ -77,7 +77,8 @@ fn the_plan_weighs_all_modes() {
         let without = masked(&plan)[bytes].as_u64().unwrap();
         assert_eq!(masked(&look)[bytes].as_u64(), Some(without + more));
     }
-    // A fast line makes computing what counts, a slow one bytes.
+    // On a fast connection the plan with the least computing wins, on a slow one the plan with the
+    // fewest bytes.
     let line = |rate: &str| json(&place.line(&format!("{sizes} --line {rate}")));
     for plan in [line("1Mbit/s"), line("100Gbit/s")] {
         let modes = plan["modes"].as_array().unwrap();
@@ -91,7 +92,7 @@ fn the_plan_weighs_all_modes() {
     );
 }
 
-/// The ways of a plan by their word, and what holds of all plans with payloads.
+/// The ways of a plan by their names. Checks what holds for all plans with payloads.
 fn ways(plan: &Value) -> Vec<(&str, &Value)> {
     let ways = plan["ways"].as_array().unwrap();
     let names = ways.iter().map(|way| (way["fetch"].as_str().unwrap(), way));
@@ -120,7 +121,7 @@ fn the_plan_shows_all_ways_to_payloads() {
     for (name, way) in ways(&plan) {
         let cost = &way["cost"];
         let number = |name: &str| cost[name].as_f64().unwrap();
-        // Computing of two cores and bytes on a line of 100 Mbit/s.
+        // The time of a way: computing on two cores, and bytes on a connection of 100 Mbit/s.
         let bytes = (number("bytes_up") + number("bytes_down")) * 8.0 / 1e5;
         let wait = bytes + number("server_ms") / 2.0 + number("client_ms");
         assert!(
@@ -140,7 +141,7 @@ fn the_plan_shows_all_ways_to_payloads() {
             }
         }
     }
-    // All that scans, and that does without a hint, takes more than this; a download takes nothing.
+    // Every way except the download needs more memory than this. The download needs no memory.
     let small = json(&place.line(&format!("{sizes} --max-memory 1MB")));
     for (name, way) in ways(&small) {
         assert_eq!(way["not_possible"].is_null(), name == "download", "{way}");
@@ -155,7 +156,7 @@ fn the_plan_shows_all_ways_to_payloads() {
         "{text}"
     );
     assert!(text.lines().count() <= 26, "{text}");
-    // A build by the line that is printed takes the way that was planned.
+    // A build with the printed command line uses the planned way.
     let given = "--k 5 --queries 7 --line 20Mbit/s --max-memory 1MB";
     let text = done(&place.line(&format!("{sizes} {given}")));
     let used = text.lines().find(|line| line.starts_with("use: "));

@@ -1,4 +1,4 @@
-//! A proxy in a process of its own, and what stands between it and its server.
+//! A proxy in a separate process, and a relay between it and its server.
 
 use crate::binary::command;
 use crate::place::Place;
@@ -13,12 +13,12 @@ use std::{
     time::Duration,
 };
 
-/// A proxy in a process of its own, killed when dropped.
+/// A proxy in a separate process, killed when dropped.
 pub(crate) struct Proxy {
     child: Child,
     pub(crate) address: String,
     pub(crate) token: String,
-    /// The token of programs that write, if there is one.
+    /// The token of programs that write, or an empty text.
     pub(crate) writing: String,
 }
 
@@ -37,7 +37,7 @@ impl Proxy {
         }
     }
 
-    /// A proxy on this address, which may not have found its server yet.
+    /// Starts a proxy on this address. The proxy may not have found its server yet.
     pub(crate) fn starting(place: &Place, url: &str, address: &str) -> Self {
         let child = start(place, url, &format!("--listen {address}"));
         while TcpStream::connect(address).is_err() {
@@ -51,7 +51,7 @@ impl Proxy {
         }
     }
 
-    /// Tells it to stop, and waits until it has: its exit code.
+    /// Tells the proxy to stop, waits for its end, and returns its exit code.
     pub(crate) fn stopped(&mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         let told = std::process::Command::new("kill")
@@ -71,7 +71,7 @@ impl Proxy {
     /// The reply to these bytes.
     pub(crate) fn whole(&self, request: &[u8]) -> String {
         let mut tcp = TcpStream::connect(&self.address).unwrap();
-        // It may be refused before all of it is written.
+        // The proxy may refuse the request before it has read all of it.
         let _ = tcp.write_all(request);
         let mut reply = String::new();
         let _ = tcp.read_to_string(&mut reply);
@@ -130,7 +130,7 @@ fn start(place: &Place, url: &str, more: &str) -> Child {
     command.stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// The token in a file, or nothing where there is none.
+/// The token in a file, or an empty text if there is no file.
 fn token(place: &Place, name: &str) -> String {
     let text = fs::read_to_string(place.path(name)).unwrap_or_default();
     text.trim().to_owned()
@@ -143,7 +143,7 @@ impl Drop for Proxy {
     }
 }
 
-/// A way to a server of which the first connection can be held up, and replies spoiled.
+/// A relay to a server. It can hold up its first connection, and change replies.
 pub(crate) struct Relay {
     pub(crate) url: String,
     held: Arc<AtomicBool>,
@@ -177,7 +177,7 @@ impl Relay {
                         std::thread::sleep(Duration::from_millis(10));
                     }
                 };
-                // A part of each long reply, within a frame.
+                // Changes some bytes of each long reply, within a frame.
                 let spoil = move |bytes: &mut [u8]| {
                     if spoiled.load(Ordering::Relaxed) && bytes.len() > 1000 {
                         let third = bytes.len() / 3;
@@ -199,7 +199,7 @@ impl Relay {
         self.spoiled.store(spoiled, Ordering::Relaxed);
     }
 
-    /// Bytes that the server was sent.
+    /// The number of bytes that the server was sent.
     pub(crate) fn sent(&self) -> usize {
         self.sent.load(Ordering::Relaxed)
     }

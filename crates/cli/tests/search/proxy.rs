@@ -1,4 +1,4 @@
-//! `sordino proxy`: programs of this machine, over HTTP.
+//! `sordino proxy` for programs on this machine, over HTTP.
 
 use crate::binary::{done, failed, json};
 use crate::documents;
@@ -62,7 +62,7 @@ fn programs_search_through_it_and_it_follows_the_index() {
             .unwrap()
             .contains("\"version\":2")
     );
-    // Many at a time wait for one another.
+    // Simultaneous requests wait for one another.
     let bodies: Vec<Vec<u8>> = (0..8).map(|row| of_rows(&place, row..row + 1, 1)).collect();
     std::thread::scope(|scope| {
         let asked: Vec<_> = bodies
@@ -73,14 +73,14 @@ fn programs_search_through_it_and_it_follows_the_index() {
             assert_eq!(nearest(&asked.join().unwrap().1), [row as u64]);
         }
     });
-    // With the server gone it says so, within its time.
+    // Without a server, the proxy reports an error within its time limit.
     let quick = Proxy::new(&place, &served.url(), "--client-key @alice.key --timeout 1");
     drop(served);
     let (status, problem) = quick.search(one.as_bytes());
     assert_eq!((status, &problem["error"]["code"]), (502, &json!("server")));
     let why = problem["error"]["message"].as_str().unwrap();
     assert!(why.contains("connect"), "{why}");
-    // So it does whenever it is asked.
+    // It reports this error for every request.
     for _ in 0..3 {
         assert_eq!(quick.search(one.as_bytes()), (502, problem.clone()));
     }
@@ -103,7 +103,7 @@ fn a_proxy_whose_reader_is_revoked_is_not_ready_until_it_is_granted_again() {
     assert_eq!((status, &ready["error"]["code"]), (503, &json!("server")));
     let why = ready["error"]["message"].as_str().unwrap();
     assert!(why.contains("revoked"), "{why}");
-    // A question that is wrong says nothing of the next.
+    // A wrong request does not change the proxy's state.
     assert_eq!(proxy.search(b"{\"vector\": [1]}").0, 400);
     assert_eq!(proxy.get("/health").0, 503);
     done(&place.line("keys grant @i bob --public @bob.pub --key @owner.key"));
@@ -137,7 +137,7 @@ fn an_index_that_is_here_as_a_whole_is_followed_too() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert_ne!(asked().1, json!(7));
-    // Its reader is none any more.
+    // The key that the proxy uses stops being a reader's.
     done(&place.line("keys new reader-pair @al.pair --from @owner.pub"));
     done(&place.line("keys new reader-public @al.pub --from @al.pair"));
     done(&place.line("keys grant @local al --public @al.pub --key @owner.key"));
@@ -201,7 +201,8 @@ fn conditions_are_decided_by_the_proxy() {
     }
 }
 
-/// Nothing repeats its status, and the server is asked nothing more, whatever it would answer.
+/// After a refused reply, all requests get the same status, and the proxy sends nothing more to the
+/// server.
 #[test]
 fn after_a_refused_reply_it_searches_no_more() {
     let place = Place::new();
@@ -218,7 +219,7 @@ fn after_a_refused_reply_it_searches_no_more() {
         (status, &problem["error"]["code"]),
         (422, &json!("untrusted"))
     );
-    // All of its vectors were searched for.
+    // The proxy searched for all of the request's vectors.
     assert!(relay.sent() > search + search / 4);
     relay.spoil(false);
     let sent = relay.sent();
@@ -234,7 +235,8 @@ fn after_a_refused_reply_it_searches_no_more() {
     assert_eq!(anew.search(&some).0, 200);
 }
 
-/// A search that the server does not answer keeps one connection busy; others are searched for meanwhile.
+/// A search that the server does not answer keeps one connection busy. Meanwhile the proxy answers other
+/// searches.
 #[test]
 fn requests_are_searched_for_at_a_time() {
     let place = Place::new();
@@ -256,13 +258,13 @@ fn requests_are_searched_for_at_a_time() {
                 send.send(row).unwrap();
             });
         }
-        // One of them may be on the connection that is held up.
+        // One of these requests may use the connection that is held up.
         for _ in 1..REQUESTS {
             done.recv().unwrap();
         }
         relay.hold(false);
     });
-    // Vectors of one request too, in their order.
+    // The vectors of one request are answered in their order.
     let (_, found) = proxy.search(&of_rows(&place, 0..20, 1));
     assert_eq!(nearest(&found), (0..20).collect::<Vec<u64>>());
 }
@@ -289,7 +291,7 @@ fn until_the_index_is_there_it_says_so() {
         (503, &json!("starting"))
     );
     assert_eq!(proxy.get("/openapi.json").0, 200);
-    // It would go on trying for half a minute.
+    // The proxy would try for half a minute longer.
     assert_eq!(proxy.stopped(), Some(0));
 }
 
@@ -320,7 +322,7 @@ fn hostile_requests_get_typed_refusals_and_nothing_else() {
         &format!("{bearer} "),
         &bearer[..60],
     ] {
-        // Spaces around a header's value are not part of it.
+        // The spaces around a header's value do not belong to it.
         if token.trim() == bearer {
             continue;
         }
@@ -356,7 +358,7 @@ fn hostile_requests_get_typed_refusals_and_nothing_else() {
             is(400, "request")
         );
     }
-    // The zero vector has no direction; that is found out by whoever searches.
+    // The zero vector has no direction. The client finds this, not the check of the request.
     let (status, _) = refused("POST", "/search", &bearer, zero.as_bytes());
     assert_eq!(status, 400);
     // Bytes that are no HTTP, and bodies that do not come or do not end.
@@ -377,7 +379,8 @@ fn hostile_requests_get_typed_refusals_and_nothing_else() {
     assert!(status == 504 && body.contains("slow"), "{status} {body}");
 }
 
-/// More connections than there are places for, which say nothing or never end a header, make way for those that speak.
+/// More connections than the proxy has places for send nothing, or never end a header. The proxy closes them for
+/// connections that send requests.
 #[test]
 fn silent_connections_shut_nobody_out() {
     let place = Place::new();
@@ -385,7 +388,7 @@ fn silent_connections_shut_nobody_out() {
     let served = Served::plain(&place, "local");
     let proxy = Proxy::new(&place, &served.url(), "");
     let good = of_rows(&place, 0..1, 1);
-    // One that has shown the token, and goes on while they come.
+    // A connection that has shown the token stays open while the others come.
     let mut known = TcpStream::connect(&proxy.address).unwrap();
     let head = format!(
         "POST /search HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n",
@@ -398,7 +401,7 @@ fn silent_connections_shut_nobody_out() {
     for at in 0..300 {
         let mut tcp = TcpStream::connect(&proxy.address).unwrap();
         if at % 2 == 0 {
-            // It may have lost its place already.
+            // The proxy may have closed this connection already.
             let _ = tcp.write_all(b"GET /health HTTP/1.1\r\nHost: x");
         }
         held.push(tcp);
@@ -407,7 +410,7 @@ fn silent_connections_shut_nobody_out() {
             assert_eq!(proxy.search(&good).0, 200);
         }
     }
-    // Before any of the silent ones could have been closed for its time.
+    // This comes before the time limit for silent connections.
     assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     known.write_all(&good).unwrap();
     let mut reply = [0; 12];
@@ -422,7 +425,7 @@ fn the_token_is_its_users_alone() {
     let served = Served::plain(&place, "local");
     let first = Proxy::new(&place, &served.url(), "");
     assert_eq!(first.token.len(), 64);
-    // The next one takes the same.
+    // The next proxy uses the same token.
     assert_eq!(Proxy::new(&place, &served.url(), "").token, first.token);
     let line = format!(
         "proxy --connect {} --key @reader.key --listen 127.0.0.1:0 --token-file",
@@ -463,7 +466,7 @@ fn its_description_names_what_it_answers() {
     let proxy = Proxy::new(&place, &served.url(), "");
     let (_, described) = proxy.get("/openapi.json");
     let schema = |name: &str| described["components"]["schemas"][name]["properties"].clone();
-    // In one order, whether serde_json keeps that of the text or not: another package may ask for it.
+    // Sorts the keys, because other packages can change whether serde_json keeps their order.
     let keys = |value: &Value| -> Vec<String> {
         let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
         keys.sort();

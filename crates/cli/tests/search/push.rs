@@ -7,7 +7,7 @@ use std::fs;
 
 const SERVE: &str = "--key @owner.pub --plaintext --anyone --accept-changes";
 
-/// An index, a server with a copy of it, and the server's folder.
+/// Serves a copy of an index. Returns the server.
 fn served(place: &Place, mode: &str, more: &str) -> Served {
     place.build_mode(mode);
     copy(place, mode, "remote");
@@ -28,7 +28,7 @@ fn a_servers_index_is_changed_from_afar() {
             served.url()
         ));
         assert_eq!(json(&push)["parts"], 0);
-        // Three versions at once, the last of them compacted.
+        // Pushes three versions at once, of which the last is compacted.
         done(&place.line(&format!("index add @{mode} @more.npy --key @owner.key")));
         done(&place.line(&format!("index delete @{mode} --ids 0,1 --key @owner.key")));
         done(&place.line(&format!("index compact @{mode} --key @owner.key")));
@@ -43,7 +43,7 @@ fn a_servers_index_is_changed_from_afar() {
         assert_eq!(found["version"], 4);
         assert_eq!(place.verify("remote")["versions"], 4);
         assert_eq!(json(&push)["bytes"], 0);
-        // Nobody else changes the folder meanwhile.
+        // While the server runs, its lock keeps other commands from changing the folder.
         let locked = failed(
             &place.line("index delete @remote --ids 5 --key @owner.key"),
             1,
@@ -69,13 +69,14 @@ fn only_the_owner_pushes_and_only_what_follows() {
     push("local", "reader.key", 1);
     push("local", "stranger.key", 3);
     place.build("other", &["--mode", "local"]);
-    // Its first version does not follow from the server's.
+    // The other index's first version does not follow from the server's version.
     let other = push("other", "owner.key", 3);
     assert!(
         other.contains("does not follow") || other.contains("index"),
         "{other}"
     );
-    // Two copies that were changed, each in its own way: the first to come is the one that follows.
+    // Two copies were changed, in different ways. The first one that is pushed becomes the server's
+    // version.
     copy(&place, "local", "twin");
     done(&place.line("index delete @local --ids 1 --key @owner.key"));
     done(&place.line("index delete @twin --ids 2 --key @owner.key --pins @twin.pins"));
@@ -84,7 +85,7 @@ fn only_the_owner_pushes_and_only_what_follows() {
     assert!(twin.contains("does not follow"), "{twin}");
     done(&place.line("index delete @twin --ids 3 --key @owner.key --pins @twin.pins"));
     push("twin", "owner.key", 3);
-    // A folder that stood still
+    // A folder with an older version.
     copy(&place, "local", "old");
     done(&place.line("index delete @local --ids 4 --key @owner.key"));
     done(&place.line(&format!("index push @local {url} --key @owner.key")));
@@ -93,7 +94,7 @@ fn only_the_owner_pushes_and_only_what_follows() {
         old.contains("the server has version 3, and this is version 2"),
         "{old}"
     );
-    // More than the server has room for.
+    // An index that is larger than the server allows.
     let most: Vec<u8> = crate::place::npy(&sordino_search::synthetic::uniform(60_000, 32, 1));
     fs::write(place.path("many.npy"), most).unwrap();
     done(&place.line("index add @local @many.npy --key @owner.key"));
@@ -101,7 +102,7 @@ fn only_the_owner_pushes_and_only_what_follows() {
     assert!(large.contains("takes at most 1 MiB"), "{large}");
     assert_eq!(place.verify("remote")["version"], 3);
     drop(first);
-    // Without being told to, a server accepts nothing.
+    // A server without the option accepts no changes.
     let closed = Served::plain(&place, "remote");
     let push = format!(
         "index push @local {} --key @owner.key --wait 0",
@@ -144,7 +145,7 @@ fn a_push_that_is_killed_goes_on_and_two_at_once_leave_a_whole_version() {
         let ended = both.map(|push| push.join().unwrap());
         let codes = ended.each_ref().map(|push| push.status.code());
         assert!(codes.contains(&Some(0)), "{codes:?}");
-        // The other hears of the change that came between, by its version or because it has begun.
+        // The refused push reports the other change, by its version or because it has begun.
         for lost in ended.iter().filter(|push| push.status.code() != Some(0)) {
             let said = String::from_utf8_lossy(&lost.stderr);
             let told = ["does not follow", "another change"]

@@ -47,7 +47,7 @@ fn a_server_that_is_not_there_and_one_with_another_owner_have_exit_codes() {
     let place = Place::new();
     place.build_mode("local");
     let query = "query --key @reader.key --file @queries.npy";
-    // A port that was free a moment ago.
+    // A port that was free just now.
     let free = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -64,7 +64,7 @@ fn a_server_that_is_not_there_and_one_with_another_owner_have_exit_codes() {
         &place.line(&format!("{query} --connect {}", served.url())),
         3,
     );
-    // A server does not serve what its owner did not sign.
+    // A server refuses an index that its owner did not sign.
     done(&place.line("keys new public @other.pub --from @other.key"));
     failed(
         &place.line("serve @local --key @other.pub --plaintext --anyone"),
@@ -89,7 +89,7 @@ fn a_pinned_reader_does_not_go_back() {
     };
     let back = of("old");
     assert!(back.contains("already seen version 2"), "{back}");
-    // An index that was changed in another way after a restore is another history.
+    // An index that was changed differently after a restore has another history.
     done(&place.line("index delete @old --ids 5 --key @owner.key --restored"));
     of("old");
     place.build_mode("local");
@@ -110,7 +110,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Two vectors of the index, a zero vector, and a third of the index.
+/// A query file with two vectors of the index, a zero vector, and another vector of the index.
 fn with_a_zero(place: &Place) {
     let mut rows = part(&place.base, 0..4).as_slice().to_vec();
     rows[2 * DIM..3 * DIM].fill(0.0);
@@ -144,7 +144,7 @@ fn results_before_an_error_are_kept() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    // A program that waits for a line for each query gets one, and the others'.
+    // A program that waits for a line per query gets a line for this query, and for the others.
     assert_eq!(lines.len(), 4);
     for at in [1, 3] {
         assert_eq!(
@@ -164,7 +164,7 @@ fn results_before_a_row_that_is_no_vector_are_kept() {
     let second = bytes.len() - 3 * DIM * 4;
     bytes[second..second + 4].copy_from_slice(&f32::NAN.to_le_bytes());
     fs::write(place.path("nan.npy"), bytes).unwrap();
-    // With lines of JSON the row has its own, and the others go on.
+    // With lines of JSON, the bad row has a line with an error, and the search continues.
     for (more, expected) in [("", 10), ("--jsonl", 4)] {
         let query = "query --index @local --key @reader.key --file @nan.npy";
         let output = command(&place.line(&format!("{query} {more}"))).output();
@@ -182,7 +182,7 @@ fn results_before_a_row_that_is_no_vector_are_kept() {
     }
 }
 
-/// Each record of a file of queries has a line, with its number and, where it is known, its id.
+/// For each record of a file of queries there is a line with its number and, if known, its id.
 #[test]
 fn records_of_a_file_that_are_no_queries_have_lines_and_the_others_go_on() {
     let place = Place::new();
@@ -237,7 +237,7 @@ fn records_of_a_file_that_are_no_queries_have_lines_and_the_others_go_on() {
     }
 }
 
-/// A program that waits for the line of each of its queries gets one, whatever it has sent, and its pipe stays open.
+/// A program that waits for the line of each query gets it, whatever the program sent, and its pipe stays open.
 #[test]
 fn a_line_that_is_no_vector_has_a_line_and_the_others_go_on() {
     let place = Place::new();
@@ -296,7 +296,8 @@ fn results_come_in_order_from_several_jobs() {
     );
 }
 
-/// Far more searches than are made before the signal, which comes after the first result.
+/// The input has far more searches than the command makes before the signal, which comes after the
+/// first result.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_query_keeps_whole_results() {
@@ -324,7 +325,7 @@ fn an_interrupted_query_keeps_whole_results() {
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(first.starts_with("0\t1\t0\t"), "{first}");
-    // Ten lines a query, none of them cut.
+    // Each query has ten lines, all complete.
     assert_eq!((rest.len() + 1) % 10, 0);
     assert!(rest.len() < many.len() * 10 - 1);
     assert!(rest.iter().all(|line| line.split('\t').count() == 4));
@@ -343,7 +344,7 @@ fn a_query_waits_for_a_server_that_is_still_starting() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It has begun to try by the time that the server, a process like it, has read its index.
+    // The query begins to try before the server, started after it, has read its index.
     let serve = "serve @local --key @owner.pub --plaintext --anyone --listen";
     let serve = command(&place.line(&format!("{serve} {address}")))
         .stdout(Stdio::null())
@@ -357,7 +358,8 @@ fn a_query_waits_for_a_server_that_is_still_starting() {
     assert!(output.stdout.starts_with(b"0\t1\t0\t"));
 }
 
-/// More requests a second than the server answers to one address: the rest are made again.
+/// The client sends more requests per second than the server answers to one address. The client
+/// repeats the refused requests.
 #[test]
 fn a_query_that_is_refused_for_its_rate_is_made_anew() {
     let place = Place::new();
@@ -389,14 +391,14 @@ fn another_index_is_named_before_its_version() {
     assert!(other.contains("this client knows index"), "{other}");
 }
 
-/// The text of a vector on a line.
+/// A vector as text on a line.
 pub(crate) fn line(place: &Place, row: usize) -> String {
     let text: Vec<String> = place.base.row(row).iter().map(f32::to_string).collect();
     text.join(" ")
 }
 
-/// A vector is searched for when its line has come, not when the input ends; while it waits for the
-/// next one the command can be interrupted.
+/// The command searches for a vector as soon as its line comes, not at the end of the input. While
+/// it waits for the next line, a signal can end it.
 #[test]
 fn vectors_are_searched_for_as_they_come() {
     let place = Place::new();
@@ -441,7 +443,7 @@ fn vectors_are_searched_for_as_they_come() {
     }
 }
 
-/// Everything before a line that is no vector has been searched for.
+/// The command searches for all vectors before a line that is no vector.
 #[test]
 fn results_before_a_wrong_line_are_kept() {
     let place = Place::new();
@@ -456,7 +458,7 @@ fn results_before_a_wrong_line_are_kept() {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         write!(input, "{}\n\n{}\n1 2 x\n", line(&place, 3), line(&place, 4)).unwrap();
-        // It ends by itself, although more could come.
+        // The command ends by itself, although its input is open.
         let output = child.wait_with_output().unwrap();
         drop(input);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -490,7 +492,7 @@ fn a_second_run_downloads_only_the_manifest() {
     assert!(first > 8 * second, "{first} bytes, then {second}");
     assert!(second < 16_384, "{second} bytes beside the manifest");
     assert_eq!(run(&["--no-cache"]).0, first);
-    // A damaged file is downloaded again, and so is one that a limit has removed.
+    // The client downloads a damaged file again, and also a file that the limit removed.
     for file in fs::read_dir(&folder).unwrap() {
         let path = file.unwrap().path();
         let mut bytes = fs::read(&path).unwrap();
@@ -502,7 +504,7 @@ fn a_second_run_downloads_only_the_manifest() {
     let none = [&cached[..], &["--cache-limit", "0"]].concat();
     assert_eq!(run(&none).0, second);
     assert_eq!(run(&cached).0, first);
-    // All that comes of another version is the list of deletions.
+    // Of the new version, the client downloads only the list of deletions.
     done(&place.line("index delete @masked --ids 0 --key @owner.key"));
     assert_eq!(served.line()["version"].as_u64(), Some(2));
     let (changed, found) = run(&cached);

@@ -1,4 +1,5 @@
-//! Servers behind a proxy, silent ones, and those of another protocol; certificates that change.
+//! Servers behind a proxy, silent servers, and servers with another protocol; certificates that
+//! change.
 
 use crate::binary::{command, done, failed};
 use crate::place::{Place, assert_found};
@@ -13,7 +14,8 @@ use std::{
 
 const QUERY: &str = "query --key @reader.key --file @queries.npy --no-cache --connect";
 
-/// A proxy that opens tunnels for who shows this, and says to whom.
+/// Starts a proxy that opens tunnels for clients that show `auth`. Its lines say which server a
+/// client asks for.
 fn tunnels(auth: &'static str) -> (String, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -48,7 +50,7 @@ fn a_server_is_reached_through_a_proxy() {
     let place = Place::new();
     place.build_mode("local");
     let served = Served::plain(&place, "local");
-    // "me:secret", as Basic has it.
+    // This is "me:secret" in the form of Basic, in small letters.
     let (address, lines) = tunnels("basic bwu6c2vjcmv0");
     let proxy = format!("http://me:secret@{address}");
     let found = place.query(&["--connect", &served.url(), "--proxy", &proxy]);
@@ -69,7 +71,7 @@ fn a_server_is_reached_through_a_proxy() {
         other.contains("expected http://HOST:PORT") && !other.contains("secret"),
         "{other}"
     );
-    // The environment's is not for servers of this machine.
+    // The proxy in the environment is not used for servers on this machine.
     let line = place.line(&format!("{QUERY} {}", served.url()));
     let run = command(&line)
         .env("HTTPS_PROXY", "http://127.0.0.1:9")
@@ -90,7 +92,8 @@ fn a_silent_server_is_waited_for_as_long_as_asked() {
     drop(held);
 }
 
-/// The answers of servers of HTTP to what they do not know: that of Python's has no status.
+/// Answers of HTTP servers to requests they do not know. The answer of Python's server has no
+/// status.
 #[test]
 fn another_http_server_is_named() {
     let place = Place::new();
@@ -105,7 +108,7 @@ fn another_http_server_is_named() {
                 let mut client = client.unwrap();
                 let _ = client.read(&mut [0; 1024]);
                 let _ = client.write_all(answer.as_bytes());
-                // The rest is read, so that the close takes no words along.
+                // Reads the rest, so that closing the connection does not discard the answer.
                 let _ = client.shutdown(std::net::Shutdown::Write);
                 let _ = client.read_to_end(&mut Vec::new());
             }
@@ -115,7 +118,8 @@ fn another_http_server_is_named() {
     }
 }
 
-/// A certificate and its key in a folder, until the end of a year.
+/// Writes a certificate and its key to a folder. The certificate is valid until the end of the
+/// year.
 #[cfg(unix)]
 fn certificate(place: &Place, folder: &str, year: i32) {
     let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
@@ -132,7 +136,8 @@ fn certificate(place: &Place, folder: &str, year: i32) {
     .unwrap();
 }
 
-/// Kubernetes has files that are links into a folder, itself a link that is exchanged for another.
+/// Kubernetes has links to files in a folder. That folder is itself a link, which Kubernetes
+/// replaces.
 #[cfg(unix)]
 #[test]
 fn a_certificate_is_followed_when_its_link_is_exchanged() {
@@ -159,7 +164,7 @@ fn a_certificate_is_followed_when_its_link_is_exchanged() {
     fs::rename(place.path("tls/..new"), place.path("tls/..data")).unwrap();
     assert_eq!(served.line()["event"], "renewed");
     done(&place.line(&format!("{QUERY} {url}")));
-    // Half of a pair is told, and the server goes on with what it has.
+    // If only half of the pair was replaced, the server logs it and keeps the pair that it has.
     certificate(&place, "tls/..3", 2090);
     fs::copy(place.path("tls/..3/tls.crt"), place.path("tls/..2/tls.crt")).unwrap();
     crate::config::until(

@@ -1,10 +1,12 @@
-//! `sordino keys grant`, `revoke`, `group` and `list`, and what readers of their own then find.
+//! `sordino keys grant`, `revoke`, `group` and `list`, and the searches of readers with their own
+//! keys.
 
 use crate::binary::{done, failed, json};
 use crate::place::{Place, npy, part};
 use std::fs;
 
-/// An index with readers of its own: bob, and alice who is in a group. What was added has ids from 2000 on.
+/// A place with an index whose readers have their own keys: bob, and alice, who is in a group. Added
+/// records have ids from 2000 on.
 pub(crate) fn place() -> Place {
     let place = Place::new();
     for name in ["alice", "bob"] {
@@ -27,7 +29,7 @@ pub(crate) fn place() -> Place {
     place
 }
 
-/// The id that is found first for the vectors that were added.
+/// The id of the first result for the added vectors.
 pub(crate) fn first(place: &Place, key: &str) -> String {
     let found = done(&place.line(&format!("query --index @i --key @{key} --file @turned.npy")));
     let line = found.lines().next().unwrap();
@@ -56,7 +58,8 @@ fn readers_find_what_they_were_granted_and_the_owner_sees_who_can_read_what() {
     );
     let verified = json(&place.line("index verify @i --key @bob.pair --deep"));
     assert_eq!(verified["records"], 2000);
-    // Whoever shares a key has none here, and a pair opens nothing elsewhere.
+    // The shared key of readers opens nothing of this index, and a reader's pair opens nothing of
+    // other indexes.
     let shared = failed(
         &place.line("query --index @i --key @reader.key --file @turned.npy"),
         1,

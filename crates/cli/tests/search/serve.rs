@@ -21,7 +21,7 @@ fn every_mode_is_served_to_another_process() {
         let found = place.query(&["--connect", &served.url()]);
         assert_eq!(found["mode"].as_str(), Some(mode));
         assert_found(&found, mode);
-        // The same from several connections at a time, and in this process.
+        // Searches on several connections at once, and in this process.
         let jobs = place.query(&["--connect", &served.url(), "--jobs", "3"]);
         assert_eq!(nearest(&jobs), nearest(&found), "{mode}");
         let here = place.query(&["--index", &place.at(mode)]);
@@ -76,7 +76,7 @@ fn tls_is_checked_against_the_given_roots() {
     let query = "query --key @reader.key --file @queries.npy";
     let other = format!("{query} --connect {url} --server-name localhost --roots @other.pem");
     failed(&place.line(&other), 4);
-    // No TLS where there is some.
+    // A client without TLS is refused by a server with TLS.
     failed(
         &place.line(&format!("{query} --connect http://{}", served.address)),
         4,
@@ -114,7 +114,7 @@ fn shards_in_processes_of_their_own_are_one_server_and_follow_the_index() {
     assert_found(&found, "masked");
     let here = place.query(&["--index", &place.at("masked")]);
     assert_eq!(nearest(&here), nearest(&found));
-    // A shard is no server for clients.
+    // Clients cannot search at a single shard.
     let query = "query --key @reader.key --file @queries.npy --connect";
     for shard in &shards {
         let apart = failed(&place.line(&format!("{query} {}", shard.url())), 4);
@@ -209,8 +209,8 @@ fn the_address_may_be_a_name() {
     assert!(wrong.contains("localhost:7700"), "{wrong}");
 }
 
-/// The lines that a server writes to standard error until it ends, which it is told to after one
-/// refused request.
+/// The lines that a server writes to standard error until its end. The test sends one request that
+/// is refused, then stops the server.
 #[cfg(unix)]
 fn log(place: &Place, more: &str) -> Vec<String> {
     let serve =
@@ -249,7 +249,7 @@ fn the_log_has_times_and_reasons_and_nothing_of_a_query() {
     done(&place.line("keys new client @alice.key"));
     done(&place.line("keys new client-public @alice.pub --from @alice.key"));
     let text = log(&place, "");
-    // A date, a time, a zone.
+    // Each line begins with a date, a time and a zone.
     assert!(
         text.iter()
             .all(|line| line.as_bytes()[4] == b'-' && line.as_bytes()[10] == b'T')
@@ -270,8 +270,8 @@ fn the_log_has_times_and_reasons_and_nothing_of_a_query() {
     }
 }
 
-/// Whatever somebody puts in the index's place, the server goes on with what it has, takes no more
-/// memory for it, and stops when it is told.
+/// Whatever replaces the index, the server continues with its data and takes no more memory. It
+/// stops when told to.
 #[cfg(unix)]
 #[test]
 fn a_server_outlives_what_becomes_of_its_index() {
@@ -289,7 +289,7 @@ fn a_server_outlives_what_becomes_of_its_index() {
         "for part in parts/*; do echo damaged > $part; done",
         "echo 9 > CURRENT",
         "rm CURRENT; mkdir CURRENT; rmdir CURRENT",
-        // These never end, and never begin.
+        // The first of these files never ends, and the pipes never begin.
         "ln -s /dev/zero CURRENT",
         "rm CURRENT; mkfifo CURRENT",
         "rm CURRENT; for part in parts/*; do rm $part; mkfifo $part; done",
@@ -298,7 +298,7 @@ fn a_server_outlives_what_becomes_of_its_index() {
         let found = place.query(&["--connect", &served.url()]);
         assert_found(&found, "masked");
     }
-    // It looks at the index, and goes on looking, though its parts are pipes.
+    // The server looks at the index again and again, although its parts are pipes.
     fs::write(&current, [&whole[..], b" "].concat()).unwrap();
     fs::remove_dir_all(place.path("masked")).unwrap();
     place.build_mode("masked");
@@ -309,7 +309,8 @@ fn a_server_outlives_what_becomes_of_its_index() {
     assert_eq!(served.child.wait().unwrap().code(), Some(0));
 }
 
-/// More idle strangers than the process may have files: they make room for whoever has a key.
+/// More idle strangers than the process may have open files. The server closes them for clients
+/// that have a key.
 #[cfg(unix)]
 #[test]
 fn strangers_do_not_use_up_the_open_files() {

@@ -1,4 +1,4 @@
-//! A server in a process of its own.
+//! A server in a separate process.
 
 use crate::binary::command;
 use crate::place::Place;
@@ -11,7 +11,7 @@ use std::{
 
 const FIXED: [&str; 4] = ["serve", "--json", "--listen", "127.0.0.1:0"];
 
-/// A server in a process of its own, killed when dropped.
+/// A server in a separate process, killed when dropped.
 pub(crate) struct Served {
     pub(crate) child: Child,
     pub(crate) address: String,
@@ -23,7 +23,7 @@ impl Served {
         Self::started(command(&FIXED).args(args))
     }
 
-    /// A server over the shards of others.
+    /// A server over the shards of other servers.
     pub(crate) fn gather(place: &Place, shards: &[Self]) -> Self {
         let urls: Vec<String> = shards.iter().map(Self::url).collect();
         let fixed = ["gather", "--json", "--listen", "127.0.0.1:0", "--shards"];
@@ -42,7 +42,7 @@ impl Served {
         )
     }
 
-    /// A server that may have no more than so many files and connections open.
+    /// A server that may have at most this number of open files and connections.
     #[cfg(unix)]
     pub(crate) fn limited(args: &[String], files: u32) -> Self {
         let plain = command(&FIXED);
@@ -52,7 +52,7 @@ impl Served {
         Self::started(shell.args(plain.get_args()).args(args))
     }
 
-    /// A server by this command.
+    /// Starts a server by this command.
     pub(crate) fn started(command: &mut std::process::Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
@@ -82,7 +82,7 @@ impl Served {
         self.lines.recv_timeout(Duration::from_secs(60)).unwrap()
     }
 
-    /// Has it read its configuration again.
+    /// Makes the server read its configuration again.
     #[cfg(unix)]
     pub(crate) fn hang_up(&self) {
         let id = self.child.id().to_string();

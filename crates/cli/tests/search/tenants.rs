@@ -6,7 +6,7 @@ use crate::served::Served;
 use serde_json::Value;
 use std::fs;
 
-/// A place with a folder `root`, clients Alice and Bob, and indexes that are not in it yet.
+/// A place with a folder `root`, clients Alice and Bob, and indexes outside that folder.
 fn place(modes: &[&str]) -> Place {
     let place = Place::new();
     fs::create_dir(place.path("root")).unwrap();
@@ -25,13 +25,13 @@ fn moved(place: &Place, from: &str, to: &str) {
     fs::rename(place.path(from), place.path(to)).unwrap();
 }
 
-/// The names of what is served.
+/// The names of the indexes that the server has.
 fn names(line: &Value) -> Vec<&str> {
     let all = line["indexes"].as_array().unwrap().iter();
     all.map(|index| index["name"].as_str().unwrap()).collect()
 }
 
-/// The next line of the server's with these names.
+/// The server's next line with these names.
 fn until(served: &Served, expected: &[&str]) -> Value {
     loop {
         let line = served.line();
@@ -58,7 +58,7 @@ fn a_folder_of_indexes_is_served_by_their_names_as_they_come_and_go() {
     moved(&place, "local", "root/news");
     until(&served, &["mail", "news"]);
     assert_found(&query("news"), "local");
-    // A change, a folder that is no index, one whose name is none, one that is damaged
+    // A change; then a folder without an index, one with a bad name, and one with a damaged index.
     done(&place.line("index delete @root/news --ids 0 --key @owner.key"));
     let line = until(&served, &["mail", "news"]);
     assert_eq!(line["indexes"][1]["version"], 2);
@@ -76,7 +76,7 @@ fn a_folder_of_indexes_is_served_by_their_names_as_they_come_and_go() {
     assert_found(&query("post"), "open");
 }
 
-/// Waits until a log says these words.
+/// Waits until a log has these words.
 fn says(log: &std::path::Path, words: &str) {
     let start = std::time::Instant::now();
     while !fs::read_to_string(log).unwrap().contains(words) {
@@ -85,7 +85,8 @@ fn says(log: &std::path::Path, words: &str) {
     }
 }
 
-/// A command without policies lets nobody in where there is one, neither at the start nor later nor when it is gone.
+/// Without the feature `policies`, an index that has a policy is closed to all: at the start, later, and after the
+/// policy is deleted.
 #[cfg(not(feature = "policies"))]
 #[test]
 fn a_policy_that_cannot_be_read_is_for_nobody() {
@@ -111,7 +112,8 @@ fn a_policy_that_cannot_be_read_is_for_nobody() {
     says(&log, "mail.cedar: this command was built without policies");
     refused("mail");
     assert_found(&place.query(&["--connect", &url("news")]), "local");
-    // One that comes while its index is served shuts it, and one that goes does not open it.
+    // A policy that appears while its index is served closes the index. Its deletion does not open
+    // the index.
     fs::write(place.path("root/news.cedar"), policy).unwrap();
     says(&log, "news.cedar: this command was built without policies");
     refused("news");
@@ -142,7 +144,8 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     ));
     assert!(failed(&bob, 4).contains("no such index here"));
     let said = |words: &str| says(&log, words);
-    // Neither a policy that is none nor the lack of one lets anybody in or shuts anybody out.
+    // A faulty or a missing policy changes nothing: no further client gets in, and none is shut
+    // out.
     fs::write(place.path("root/mail.cedar"), "permit(principal").unwrap();
     said("mail.cedar");
     failed(&bob, 4);
@@ -151,7 +154,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     failed(&bob, 4);
     let found = place.query(&["--connect", &url, "--client-key", &key("alice")]);
     assert_found(&found, "local");
-    // A group
+    // A policy that permits a group.
     let group = "permit(principal in Group::\"all\", action, resource);";
     let bobs = json(&place.line("keys show @bob.pub"));
     let groups = serde_json::json!([
@@ -167,7 +170,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     let alice_asks = place.line(&format!(
         "query --key @reader.key --file @queries.npy --connect {url} --client-key @alice.key"
     ));
-    // A policy that shuts a group out does so while the groups are exchanged.
+    // A policy that forbids a group stays in effect while the groups are replaced.
     let all = "permit(principal, action, resource);";
     let shut = format!("{all} forbid(principal in Group::\"all\", action, resource);");
     fs::write(place.path("root/mail.cedar"), &shut).unwrap();
@@ -177,7 +180,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     said("groups.json: the file is missing");
     failed(&bob, 4);
     moved(&place, "groups.json", "root/groups.json");
-    // A policy of the same length and time is seen as another.
+    // The server notices a policy that has the length and time of the old one.
     let one = |digest: &str| {
         format!("{all} forbid(principal == Client::\"{digest}\", action, resource);")
     };
@@ -193,13 +196,13 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     fs::rename(&next, place.path("root/mail.cedar")).unwrap();
     until_refused(&bob);
     done(&alice_asks);
-    // Nor does it let anybody in that the folder goes and comes back without its policy.
+    // If the folder disappears and returns without its policy, no client gets in.
     fs::remove_file(place.path("root/mail.cedar")).unwrap();
     moved(&place, "root/mail", "away");
     until_refused(&alice_asks);
     moved(&place, "away", "root/mail");
     said("mail.cedar: the file is missing");
-    // All folders have been looked at once more when one that came afterwards is spoken of.
+    // When the log names a folder that came later, the server has looked at all folders once more.
     for name in ["first", "second"] {
         fs::create_dir(place.path(&format!("root/{name}"))).unwrap();
         fs::write(place.path(&format!("root/{name}/CURRENT")), "1 xyz").unwrap();
@@ -210,7 +213,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     until_done(&bob);
 }
 
-/// Groups are in force also where the policy that is written now is wrong, so that the one before stays.
+/// New groups take effect even if the new policy is faulty and the old one stays in force.
 #[cfg(feature = "policies")]
 #[test]
 fn groups_change_under_a_policy_that_stays_in_force() {
@@ -260,13 +263,13 @@ fn groups_change_under_a_policy_that_stays_in_force() {
     group("bob");
     until_refused(&alice);
     done(&bob);
-    // The fault is said once more, since the files are others.
+    // The server logs the fault again, because the files have changed.
     let start = std::time::Instant::now();
     while faults() == said {
         assert!(start.elapsed().as_secs() < 60, "it is never said again");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    // A link that leads nowhere is a policy, and nothing that can be read.
+    // A policy file that is a broken link counts as a policy that cannot be read.
     fs::rename(place.path("root/mail"), place.path("away")).unwrap();
     until_refused(&bob);
     #[cfg(unix)]
@@ -283,7 +286,7 @@ fn groups_change_under_a_policy_that_stays_in_force() {
     }
 }
 
-/// Asks until it is refused, or answered.
+/// Repeats the request until it is refused, or answered.
 #[cfg(feature = "policies")]
 fn until_refused(line: &[String]) {
     asked_until(line, false);
@@ -327,13 +330,13 @@ fn owners_push_to_the_indexes_of_their_names() {
     assert_eq!(versions, [Some(2), Some(1)]);
     let url = format!("{}/mail", served.url());
     assert_eq!(place.query(&["--connect", &url])["version"], 2);
-    // An index that is not there has no owner.
+    // An index that does not exist has no owner.
     done(&place.line("keys new owner @other.key"));
     done(&place.line("index build @base.npy @theirs --key @other.key --mode local"));
     let refused = [("mail", "other"), ("none", "other"), ("none", "owner")];
     let refused = refused.map(|(name, key)| {
         let said = failed(&push(name, key), 4);
-        // The file is named before it.
+        // The text before this names the file.
         said.split_once("the request failed").unwrap().1.to_owned()
     });
     assert!(refused[0].contains("key is not known"), "{}", refused[0]);
@@ -350,7 +353,8 @@ fn what_cannot_be_served_is_said_and_left_out() {
     moved(&place, "local", "root/news");
     fs::copy(place.path("owner.pub"), place.path("root/mail.pub")).unwrap();
     let log = place.path("log");
-    // No owner of one; then one that has more than it may; then a secret next to an index.
+    // First an index without an owner's key, then one above the size limit, then one with a secret
+    // next to it.
     let served = Served::logged(&place.line("--root @root --plaintext --anyone"), &log);
     let said = fs::read_to_string(&log).unwrap();
     assert!(said.contains("the owner's public key is missing"), "{said}");
@@ -368,7 +372,7 @@ fn what_cannot_be_served_is_said_and_left_out() {
     let said = fs::read_to_string(&log).unwrap();
     assert!(said.contains("must have no secret"), "{said}");
     drop(served);
-    // A link that leads nowhere does not stand for the owner of all others.
+    // If an owner's key is a broken link, the server does not use the owner of the other indexes.
     #[cfg(unix)]
     {
         fs::remove_file(place.path("root/news.pub")).unwrap();
@@ -388,7 +392,7 @@ fn what_cannot_be_served_is_said_and_left_out() {
     assert!(nowhere.contains("nowhere"), "{nowhere}");
 }
 
-/// Vectors of which an index has more than a megabyte.
+/// Vectors whose index is larger than a megabyte.
 fn many() -> sordino_search::Vectors {
     sordino_search::synthetic::clustered(40_000, 1, crate::place::DIM, 3).0
 }

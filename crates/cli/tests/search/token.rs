@@ -63,7 +63,7 @@ fn a_token_is_issued_narrowed_inspected_and_verified() {
     assert_eq!(json(&place.line(&verify))["state"], "verified");
 }
 
-/// Clocks differ, so a token is valid from a minute ago on.
+/// Clocks differ, so a token's validity begins one minute ago.
 #[test]
 fn a_token_is_valid_a_minute_before_it_was_issued_and_has_a_form_of_text() {
     let place = place();
@@ -131,7 +131,7 @@ fn a_token_is_refused_by_name() {
         3,
     );
     assert!(other.contains("issuer is not trusted"), "{other}");
-    // Damaged, cut, of any other file
+    // A damaged file, a truncated one, and files of other kinds.
     let good = fs::read(place.path("alice.token")).unwrap();
     let mut damaged = good.clone();
     let end = damaged.len() - 1000;
@@ -232,7 +232,7 @@ fn a_server_lets_holders_of_tokens_in() {
         assert!(error.contains(said), "{more}: {error}");
     }
     failed(&place.line(&format!("{query} --token @search.token")), 2);
-    // What a client can see itself, it says before it asks.
+    // The client reports faults that it can see, before it sends a request.
     let query = format!("{query} --client-key @bob.key");
     let error = failed(&place.line(&format!("{query} --token @alice.token")), 1);
     assert!(error.contains("made for another key"), "{error}");
@@ -268,7 +268,8 @@ fn a_variable_of_a_key_that_is_empty_is_called_so() {
     }
 }
 
-/// A token of one request a minute does for a search; with its issuer gone, and no other in its place, it does for nothing.
+/// A token for one request per minute is enough for a search. When its issuer's key is removed without a successor, the
+/// token is refused.
 #[cfg(unix)]
 #[test]
 fn a_server_without_an_issuer_accepts_no_token() {

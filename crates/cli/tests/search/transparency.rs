@@ -1,4 +1,5 @@
-//! `sordino log`: what is published is found in it, and what is not, or is of another history, is refused.
+//! `sordino log`: a published version is found in the log. An unpublished version, or one of another
+//! history, is refused.
 
 use crate::binary::{done, failed, json};
 use crate::place::Place;
@@ -29,7 +30,7 @@ fn a_log_shows_who_was_shown_another_history() {
     assert!(again.contains("exists already"), "{again}");
     delete(&place, "index", 1);
     delete(&place, "index", 2);
-    // Versions that were not appended one by one.
+    // Appends several versions at once.
     let report = append("index");
     assert_eq!(
         (&report["appended"], &report["entries"]),
@@ -37,7 +38,7 @@ fn a_log_shows_who_was_shown_another_history() {
     );
     assert_eq!(append("index")["appended"], 0);
 
-    // A reader searches, and checks what it saw.
+    // A reader searches, and checks the version that it saw.
     let query = "query --key @reader.key --file @queries.npy --pin @pin --no-cache";
     done(&line(&format!("{query} --index @index")));
     let check = "log check @log --key @reader.key --pin @pin --seen @seen";
@@ -51,14 +52,14 @@ fn a_log_shows_who_was_shown_another_history() {
     let own = done(&line("log fingerprint @pin"));
     assert!(own.starts_with("3 ") && own.trim().len() == 41, "{own}");
 
-    // The log grows, and is proved by a short file.
+    // The log grows, and a short file proves its extension.
     backup(&place, "copy");
     delete(&place, "index", 3);
     append("index");
     let prove = "log prove @log --index @index --seen 3 --output @proof --key @owner.pub";
     done(&line(prove));
     assert!(fs::metadata(place.path("proof")).unwrap().len() < 9000);
-    // The server that the reader asked stands still, or the reader has not searched since.
+    // The reader's server has stopped at an old version, or the reader has not searched since.
     let behind = failed(&line(check), 3);
     let said = "seen version 3 of the index, and the owner's log has the newer version 4";
     assert!(behind.contains(said), "{behind}");
@@ -72,15 +73,15 @@ fn a_log_shows_who_was_shown_another_history() {
         (&4.into(), &4.into())
     );
     assert!(proved["newest"].is_null());
-    // The same log again, by all of it.
+    // Checks the same log, from its whole file.
     done(&line(by_proof));
     done(&line(check));
 
-    // Another way from the third version on, of which the log knows nothing.
+    // From the third version on, this copy has a different history, which the log does not contain.
     delete(&place, "copy", 4);
     let other = "log check @log --key @owner.pub --index @copy";
     assert!(failed(&line(other), 3).contains("not in the owner's log"));
-    // The owner cannot log it next to the other.
+    // The owner cannot append this version after the other one.
     let second = failed(
         &line("log append @log @copy --key @owner.key --pins @copy.pins"),
         3,
@@ -88,7 +89,7 @@ fn a_log_shows_who_was_shown_another_history() {
     let said = "does not follow from version 4, its last in the log";
     assert!(second.contains(said), "{second}");
     done(&line(check));
-    // Nor is it published behind the reader's back: another log is no extension of what was seen.
+    // The reader notices a second log: it does not extend the log that the reader saw.
     done(&line(
         "log append @other @copy --key @owner.key --pins @copy.pins --new",
     ));
@@ -115,7 +116,7 @@ fn damaged_logs_and_wrong_uses_are_named() {
         bent[at] ^= 1;
         fs::write(place.path("log"), bent).unwrap();
         failed(&line(check), code);
-        // Nothing is appended to what is not understood.
+        // The command appends nothing to a log that it cannot read.
         failed(&line("log append @log @index --key @owner.key"), code);
     }
     fs::write(place.path("log"), &whole).unwrap();
@@ -136,7 +137,7 @@ fn damaged_logs_and_wrong_uses_are_named() {
     assert!(seen.contains("the next check trusts the log"), "{seen}");
 }
 
-/// Heads of one length that differ would be a fork that the owner signed.
+/// Two heads of equal length that differ are a fork that the owner signed.
 #[test]
 fn commands_at_once_make_one_log() {
     let place = Place::new();
@@ -161,7 +162,8 @@ fn commands_at_once_make_one_log() {
     }
 }
 
-/// A proof that was made for a reader who has seen less is honest, and one with a flipped bit is not taken for a log.
+/// A proof for a reader who has seen less is accepted as honest. A proof with a flipped bit is refused, and
+/// not read as a log.
 #[test]
 fn proofs_are_refused_for_what_they_are() {
     let place = Place::new();
@@ -212,7 +214,7 @@ fn proofs_are_refused_for_what_they_are() {
     }
     fs::write(place.path("proof"), &whole).unwrap();
     done(&line(check));
-    // A memory is no key file, and none is guessed at.
+    // A damaged file of seen heads is refused, and not taken for another kind of file.
     fs::write(place.path("seen"), vec![b' '; 5000]).unwrap();
     assert!(failed(&line(check), 1).contains("longer than 4096 bytes"));
 }

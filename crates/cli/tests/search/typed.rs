@@ -12,7 +12,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A table of two records, of which the second has nothing but a vector.
+/// Writes a table of two records. The second one has only a vector.
 fn write(path: &Path) {
     let mut vectors = FixedSizeListBuilder::new(Float32Builder::new(), 2);
     for row in [[1.0, 2.0], [2.0, 1.0]] {

@@ -1,4 +1,4 @@
-//! Records that get other payloads and attributes without their vectors.
+//! Updates of payloads and attributes without vectors.
 
 use crate::binary::{done, failed, json};
 use crate::place::Place;

@@ -17,7 +17,7 @@ fn usage_is_refused_with_its_own_code() {
     ] {
         failed(args, 2);
     }
-    // A beginner is told of both ways.
+    // The message tells a beginner both ways.
     let both = failed(&["serve", "i", "--key", "k"], 2);
     for way in ["--cert", "--plaintext", "--client", "--anyone"] {
         assert!(both.contains(way), "{way}: {both}");
@@ -66,7 +66,7 @@ fn help_has_examples_and_completions_are_scripts() {
     }
 }
 
-/// Standard output that is closed at once, as by `head -0`: every command ends quietly.
+/// Standard output is closed at once, as by `head -0`. Every command ends without an error message.
 #[test]
 fn a_closed_output_is_no_error() {
     let place = Place::new();
@@ -95,7 +95,8 @@ fn a_closed_output_is_no_error() {
             .unwrap();
         drop(child.stdout.take());
         let mut input = child.stdin.take().unwrap();
-        // More than a pipe holds, so that what comes of it is written before the input's end.
+        // The input is larger than a pipe's buffer, so the command writes results before the input
+        // ends.
         let _ = input.write_all("123456789012\n".repeat(20_000).as_bytes());
         drop(input);
         let output = child.wait_with_output().unwrap();

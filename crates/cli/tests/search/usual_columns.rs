@@ -1,4 +1,4 @@
-//! Columns that are taken by their usual names, and ids of queries.
+//! Columns that commands find by their usual names, and ids of queries.
 
 use crate::binary::{command, done, failed, json, run};
 use crate::place::Place;
@@ -13,7 +13,7 @@ b8,Two,\"[0, 1, 0]\",a second text
 c9,Three,\"[0, 0, 1]\",a third text
 ";
 
-/// A build that succeeds, and what it says on standard error.
+/// A build that succeeds. Returns the text on standard error.
 fn built(place: &Place, name: &str, text: &str, options: &str) -> String {
     fs::write(place.path(name), text).unwrap();
     let line = format!("index build @{name} @{name}.index --key @owner.key {options}");
@@ -31,14 +31,15 @@ fn usual_columns_need_no_option_and_are_said() {
     assert!(said.contains(taken), "{said}");
     let query = "query --index @books.csv.index --key @reader.key --vector 0,1,0 --k 1";
     assert!(done(&place.line(query)).starts_with("0\t1\tb8\t1\ta second text"));
-    // More records of the same kind.
+    // Adds records with the same columns.
     fs::write(place.path("more.csv"), BOOKS.replace("a7", "z7")).unwrap();
     let added = json(&place.line("index add @books.csv.index @more.csv --key @owner.key"));
     assert_eq!(
         (&added["added"], &added["replaced"]),
         (&3.into(), &2.into())
     );
-    // One list of two is the vectors by its name; what is named is not guessed.
+    // Of two lists, the one called `vector` has the vectors. An option names the payload, so the
+    // command does not guess it.
     let two = "{\"id\": 5, \"sizes\": [1, 2], \"vector\": [3, 4, 5], \"content\": \"x\", \"note\": \"y\"}\n";
     let said = built(&place, "two.jsonl", two, "--payload-column note");
     assert!(
@@ -46,7 +47,7 @@ fn usual_columns_need_no_option_and_are_said() {
         "{said}"
     );
     assert!(done(&place.line("plan --data @two.jsonl --k 1")).contains("1 x 3"));
-    // So is a file that options tell how to read, and one with bad records.
+    // The columns are also found in a file with special options, and in one with bad records.
     let semicolons = BOOKS
         .replace(", ", " ")
         .replace(',', ";")
@@ -71,7 +72,7 @@ fn usual_columns_need_no_option_and_are_said() {
         "--k 1 --on-error skip",
     );
     assert!(said.contains("ids (number) from column id"), "{said}");
-    // Those of a pipe are not known.
+    // The columns of a pipe are not known.
     let error = failed(
         &place.line("index build /dev/stdin @piped --format csv --key @owner.key"),
         1,
@@ -80,7 +81,7 @@ fn usual_columns_need_no_option_and_are_said() {
         error.contains("say --id-column and --payload-column"),
         "{error}"
     );
-    // Two of them are no usual column.
+    // If two columns have usual names for payloads, neither is used.
     let both = "{\"id\": 5, \"v\": [3, 4, 5], \"content\": \"x\", \"text\": \"y\"}\n";
     let said = built(&place, "both.jsonl", both, "");
     assert!(
@@ -95,14 +96,15 @@ fn usual_columns_need_no_option_and_are_said() {
         "--no-guess --vector-column embedding",
     );
     assert!(!said.contains("column id"), "{said}");
-    // Payloads come to an index that has none only by an option.
+    // Payloads are added to an index without payloads only if an option says so.
     fs::write(place.path("ids.txt"), "7\n8\n9\n").unwrap();
     done(&place.line("index add @none.csv.index @books.csv --ids @ids.txt --key @owner.key"));
     let shown = done(&place.line("index get @none.csv.index --ids 0,7 --key @reader.key"));
     assert!(!shown.contains("text"), "{shown}");
 }
 
-/// The name in small letters is the one that is meant; of others with the same letters it is not known.
+/// Of two names that differ only in capitals, the one in small letters is used. If both have capitals,
+/// neither is.
 #[test]
 fn capitals_decide_between_two_columns() {
     let place = Place::new();
@@ -156,7 +158,7 @@ fn capitals_decide_between_two_columns() {
     }
 }
 
-/// A list of something else is not taken for vectors that cannot be read.
+/// A list of other things is not reported as unreadable vectors.
 #[test]
 fn a_usual_column_that_is_wrong_is_named() {
     let place = Place::new();
@@ -184,7 +186,7 @@ fn a_usual_column_that_is_wrong_is_named() {
             assert!(error.contains(why), "{error}");
         }
     }
-    // A table that is written whole is told as such, and a missing file as missing.
+    // A table in unsupported form is reported as such, and a missing file as missing.
     fs::write(
         place.path("odd.json"),
         "{\"vector\": {\"0\": [1, 2], \"1\": [3, 4]}}",
@@ -203,7 +205,7 @@ fn a_usual_column_that_is_wrong_is_named() {
         1,
     );
     assert!(error.contains("none.csv: No such file"), "{error}");
-    // What the message of a pipe advises is enough.
+    // The options that the message about a pipe advises are enough.
     let mut child = command(&place.line(
         "index build - @piped --format csv --no-guess --vector-column vector --key @owner.key --mode local",
     ));
@@ -222,7 +224,7 @@ fn a_usual_column_that_is_wrong_is_named() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Hashes of 64 bits with a sign are texts.
+/// Hashes that are signed numbers of 64 bits can be ids as texts.
 #[test]
 fn negative_ids_are_named_with_their_rows() {
     let place = Place::new();
@@ -283,7 +285,7 @@ fn what_the_first_record_lacks_is_not_lost() {
         fs::remove_dir_all(place.path("late.jsonl.index")).unwrap();
     }
     built(&place, "late.jsonl", late, "--payload-column Text");
-    // Numbers of rows, ids and attributes are no coordinates.
+    // Row numbers, ids and attributes are no coordinates.
     let table = ",id,year,0,1\n0,7,2020,0.5,1\n1,8,2021,1,0.5\n";
     fs::write(place.path("wide.csv"), table).unwrap();
     let line =
@@ -373,7 +375,7 @@ fn counts_are_written_as_people_do() {
         );
     }
     failed(&["plan", "--n", "1,000", "--dim", "128"], 2);
-    // Where the cheapest mode gives readers the whole index, another is named.
+    // If the cheapest mode gives readers the whole index, the plan names another mode as well.
     let plan = done(&["plan", "--n", "2000", "--dim", "32"]);
     assert!(
         plan.contains("--mode local") && plan.contains("Where they are not to"),

@@ -1,11 +1,13 @@
-//! Writers at the command line: keys, grants, additions, pushes, and what the owner takes back.
+//! Writers on the command line: keys, grants, additions, pushes, and additions that the owner takes
+//! back.
 
 use crate::binary::{done, failed, json};
 use crate::place::Place;
 use crate::readers::{first, place};
 use crate::served::Served;
 
-/// The place of [`place`] with a writer, agent, who may add under finance; `@finance.csv` has records of new ids.
+/// The place of [`place`] with the writer agent, who may add under the label finance. `@finance.csv` has records
+/// with new ids.
 fn with_writer() -> Place {
     let place = place();
     done(&place.line("keys new writer @agent.key --from @owner.pub"));
@@ -21,7 +23,7 @@ fn grant(place: &Place, label: &str, until: &str) -> String {
     )))
 }
 
-/// Three records of ids from this one on.
+/// Three records with ids from `from` on.
 fn records(place: &Place, name: &str, from: u64) {
     let some = crate::place::part(&place.base, 0..3);
     let lines = some.rows().enumerate().map(|(at, row)| {
@@ -67,21 +69,21 @@ fn a_writer_adds_and_the_owner_sees_who_added_what() {
     assert_ne!(shown["key"], shown["signing"]);
     let text = done(&place.line("index info @i --key @owner.pub"));
     assert!(text.contains("3 record(s) by"), "{text}");
-    // Its key reads, too, and so do those of others who may.
+    // The writer's key can read, and so can the keys of other readers.
     let verified = json(&place.line("index verify @i --key @agent.key --deep"));
     assert_eq!(verified["records"], 2006);
     assert_eq!(
         json(&place.line("index verify @i --key @bob.pair --deep"))["records"],
         2000
     );
-    // The owner leaves it out again.
+    // The owner takes the addition back.
     let version = before["version"].as_u64().unwrap();
     let back = format!("index take-back @i --after {version} --key @owner.key");
     assert_eq!(json(&place.line(&back))["records"], 2003);
     failed(&place.line(&back), 1);
     let info = json(&place.line("index info @i --key @owner.pub"));
     assert_eq!(info["additions"].as_array().unwrap().len(), 0);
-    // Added again, it is taken in by the next change.
+    // The writer adds the records again, and the owner's next change includes them.
     done(&place.line("index add @i @new.jsonl --key @agent.key --label finance"));
     done(&place.line("index compact @i --key @owner.key"));
     assert_eq!(
@@ -147,7 +149,7 @@ fn what_a_writer_may_not_do_is_refused_with_what_to_do() {
     let passed = "keys grant @i agent --write --until 2020-01-01T00:00:00Z --key @owner.key";
     let refused = failed(&place.line(passed), 2);
     assert!(refused.contains("it has passed"), "{refused}");
-    // A right that was taken is in no version.
+    // The version lists no right that was taken away.
     done(&place.line("keys revoke @i agent --write --key @owner.key"));
     let refused = failed(
         &place.line("index add @i @new.jsonl --key @agent.key --label finance"),
@@ -176,7 +178,7 @@ fn a_writer_pushes_what_it_added() {
     assert_eq!(json(&push)["bytes"], 0);
 }
 
-/// A local index and its server, with the writers one and two, each with a folder that it pulled.
+/// A local index and its server. The writers one and two each have a folder that they pulled.
 fn pulled() -> (Place, Served) {
     let place = Place::new();
     done(&place.line("index build @base.npy @i --key @owner.key --own-readers --mode local"));
@@ -202,7 +204,7 @@ fn pulled() -> (Place, Served) {
     (place, served)
 }
 
-/// A command line with the server's address in it.
+/// A command line in which `URL` becomes the server's address.
 fn over(place: &Place, served: &Served, line: &str) -> Vec<String> {
     place.line(&line.replace("URL", &served.url()))
 }
@@ -232,7 +234,7 @@ fn a_writer_that_came_second_pulls_and_adds_again() {
         3,
     );
     assert!(refused.contains("`sordino index pull`"), "{refused}");
-    // What only this folder has is not lost by a pull that does not say so.
+    // A pull without the option does not discard what only this folder has.
     let refused = failed(
         &over(&place, &served, "index pull @two URL --key @two.key"),
         3,
@@ -254,7 +256,7 @@ fn a_writer_that_came_second_pulls_and_adds_again() {
     done(&place.line("index get @two --ids 9000 --key @two.key"));
     add(&place, "two", "two", 9100);
     done(&over(&place, &served, "index push @two URL --key @two.key"));
-    // The first one only has an older version: nothing of its own is given up.
+    // The first folder only has an older version, so the pull discards nothing of its own.
     done(&over(&place, &served, "index pull @one URL --key @one.key"));
     assert_eq!(count(&place, "one", "one"), 2006);
 }
@@ -269,7 +271,7 @@ fn an_owner_takes_what_writers_pushed_and_what_another_machine_changed() {
     done(&place.line("index compact @i --key @owner.key"));
     done(&over(&place, &served, "index push @i URL --key @owner.key"));
     assert_eq!(count(&place, "i", "owner"), 2003);
-    // A folder of another machine with this key, which both change.
+    // A folder on another machine with the same key; both machines change the index.
     done(&over(
         &place,
         &served,
@@ -306,7 +308,7 @@ fn an_owner_takes_what_writers_pushed_and_what_another_machine_changed() {
     ));
     done(&over(&place, &served, "index pull @i URL --key @owner.key"));
     assert_eq!(count(&place, "i", "owner"), 2005);
-    // An older folder in the place of the one that the owner knows is not built on.
+    // The owner refuses to change an older folder than the one that its pins know.
     std::fs::remove_dir_all(place.path("i")).unwrap();
     done(&place.line("index restore @one @i --key @owner.pub"));
     let refused = failed(
@@ -314,7 +316,7 @@ fn an_owner_takes_what_writers_pushed_and_what_another_machine_changed() {
         3,
     );
     assert!(refused.contains("its owner knows version"), "{refused}");
-    // Rows of masked mode are with the server alone.
+    // In masked mode, only the server has the rows.
     done(&place.line("index build @base.npy @masked --key @owner.key"));
     let masked = Served::new(&place.line("@masked --key @owner.pub --plaintext --anyone"));
     let refused = failed(

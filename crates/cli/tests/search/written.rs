@@ -1,4 +1,4 @@
-//! `sordino proxy --owner-key`: records that programs write and list over HTTP; pages of browsers.
+//! `sordino proxy --owner-key`: programs write and list records over HTTP; pages of browsers.
 
 use crate::binary::{command, done, json};
 use crate::documents;
@@ -59,7 +59,8 @@ fn programs_write_change_list_and_delete_records() {
     );
     assert_eq!(hit["attributes"], json!({"year": 1999, "lang": "fr"}));
 
-    // Without a vector the record is there, and what is not named stays.
+    // A record without a vector is accepted. Fields that the request does not name keep their
+    // values.
     let (status, _) = put(json!([{"id": "new", "attributes": {"year": 2001}}]));
     assert_eq!((status, served.line()["version"].clone()), (200, json!(3)));
     let hit = find();
@@ -86,17 +87,17 @@ fn programs_write_change_list_and_delete_records() {
     }
     assert!(ids.len() == 301 && ids.is_sorted(), "{}", ids.len());
 
-    // Lists are attributes as in other indexes: conditions look into them.
+    // Lists are attributes as in other indexes, and conditions test their members.
     let tagged = json!([{"id": "new", "attributes": {"tags": ["x", "y"]}}]);
     assert_eq!(put(tagged).0, 200);
     served.line();
-    // A search brings the names of new attributes.
+    // A search returns the names of new attributes.
     assert_eq!(find()["attributes"]["tags"], r#"["x","y"]"#);
     let body = json!({"vector": vector, "k": 1, "where": "tags has \"y\""}).to_string();
     let found = proxy.search(body.as_bytes()).1;
     assert_eq!(found["results"][0]["hits"][0]["id"], "new", "{found}");
 
-    // An empty payload is none, and null with a vector too.
+    // An empty payload and a null payload both mean no payload, also with a vector.
     for record in [
         json!({"id": "new", "payload": ""}),
         json!({"id": "new", "vector": vector, "payload": null}),
@@ -111,7 +112,7 @@ fn programs_write_change_list_and_delete_records() {
     let expected = json!({"version": 7, "deleted": 1, "missing": 1});
     assert_eq!((status, deleted), (200, expected));
     assert_eq!(count().1["count"], 300);
-    // Other commands change it between two requests.
+    // Another command changes the index between two requests.
     done(&place.line("index delete @docs --ids doc-1 --key @owner.key"));
     assert_eq!(count().1["count"], 299);
 }
@@ -187,7 +188,7 @@ fn mistakes_of_records_are_named_and_change_nothing() {
         status == 400 && problem.contains("the members 1 and 2"),
         "{problem}"
     );
-    // The token of searches does not list, nor that of writers search.
+    // The token for searches cannot list, and the writers' token cannot search.
     let searching = format!("Bearer {}", proxy.token);
     for token in ["Bearer wrong", &searching] {
         let (status, problem) = proxy.request("GET", "/records/count", token, b"");
@@ -196,14 +197,14 @@ fn mistakes_of_records_are_named_and_change_nothing() {
     let (status, _) = proxy.records("POST", "/search", &json!({"vector": vector}));
     assert_eq!(status, 401);
     assert_eq!(proxy.records("PATCH", "/records", &Value::Null).0, 405);
-    // Without --owner-key nothing is written.
+    // Without --owner-key the proxy writes nothing.
     let readers = Proxy::new(&place, &served.url(), "");
     let (status, problem) = readers.records("DELETE", "/records", &json!({"ids": [7]}));
     assert_eq!(status, 404);
     assert!(problem.to_string().contains("--owner-key"), "{problem}");
 }
 
-/// What was read for one page serves the next ones of its version, without opening the index again.
+/// The proxy reads a version once for all its pages, and does not open the index again.
 #[test]
 fn pages_of_one_version_are_listed_while_another_command_has_the_index() {
     let place = Place::new();
@@ -238,13 +239,14 @@ fn pages_of_one_version_are_listed_while_another_command_has_the_index() {
     let (status, problem) = proxy.records("GET", "/records/count", &Value::Null);
     assert_eq!((status, &problem["error"]["code"]), (503, &json!("busy")));
     drop(lock);
-    // Of another version they are read again.
+    // For another version the proxy reads the records again.
     done(&place.line("index delete @masked --ids 3 --key @owner.key"));
     let (_, page) = page(json!(2), 2);
     assert_eq!((ids(&page), &page["version"]), (vec![4, 5], &json!(2)));
 }
 
-/// More programs than there are turns write at the same time: each waits for its turn, and none is refused.
+/// More programs write at the same time than the proxy serves at once. Each waits for its turn, and none is
+/// refused.
 #[test]
 fn programs_that_write_at_the_same_time_wait_for_their_turns() {
     let place = Place::new();
@@ -286,7 +288,7 @@ fn what_is_written_is_pushed_to_a_server_that_has_a_folder_of_its_own() {
     assert_eq!((status, &gone["version"]), (200, &json!(2)), "{gone}");
     let there = || json(&place.line("index info @there --key @owner.pub"))["version"].clone();
     assert_eq!(there(), 2);
-    // The server is gone, and a program asks once more when it is there again.
+    // The server stops. When it runs again, a program repeats its request.
     let address = served.address.clone();
     drop(served);
     let delete = || proxy.records("DELETE", "/records", &json!({"ids": [8]}));
@@ -323,11 +325,11 @@ fn ids_that_many_programs_would_round_are_texts() {
     let body = json!({"vector": place.base.row(0), "k": 1}).to_string();
     let (_, found) = proxy.search(body.as_bytes());
     assert_eq!(found["results"][0]["hits"][0]["id"], large.to_string());
-    // As numbers they may have been rounded on their way here.
+    // Numbers this large may have been rounded by the sender.
     let (status, refused) = proxy.records("DELETE", "/records", &json!({"ids": [large]}));
     assert_eq!(status, 400);
     assert!(refused.to_string().contains("send the text of its digits"));
-    // They come back in the form that they went out.
+    // The reply gives ids in the form in which the search gave them.
     let (status, gone) = proxy.records("DELETE", "/records", &json!({"ids": [large.to_string()]}));
     assert_eq!((status, &gone["deleted"]), (200, &json!(1)));
 }
@@ -360,7 +362,7 @@ fn pages_of_named_origins_may_ask_and_others_not() {
     let other = ask("OPTIONS", "/search", "http://evil.example");
     assert!(!other.contains("allow-origin"), "{other}");
     assert_eq!(proxy.get("/healthz").0, 200);
-    // The server has the option, too.
+    // The server accepts this option too.
     let open = "@local --key @owner.pub --plaintext --anyone --allow-origin http://localhost:3000";
     let served = Served::new(&place.line(open));
     let asked = |origin: &str| {
