@@ -1,4 +1,5 @@
-//! A process of its own, which starts itself with the variable set: a value of `SORDINO_CPU` that names no level is told of and ignored; it ends no process.
+//! A value of `SORDINO_CPU` that names no level is reported and ignored, and ends no process. This separate test process
+//! starts itself again with the variable set.
 
 use std::process::{Command, Output};
 
@@ -7,7 +8,7 @@ use sordino_cpu::Backend;
 /// Set in the processes that this test starts.
 const CHILD: &str = "SORDINO_CPU_TEST_CHILD";
 
-/// This test in a process of its own, by the emulator that runs this one, if any.
+/// This test in a separate process, run by the emulator that runs this process, if any.
 fn child(level: &str) -> Output {
     let exe = std::env::current_exe().expect("this test's binary");
     let runner = std::env::var("SORDINO_TEST_RUNNER").unwrap_or_default();
