@@ -52,8 +52,8 @@ fn every_other_byte_comes_back() {
     assert_eq!(String::from_utf8(shown).unwrap(), input);
 }
 
-/// A result with a separator in it must get quotation marks, and keeps them: the value comes back,
-/// the marks remain.
+/// A result with a separator must be quoted. Decryption returns the value but keeps the quotation
+/// marks.
 #[test]
 fn results_are_quoted_where_they_must_be() {
     let table = table(Column::Number(0));
@@ -114,7 +114,7 @@ fn refused_values_are_reported_and_kept_or_left_out() {
         })
     ));
     assert!(reports.is_empty());
-    // From an open quotation mark on no record can be told, so that nothing passes.
+    // After an unclosed quotation mark, records cannot be told apart. So no record is written.
     let open = b"n,x\n1,123456\n2,\"654321\n3,123456\n";
     for on_error in [OnError::Stop, OnError::Keep, OnError::Skip] {
         let (done, _, _) = run(on_error, true, open);
@@ -256,7 +256,7 @@ proptest! {
         if let Ok(hidden) = csv(&encrypt, &table, &input) {
             prop_assert_eq!(csv(&decrypt, &table, &hidden).unwrap(), input.clone());
         }
-        // Refused values that are kept come back too, and everything around them.
+        // With `Keep`, refused values also come back, and so does everything around them.
         let keep = |encrypt| Transform { on_error: OnError::Keep, ..transform("digits", encrypt) };
         let (encrypt, decrypt) = (keep(true), keep(false));
         let hidden = lines(&encrypt, &input).unwrap();
@@ -267,7 +267,7 @@ proptest! {
     }
 }
 
-/// One of two columns of one name would be written in clear.
+/// If two columns had one name, only one would be encrypted, and the other would stay readable.
 #[test]
 fn a_name_that_two_columns_have_is_refused() {
     let digits = transform("digits", true);
@@ -287,7 +287,7 @@ fn a_name_that_two_columns_have_is_refused() {
             ..
         }
     ));
-    // Another name that comes twice hides nothing, and numbers are no names.
+    // If another column's name comes twice, nothing is refused. A column's number is no name.
     assert!(
         csv(
             &digits,
@@ -303,7 +303,7 @@ fn a_name_that_two_columns_have_is_refused() {
     assert!(csv(&digits, &number, b"1,123456,2,654321\n").is_ok());
 }
 
-/// A value that was its own tweak could not be decrypted.
+/// A value that is its own tweak could not be decrypted.
 #[test]
 fn a_column_is_not_its_own_tweak() {
     for column in [Column::Name("x".into()), Column::Number(1)] {
@@ -314,7 +314,7 @@ fn a_column_is_not_its_own_tweak() {
     }
 }
 
-/// A database that strips spaces gets ciphertexts that decrypt to the right numbers.
+/// A database that strips spaces gets ciphertexts that still decrypt to the right numbers.
 #[test]
 fn separators_that_are_stripped_do_not_change_the_value() {
     let input = b"4111 1111 1111 1111\n4012-8888-8888-1881\n";

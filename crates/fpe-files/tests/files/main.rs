@@ -1,4 +1,4 @@
-//! Lines, and one column of CSV, JSON lines and Parquet.
+//! Lines, and columns of CSV, JSON lines and Parquet.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 mod columns;

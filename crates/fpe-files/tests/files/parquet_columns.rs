@@ -80,7 +80,7 @@ fn a_column_of_parquet_comes_back_with_all_others() {
     }
 }
 
-/// Categories of pandas are dictionaries in Parquet.
+/// In Parquet, the categories of pandas are dictionaries.
 #[test]
 fn a_categorical_column_is_one_of_text() {
     let categories: DictionaryArray<Int8Type> =
@@ -153,13 +153,13 @@ fn damaged_parquet_is_an_error() {
     for at in (0..file.len()).step_by(7) {
         let mut damaged = file.clone();
         damaged[at] ^= 0x55;
-        // Bytes that nothing depends on may pass.
+        // Damage of unused bytes may pass.
         drop(parquet(&encrypt, &damaged));
         assert!(parquet(&encrypt, &file[..at]).is_err());
     }
 }
 
-/// One of two columns of one name would be written in clear.
+/// If two columns had one name, only one would be encrypted, and the other would stay readable.
 #[test]
 fn a_name_that_two_columns_have_is_refused() {
     let texts = |text| -> ArrayRef { Arc::new(StringArray::from(vec![text; 3])) };
