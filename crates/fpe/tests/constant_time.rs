@@ -1,9 +1,9 @@
-//! FF1 under memcheck, which runs it as a process of its own: the key is marked as undefined memory, and memcheck reports every branch
-//! and every address that depends on it, as all does that comes out of a round.
+//! FF1 in a separate process under memcheck. The test marks the key as undefined memory. So all outputs of a round are
+//! undefined, and memcheck reports every branch and every address that depends on them.
 //!
-//! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing, and this is one more
-//! test that decryption inverts. The numerals themselves are not marked: that they are below the
-//! radix is checked by a branch, whose outcome the caller gets. Ciphertexts are public.
+//! `scripts/constant_time.sh` runs this test. Outside valgrind the marks do nothing, and the test only checks that
+//! decryption inverts encryption. The numerals themselves are not marked: a branch checks that they are below the radix, and
+//! its outcome is public. Ciphertexts are public.
 #![cfg(all(target_arch = "x86_64", not(miri)))]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
@@ -23,7 +23,7 @@ fn ff1(bytes: usize, radix: u32) -> Ff1 {
 
 #[test]
 fn the_marks_are_seen_when_valgrind_runs() {
-    // Fails where the script asked for valgrind and did not get it.
+    // Fails if the script asked for valgrind and the test does not run under it.
     if !is_watching() {
         println!("not under valgrind: secrets are not tracked");
     }
@@ -31,7 +31,7 @@ fn the_marks_are_seen_when_valgrind_runs() {
 
 #[test]
 fn numerals_of_machine_integers() {
-    // Halves of up to 32, 64 and 128 bits, `b` of 16, and tweaks that take blocks of their own.
+    // Halves of up to 32, 64 and 128 bits, `b` of 16 bytes, and tweaks that take additional blocks.
     for (bytes, radix, len) in [
         (16, 10, 6),
         (24, 10, 9),

@@ -1,4 +1,4 @@
-//! Every cipher on the block cipher of the crate `aes` makes what it makes on this workspace's AES.
+//! Each cipher gives the same results on the AES of the crate `aes` and on this workspace's AES.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
@@ -7,14 +7,14 @@ use aes::cipher::KeyInit;
 use proptest::{collection::vec, prelude::*};
 use sordino_fpe::{AesKey, Alphabet, Error, Ff1, NumeralCipher, Tweaks};
 
-/// FF1 on both.
+/// FF1 on both AES implementations.
 fn both(key: &[u8; 24], radix: u32) -> (Ff1, Ff1<Aes192>) {
     let native = Ff1::new(&AesKey::new_192(key), radix).unwrap();
     let other = Ff1::with_cipher(Aes192::new(&(*key).into()), radix).unwrap();
     (native, other)
 }
 
-/// A radix, and numerals of halves of every size.
+/// A radix, and numerals whose halves have every size.
 fn numerals() -> impl Strategy<Value = (u32, Vec<u16>)> {
     let radix = prop_oneof![
         Just(2u32),
@@ -72,7 +72,8 @@ proptest! {
     }
 }
 
-/// NIST's samples of FF3 and ACVP's of FF3-1, whose keys are given to the cipher in the opposite order.
+/// NIST's samples of FF3 and ACVP's of FF3-1. They give the key's bytes in the opposite order to the
+/// cipher.
 #[cfg(feature = "legacy-ff3")]
 #[test]
 fn ff3_samples() {

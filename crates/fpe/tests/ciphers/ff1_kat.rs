@@ -1,4 +1,4 @@
-//! FF1 against NIST's samples, Wycheproof's vectors and the published crate `fpe`.
+//! FF1, compared with NIST's samples, Wycheproof's vectors and the published crate `fpe`.
 
 #![expect(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ fn numerals(value: &Value) -> Vec<u32> {
         .collect()
 }
 
-/// Encrypts and decrypts; numerals above 65535 are refused as `Ff1` would refuse them.
+/// Encrypts and decrypts. Numerals above 65535 give the error that `Ff1` would give.
 fn both(ff1: &dyn NumeralCipher, tweak: &[u8], plain: &[u32], cipher: &[u32]) -> Result<(), Error> {
     let to_u16 = |x: &[u32]| {
         let bad = x.iter().position(|&x| x >= ff1.radix());
@@ -73,8 +73,8 @@ fn nist_samples() {
     assert!(count >= 9, "{count} FF1 samples");
 }
 
-/// The numerals of a Wycheproof message, of either file type. A symbol outside the alphabet
-/// becomes a numeral that no radix has.
+/// The numerals of a Wycheproof message, in either of its file formats. A symbol outside the
+/// alphabet becomes a numeral that no radix has.
 fn message(value: &Value, alphabet: Option<&str>) -> Vec<u32> {
     match alphabet {
         None => numerals(value),
@@ -113,12 +113,12 @@ fn wycheproof() {
                 let tweak = bytes(&test["tweak"]);
                 let plain = message(&test["msg"], alphabet);
                 let cipher = message(&test["ct"], alphabet);
-                // The key's size, if it has one; of no size it is refused below.
+                // The size of the key. A key with a wrong size is refused below.
                 let key = bytes(&test["key"]);
                 let size = AesSize::from_bytes(key.len()).unwrap_or(AesSize::Aes256);
                 let ff1 = AesKey::from_slice(size, &key).and_then(|key| Ff1::new(&key, radix));
                 let run = |ff1: Result<Ff1, Error>| both(&ff1?, &tweak, &plain, &cipher);
-                // The same on the crate `aes`.
+                // FF1 on the crate `aes`.
                 let other = |small| {
                     let ff1 = cipher::ff1(&key, radix, small)?;
                     both(&*ff1, &tweak, &plain, &cipher)
@@ -154,7 +154,7 @@ fn wycheproof() {
     assert!(valid > 20_000 && small > 50 && invalid > 3_000);
 }
 
-/// The same string by the published crate `fpe`, decrypted if `!forward`.
+/// The published crate's result for the same string. It decrypts if `!forward`.
 fn reference(key: &[u8], radix: u32, tweak: &[u8], x: &[u16], forward: bool) -> Vec<u16> {
     use fpe::ff1::{FF1, FlexibleNumeralString as Numerals};
     let x = Numerals::from(x.to_vec());
@@ -176,7 +176,7 @@ fn reference(key: &[u8], radix: u32, tweak: &[u8], x: &[u16], forward: bool) -> 
     out.unwrap().into()
 }
 
-/// Key, radix, tweak and numerals, of all sizes of half.
+/// A key, a radix, a tweak and numerals, whose halves have all sizes.
 fn case(max_len: usize) -> impl Strategy<Value = (Vec<u8>, u32, Vec<u8>, Vec<u16>)> {
     let key = prop_oneof![
         vec(any::<u8>(), 16),
@@ -213,7 +213,7 @@ proptest! {
             ff1.decrypt_numerals(&tweak, &mut y).unwrap();
         }
         prop_assert_eq!(&y, &reference(&key, radix, &tweak, &x, forward));
-        // The same with a plan made for another tweak length.
+        // The same, with a plan that was made for another tweak length.
         let plan = ff1.plan(x.len(), 3).unwrap();
         if forward {
             plan.decrypt_numerals(&tweak, &mut y).unwrap();
@@ -275,7 +275,7 @@ fn every_value_of_a_million_has_one_image() {
     }
 }
 
-/// FF1 of SP 800-38G is for keys of 128, 192 and 256 bits.
+/// FF1 of SP 800-38G takes keys of 128, 192 and 256 bits.
 #[test]
 fn keys_of_a_known_length_are_those_of_a_slice() {
     let bytes: [u8; 32] = std::array::from_fn(|i| u8::try_from(i).unwrap());
@@ -344,7 +344,7 @@ fn refusals_name_the_place_and_not_the_value() {
             max: 8
         }
     );
-    // Both floors, at every radix around which they move.
+    // The two least lengths, at every radix around which they change.
     for radix in [2, 3, 9, 10, 11, 99, 100, 101, 999, 1000, 1001, 65536] {
         let ff1 = Ff1::new(&aes(&[0; 16]), radix).unwrap();
         let values = |len: usize| u128::from(radix).pow(u32::try_from(len).unwrap());

@@ -1,4 +1,4 @@
-//! FF3 against NIST's samples and FF3-1 against ACVP's.
+//! FF3, compared with NIST's samples, and FF3-1, compared with ACVP's.
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::Value;
@@ -96,7 +96,7 @@ fn refusals() {
             expected: 7
         })
     );
-    // 10^28 <= 2^96 < 10^29; 2^96 itself is allowed.
+    // 10^28 <= 2^96 < 10^29, and FF3 allows 2^96 itself.
     assert_eq!(ff3.lengths(), 6..=56);
     assert_eq!(Ff3::new(&aes(&[0; 16]), 2).unwrap().lengths(), 20..=192);
     assert_eq!(Ff3::new(&aes(&[0; 16]), 65536).unwrap().lengths(), 2..=12);

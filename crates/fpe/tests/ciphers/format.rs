@@ -1,4 +1,4 @@
-//! Formats: what they keep, what they recompute, what they bind, and what they refuse.
+//! Formats: the characters they keep, recompute and bind, and what they refuse.
 
 use proptest::prelude::*;
 use sordino_fpe::{Alphabet, Check, Error, Format, Segment};
@@ -18,7 +18,7 @@ fn plates() -> Format {
     )
 }
 
-/// A format and a text of it.
+/// A format and a text in that format.
 fn case() -> impl Strategy<Value = (Format, String)> {
     prop_oneof![
         "[0-9]{4}[ -]?[0-9]{4}[ -]?[0-9]{4,8}[ -]?[0-9]{4}".prop_map(|text| (Format::pan(), text)),
@@ -73,7 +73,7 @@ proptest! {
         let hidden = cipher.encrypt(&tweak, &text).unwrap();
         prop_assert_eq!(cipher.decrypt(&tweak, &hidden).unwrap(), text.clone());
         prop_assert_eq!(hidden.chars().count(), text.chars().count());
-        // A result of the format can be encrypted again.
+        // The ciphertext has the format, so it can be encrypted again.
         prop_assert!(cipher.encrypt(&tweak, &hidden).is_ok());
         for (a, b) in text.chars().zip(hidden.chars()) {
             prop_assert_eq!(a.is_alphanumeric(), b.is_alphanumeric());
@@ -113,7 +113,7 @@ fn what_is_to_be_kept_is_kept() {
     assert!(hidden.ends_with("@mail.example") && &hidden[4..5] == "." && &hidden[8..9] == "+");
 }
 
-/// The same digits to be encrypted, with one thing about them changed, give other digits.
+/// The same encrypted digits give other digits if anything else in the value changes.
 #[test]
 fn everything_kept_is_bound() {
     let key = [9; 16];
@@ -172,7 +172,7 @@ fn refusals() {
         error(Format::pan(), "4111x11111111111"),
         Error::Symbol { index: 4 }
     );
-    // Five digits between the kept ones are a hundred thousand values.
+    // Five digits between the kept ones have a hundred thousand values.
     assert!(matches!(
         error(Format::pan(), "378282246310005"),
         Error::FewSymbols {
@@ -181,7 +181,7 @@ fn refusals() {
             min: 16
         }
     ));
-    // Digits that are kept are counted as a user counts them.
+    // The message counts kept digits as a user does.
     let said = error(Format::pan(), "3782 822463 10005").to_string();
     assert!(
         said.starts_with("input of 15 symbols, of which 5 are encrypted: expected 16 symbols"),
@@ -282,7 +282,7 @@ fn refusals() {
     assert!("phone:x".parse::<Format>().is_err());
     assert!("date:2000-01-01".parse::<Format>().is_err());
     assert!("alphabet:aa".parse::<Format>().is_err());
-    // More than 2^128 values of mixed radix.
+    // More than 2^128 values, with a mixed radix.
     let wide = Format::pattern(
         "wide",
         vec![
@@ -296,8 +296,8 @@ fn refusals() {
     ));
 }
 
-/// Passed characters after a check: what is encrypted comes back, whether the check is a digit or
-/// the symbol of its own that one in eleven is.
+/// Texts in which separators follow the check. The plaintext comes back, both if the check is a
+/// digit and in the one of eleven cases in which it has its own symbol.
 #[test]
 fn a_check_may_be_followed_by_passed_characters() {
     let cipher = "orcid"

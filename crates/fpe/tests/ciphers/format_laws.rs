@@ -1,4 +1,4 @@
-//! Formats made at random and small ones in full: a format either is refused, or encryption
+//! Random formats, and small formats with all their texts. A format is refused, or encryption
 //! permutes its texts and decryption inverts it.
 
 use proptest::{
@@ -21,7 +21,7 @@ const CHECKS: [Check; 7] = [
     Check::Mod37_36,
 ];
 
-/// Symbols of which all sets are made: the symbols of every check, and others.
+/// The symbols of which all sets are made: the symbols of every check, and further symbols.
 const POOL: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*- ./xyz水";
 
 /// A format's parts: alphabet, passing characters, check, kept prefix and suffix.
@@ -45,7 +45,7 @@ impl Parts {
         }
     }
 
-    /// Symbols, then their check if there is one for them, among passing characters.
+    /// Symbols, then their check if they have one, with passing characters between.
     fn text(
         &self,
         symbols: &[prop::sample::Index],
@@ -66,7 +66,8 @@ impl Parts {
         out
     }
 
-    /// True if a text of this number of symbols, without the check, has a hundred values at least.
+    /// True if the texts with this number of symbols, without the check, have at least a hundred
+    /// values.
     fn is_long_enough(&self, symbols: usize) -> bool {
         let encrypted = symbols.saturating_sub(self.keep.0 + self.keep.1);
         let values = (0..encrypted).fold(1, |n: usize, _| n.saturating_mul(self.alphabet.len()));
@@ -99,8 +100,8 @@ fn parts() -> impl Strategy<Value = Parts> {
     )
 }
 
-/// Encryption and decryption of `text` are each other's inverse where they accept it; returns
-/// the error of encryption.
+/// Checks that decryption inverts encryption of `text`, and encryption inverts decryption, if the
+/// format accepts `text`. Returns the error of encryption.
 fn inverts(cipher: &FormatCipher, tweak: &[u8], text: &str) -> Result<(), Error> {
     if let Ok(shown) = cipher.decrypt(tweak, text) {
         let again = cipher.encrypt(tweak, &shown);
@@ -149,7 +150,7 @@ fn random_formats_are_refused_or_invert() {
     assert!(refused > 2000 && accepted > 2000, "{refused} {accepted}");
 }
 
-/// All texts of a format whose encrypted symbols have few values: their images are the same texts.
+/// All texts of a format with few values. Their ciphertexts are the same set of texts.
 #[test]
 fn small_formats_are_permuted() {
     let chars = |symbols: &str| symbols.chars().collect::<Vec<_>>();
@@ -167,7 +168,7 @@ fn small_formats_are_permuted() {
             ][..],
         ),
         ("9081726354", 2, &[Check::Mod11_2, Check::Mod37_36]),
-        // The check of these symbols may be none of them.
+        // The check of such a text can be a symbol outside the alphabet.
         (
             "013",
             5,
@@ -242,7 +243,7 @@ fn contradictions_are_refused_by_their_symbol() {
             digits("*").check(Check::Mod37_2),
             overlap('*', SymbolSet::Check),
         ),
-        // A digit that the alphabet lacks and the check may be.
+        // The check may be a digit that the alphabet lacks.
         (
             Format::text("f", Alphabet::new("01").unwrap(), "7").check(Check::Luhn),
             overlap('7', SymbolSet::Check),
@@ -270,7 +271,7 @@ fn contradictions_are_refused_by_their_symbol() {
     let expected =
         "format: symbol 'X' is in the symbols of the check and in the characters that pass";
     assert_eq!(text, expected);
-    // X passes where no check may end in it.
+    // X may pass if no check can be X.
     assert!(
         digits("X-")
             .check(Check::Luhn)
@@ -301,7 +302,7 @@ fn options_that_a_format_does_not_have_are_refused() {
             let expected = format!("format: {name} has no option `{option}`");
             assert_eq!(error.to_string(), expected);
         }
-        // Short ranges of days are few values.
+        // A short range of days has few values.
         let format = format.allow_small_domain();
         assert!(format.cipher(&aes(&[0; 16])).is_ok());
     }
@@ -313,7 +314,7 @@ fn options_that_a_format_does_not_have_are_refused() {
         let error = Format::pattern("nothing", segments).cipher(&aes(&[0; 16]));
         assert!(matches!(error, Err(Error::Format { .. })));
     }
-    // Presets that are texts have both options.
+    // Presets for texts have both options.
     for format in [
         Format::pan().keep(0, 4),
         Format::phone(3).check(Check::Luhn),

@@ -1,11 +1,12 @@
-//! Integer ranges: bijections that equal FF1 on numerals.
+//! Ranges of integers: encryption is a bijection that equals FF1 on numerals.
 
 use proptest::prelude::*;
 use sordino_fpe::{Error, Ff1, NumeralCipher};
 
 use crate::key::aes;
 
-/// The wire format by its definition: numerals, encrypted until they are in the range.
+/// The wire format by its definition: encrypts numerals again and again, until the result is in the
+/// range.
 fn definition(ff1: &Ff1, tweak: &[u8], start: u128, last: u128, x: u128) -> u128 {
     let radix = u128::from(ff1.radix());
     let mut len = ff1.min_len();

@@ -1,8 +1,9 @@
-//! Keys whose size is that of the bytes given, for vectors and random cases.
+//! Makes keys from bytes, for vectors and random cases. The number of bytes decides the kind of
+//! key.
 
 use sordino_fpe::{AesKey, AesSize};
 
-/// The key of 16, 24 or 32 bytes.
+/// A key of 16, 24 or 32 bytes.
 #[track_caller]
 pub(crate) fn aes(bytes: &[u8]) -> AesKey {
     let size = AesSize::from_bytes(bytes.len()).expect("16, 24 or 32 bytes");

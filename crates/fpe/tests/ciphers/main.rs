@@ -1,4 +1,4 @@
-//! The ciphers of this crate and the formats over them.
+//! The ciphers of this crate, and the formats that use them.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

@@ -1,4 +1,4 @@
-//! Formats by the names that people give them.
+//! Formats by their names.
 
 use sordino_fpe::{AesKey, Error, Format};
 
@@ -10,7 +10,7 @@ fn named(name: &str) -> Format {
     name.parse().unwrap()
 }
 
-/// The ciphertext of a value that comes back.
+/// Encrypts a value, checks that decryption returns it, and returns the ciphertext.
 fn hidden(format: Format, value: &str) -> String {
     let cipher = format.cipher(&aes()).unwrap();
     let hidden = cipher.encrypt(b"t", value).unwrap();
@@ -45,7 +45,7 @@ fn cards_keep_as_many_digits_as_the_name_says() {
             min: 16
         }
     );
-    // One digit is too few even for small domains.
+    // One digit has too few values, even for small domains.
     assert!(matches!(
         refused(named("pan"), "41111111111"),
         Error::Length { .. }
@@ -155,7 +155,8 @@ fn numbers_keep_all_of_their_digits() {
     }
 }
 
-/// All of a small domain: a permutation without a zero in front.
+/// Encrypts all values of a small domain. The result is a permutation of them, without a zero at
+/// the front.
 #[test]
 fn without_a_zero_in_front_every_number_comes_once() {
     let cipher = named("digits")

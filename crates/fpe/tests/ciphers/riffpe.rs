@@ -1,4 +1,4 @@
-//! Riffpe and RiffpeX against vectors of the reference.
+//! Riffpe and RiffpeX, compared with vectors of the reference implementation.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn number(value: &Value) -> Option<u128> {
     value.as_str().unwrap().parse().ok()
 }
 
-/// Either cipher.
+/// One of the two ciphers.
 enum Cipher {
     Riffpe(Riffpe),
     RiffpeX(RiffpeX),
@@ -198,7 +198,7 @@ fn what_the_reference_mishandles_is_refused() {
         RiffpeX::new(&aes(&key), &[]),
         Err(Error::Length { .. })
     ));
-    // The index of a digit has one byte below radix 256.
+    // Below radix 256 the index of a digit takes one byte.
     assert!(Riffpe::new(&aes(&key), 255, 256).is_ok());
     assert!(matches!(
         Riffpe::new(&aes(&key), 255, 257),

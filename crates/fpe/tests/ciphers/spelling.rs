@@ -1,11 +1,12 @@
-//! One value has one ciphertext, however it is written; and data of the time when the spelling counted can be read.
+//! A value has one ciphertext, however it is written. Older data, whose ciphertexts depend on the spelling, can be
+//! decrypted.
 
 use proptest::{prelude::*, sample::Index};
 use sordino_fpe::{Alphabet, Check, Error, Format, FormatCipher, Segment};
 
 use crate::key::aes;
 
-/// A format by its name, or one of these tests.
+/// A format by its name, or one of this file's formats.
 fn format(name: &str) -> Format {
     match name {
         "own" => Format::text("own", Alphabet::DECIMAL, "/.-").keep(1, 1),
@@ -28,12 +29,12 @@ fn cipher(name: &str) -> FormatCipher {
     format(name).cipher(&aes(&[7; 32])).unwrap()
 }
 
-/// `body` with a check behind it.
+/// `body`, followed by its check.
 fn checked(check: Check, body: &str) -> String {
     format!("{body}{}", check.compute(body.chars()).unwrap())
 }
 
-/// A format whose separators stand anywhere, a value without them, and its separators.
+/// A format whose separators may stand anywhere, a value without separators, and the separators.
 fn anywhere() -> impl Strategy<Value = (&'static str, String, &'static str)> {
     prop_oneof![
         "[0-9]{16,19}".prop_map(|value| ("pan", value, " -")),
@@ -45,7 +46,7 @@ fn anywhere() -> impl Strategy<Value = (&'static str, String, &'static str)> {
     ]
 }
 
-/// `value` with separators put before, into and behind it.
+/// `value` with separators before, within and after it.
 fn spelled(value: &str, separators: &str, places: &[(Index, Index)]) -> String {
     let separators: Vec<char> = separators.chars().collect();
     let mut text: Vec<char> = value.chars().collect();
@@ -59,7 +60,8 @@ fn without(text: &str, separators: &str) -> String {
     text.replace(|c| separators.contains(c), "")
 }
 
-/// A format whose separators stand at places of their own, a value with a mark there, and what may stand there.
+/// A format whose separators have fixed places, a value with a mark at each place, and the separators that may
+/// stand there.
 fn in_place() -> impl Strategy<Value = (&'static str, String, &'static [&'static str])> {
     prop_oneof![
         (1u32..666, 1u32..100, 1u32..10_000).prop_map(|(area, group, serial)| {
@@ -89,12 +91,13 @@ proptest! {
         let text = spelled(&value, separators, &places);
         let hidden = cipher.encrypt(&tweak, &text).unwrap();
         prop_assert_eq!(cipher.decrypt(&tweak, &hidden).unwrap(), text.clone());
-        // The separators are where they were.
+        // Each separator is still at its place.
         let at = |text: &str| -> Vec<(usize, char)> {
             text.chars().enumerate().filter(|(_, c)| separators.contains(*c)).collect()
         };
         prop_assert_eq!(at(&hidden), at(&text));
-        // The ciphertext is that of the bare value, and one that was written otherwise since is read.
+        // The ciphertext is the bare value's, with separators. A ciphertext that was rewritten with
+        // other separators decrypts to the same value.
         let bare = cipher.encrypt(&tweak, &value).unwrap();
         prop_assert_eq!(&without(&hidden, separators), &bare);
         let other = cipher.decrypt(&tweak, &spelled(&bare, separators, &others)).unwrap();
@@ -133,7 +136,7 @@ proptest! {
     }
 }
 
-/// Ciphertexts of the time when the spelling counted, and the plaintexts that they are of.
+/// Old ciphertexts that depend on the spelling, and their plaintexts.
 const BOUND: [(&str, &str, &str); 13] = [
     ("pan", "4111 1111 1111 1111", "4111 1191 5696 1111"),
     ("pan", "4111-1111-1111-1111", "4111-1188-8364-1111"),
@@ -149,7 +152,7 @@ const BOUND: [(&str, &str, &str); 13] = [
     ("orcid", "0000-0002-1694-233X", "0251-9459-1698-3902"),
     ("own", "12/34.56-78", "12/94.75-28"),
     ("checked", "1234-5674", "6536-4895"),
-    // The next are as all data are.
+    // In these three formats, the spelling is not bound.
     ("ssn", "123-45-6789", "824-99-5834"),
     ("plates", "MA 1234-XY", "MA 3409-EP"),
     (
@@ -159,7 +162,7 @@ const BOUND: [(&str, &str, &str); 13] = [
     ),
 ];
 
-/// Ciphertexts that are the same with the spelling bound and without.
+/// Ciphertexts that are equal with and without a bound spelling.
 const PLAIN: [(&str, &str, &str); 13] = [
     ("pan", "4111111111111111", "4111110627091111"),
     ("pan-luhn", "4111111111111111", "4111110411482057"),
@@ -204,7 +207,8 @@ fn old_data_are_read_with_the_spelling_bound() {
     }
 }
 
-/// A pattern's text with all separators or none; anything between is refused at the place where it is wrong.
+/// A pattern's text has all its separators or none. Any other text is refused with the position of the
+/// fault.
 #[test]
 fn patterns_have_all_separators_or_none() {
     let plates = cipher("plates");
@@ -219,7 +223,7 @@ fn patterns_have_all_separators_or_none() {
         (&plates, "MA12x4XY", 4),
         (&plates, "MA1234Xy", 7),
         (&plates, "MA1234XYZ", 2),
-        // Capitals could not be told from a ciphertext without letters.
+        // Capitals are refused: a ciphertext without letters could not keep them.
         (&uuid, "F81d4fae-7dec-41d0-a765-00a0c91e6bf6", 0),
         (&uuid, "f81d4fae7dec41d0a76500a0c91E6bf6", 27),
         (&uuid, "{f81d4fae-7dec-41d0-a765-00a0c91e6bf6}", 0),
@@ -230,7 +234,7 @@ fn patterns_have_all_separators_or_none() {
             "{text}"
         );
     }
-    // Letters of a literal are no separators.
+    // The letters of a literal are no separators.
     let letters = Format::pattern(
         "letters",
         vec![
@@ -244,7 +248,7 @@ fn patterns_have_all_separators_or_none() {
     assert_eq!(error, Err(Error::Symbol { index: 0 }));
 }
 
-/// Characters that are part of the value are bound.
+/// Characters that belong to the value are bound.
 #[test]
 fn punctuation_of_a_mailbox_counts() {
     let email = cipher("email");

@@ -1,4 +1,4 @@
-//! Text and batches: equal to numerals, whatever the alphabet, the length and the backend.
+//! Texts and batches equal encryption of numerals, for every alphabet, length and backend.
 
 use proptest::{collection::vec, prelude::*};
 use sordino_fpe::{Alphabet, Error, Ff1, NumeralCipher, Tweaks};
@@ -8,7 +8,7 @@ use crate::key::aes;
 const DIGITS: &str = "0123456789";
 const BASE62: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The text by its numerals.
+/// Encrypts the text by the numerals of its symbols.
 fn definition(ff1: &Ff1, symbols: &str, tweak: &[u8], text: &str) -> String {
     let symbols: Vec<char> = symbols.chars().collect();
     let place = |c| symbols.iter().position(|&s| s == c).unwrap();
@@ -52,8 +52,8 @@ proptest! {
     }
 }
 
-/// Records of one length, each with a tweak: lengths around every change of the arithmetic and
-/// counts around every number of lanes.
+/// Records of one length, each with a tweak. The lengths are around each change of the arithmetic,
+/// the counts around each number of lanes.
 fn batch() -> impl Strategy<Value = (Vec<u8>, u32, usize, Vec<u16>, Vec<Vec<u8>>)> {
     let key = prop_oneof![
         vec(any::<u8>(), 16),
