@@ -1,4 +1,5 @@
-//! A process of its own, whose allocations are counted: hashing a list makes none, whatever the lengths.
+//! A separate process, whose allocations this test counts. Hashing a list allocates nothing, whatever
+//! the lengths.
 #![expect(unsafe_code, reason = "a counting global allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

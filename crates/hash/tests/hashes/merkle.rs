@@ -1,4 +1,4 @@
-//! The tree's root and proofs, against a second, recursive definition; hostile proofs.
+//! The tree's root and proofs, compared with a second, recursive definition; hostile proofs.
 
 use proptest::prelude::*;
 use sordino_hash::merkle::{self, Extension, Proof, Tree};
@@ -8,7 +8,8 @@ fn digests(n: usize) -> Vec<Hash> {
     (0..n as u64).map(|i| hash(&i.to_le_bytes())).collect()
 }
 
-/// The tree of the module's documentation, top down: the left part is the largest power of two.
+/// The root by the definition in the module's documentation, from the top: the left part has the
+/// largest possible power of two.
 fn top(leaves: &[Hash]) -> [u8; 32] {
     match leaves {
         [] => [0; 32],
@@ -38,7 +39,7 @@ fn roots_equal_the_recursive_definition() {
     }
 }
 
-/// Fixed for good: manifests hold these roots.
+/// The roots must never change, because manifests hold them.
 #[test]
 fn golden_roots() {
     let golden = [0, 1, 2, 3, 1000].map(|n| merkle::root(&digests(n)).to_hex().to_string());
@@ -163,7 +164,8 @@ fn extensions_are_those_of_the_recursive_definition() {
         for m in 0..=n {
             let proof = tree.prove_extension(m).unwrap();
             assert_eq!((proof.old(), proof.new_len()), (m as u64, n as u64));
-            // The standard has none for equal lengths; here it is of the same kind as the others.
+            // The standard defines no proof for equal lengths. Here they have a proof in the same
+            // form.
             if (1..n).contains(&m) {
                 let nodes = subproof(m, &digests[..n]);
                 assert_eq!(&proof.to_bytes()[24..], nodes.as_flattened(), "{m} of {n}");
@@ -175,7 +177,7 @@ fn extensions_are_those_of_the_recursive_definition() {
     }
 }
 
-/// Two lists that part before the old one's end: no proof of either is one of the other.
+/// If two lists differ before the old list's end, no proof for one verifies for the other.
 #[test]
 fn a_fork_is_no_extension() {
     let own = digests(20);
@@ -190,7 +192,7 @@ fn a_fork_is_no_extension() {
                 assert!(refused.is_err(), "{parted}, {n}");
             }
         }
-        // Anything may be appended.
+        // Lists that differ only after the old list's end both extend it.
         other[parted] = own[parted];
         other[12] = hash(b"another");
         let proof = Tree::new(&other).prove_extension(12).unwrap();

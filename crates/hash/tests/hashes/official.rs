@@ -1,11 +1,11 @@
-//! Every way through the crate gives what the official crate gives, on every backend.
+//! Every function of the crate gives the official crate's results, on every backend.
 
 use proptest::prelude::*;
 use sordino_hash::{Backend, BatchHasher, Error, Hash, hash};
 
 const NONE: Hash = Hash::from_bytes([0; 32]);
 
-/// The input of the published test vectors: bytes 0, 1, ..., 250, 0, 1, ...
+/// The input of the published test vectors: the bytes 0, 1, ..., 250, again and again.
 fn painted(len: usize) -> Vec<u8> {
     (0..=250).cycle().take(len).collect()
 }
@@ -43,7 +43,7 @@ const PUBLISHED_LENGTHS: [usize; 35] = [
     4096, 4097, 5120, 5121, 6144, 6145, 7168, 7169, 8192, 8193, 16384, 31744, 102_400,
 ];
 
-/// Digests printed in the published test vectors (hash mode, first 32 bytes).
+/// Digests from the published test vectors (hash mode, first 32 bytes).
 const PUBLISHED: [(usize, &str); 4] = [
     (
         0,
@@ -99,7 +99,7 @@ fn published_lengths_in_every_mode() {
     assert_eq!(hasher.hash(&messages), expected.map(Hash::from));
     #[cfg(feature = "rayon")]
     assert_eq!(hasher.par_hash(&messages), expected.map(Hash::from));
-    // Keys of 32 bytes, and one hasher for several lists.
+    // Writes digests to arrays of 32 bytes, and uses one hasher for several lists.
     let mut keys = [[0; 32]; PUBLISHED_LENGTHS.len()];
     hasher.hash_into(&messages, &mut keys).unwrap();
     assert_eq!(keys, expected);
@@ -110,7 +110,7 @@ fn published_lengths_in_every_mode() {
 
 #[test]
 fn every_batch_size_of_every_common_length() {
-    // Under Miri 17 messages of 0 and 65 bytes.
+    // Under Miri, hashes only 17 messages, of 0 and 65 bytes.
     let steps = if cfg!(miri) { (4, 17) } else { (1, 1) };
     let lens = [0, 1, 63, 64, 65, 128, 1000, 1024];
     for len in lens.into_iter().step_by(steps.0) {
@@ -168,7 +168,7 @@ fn threads_change_nothing() {
             .zip(&digests)
             .all(|(message, digest)| hash(message) == *digest)
     );
-    // Alone, a message takes another way, with threads and without.
+    // A single message takes different code, with and without threads.
     for message in [&messages[150][..], &messages[150][..1 << 19]] {
         assert_eq!(hasher.par_hash(&[message]), [hash(message)]);
     }
@@ -176,7 +176,7 @@ fn threads_change_nothing() {
 
 #[test]
 fn runs_of_one_length_may_end_anywhere() {
-    // Messages of `blocks` blocks, then of one more or one less: with and without a whole last block.
+    // Messages of `len` bytes, then one of `other` bytes: with and without a complete last block.
     for (len, other) in [
         (64, 65),
         (65, 64),
@@ -197,7 +197,7 @@ fn runs_of_one_length_may_end_anywhere() {
     }
 }
 
-/// A message that is longer or shorter each time it is looked at.
+/// A message whose length differs each time it is read.
 struct Fickle(Vec<u8>, core::cell::Cell<usize>);
 
 impl AsRef<[u8]> for Fickle {
