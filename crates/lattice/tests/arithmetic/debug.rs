@@ -1,4 +1,4 @@
-//! `Debug` prints sizes: operands have megabytes, and some are secret.
+//! `Debug` prints only sizes, because operands have megabytes and some are secret.
 
 use sordino_lattice::Modulus;
 use sordino_lattice::aligned::Aligned;
@@ -34,7 +34,8 @@ fn operands_and_tables_print_their_sizes_alone() {
         format!("{:?}", Sampler::new(32, 1)),
         format!("{:?}", Stream::new(&[0xa5; 32], 0)),
     ] {
-        // A type's name and a few numbers, none of which is what the operands hold: 0xa5 and 0xa5a5a5a5.
+        // The output has a type's name and a few numbers, and neither 0xa5 nor 0xa5a5a5a5, which the
+        // operands hold.
         assert!(printed.len() < 200, "{printed}");
         assert!(
             !printed.contains("165") && !printed.contains("2779096485"),

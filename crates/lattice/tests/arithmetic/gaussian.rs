@@ -1,12 +1,13 @@
-//! The Gaussian's table against an independent computation, and its samples against the table.
+//! The Gaussian's table, compared with an independent computation, and its samples, compared with
+//! the table.
 
 use sordino_lattice::sample::gaussian::Sampler;
 use sordino_lattice::sample::stream::Stream;
 
-/// `sigma` as a fraction, the number of entries, and some `T[k]`.
+/// `sigma` as a fraction, the number of entries, and four values `T[k]`.
 type Golden = ((u32, u32), usize, [(usize, u128); 4]);
 
-/// Computed with 120 decimal digits.
+/// These values were computed with 120 decimal digits.
 const GOLDEN: [Golden; 4] = [
     (
         (32, 1),
@@ -80,7 +81,8 @@ fn moments_are_those_of_the_gaussian() {
             let sum: f64 = samples.iter().map(|x| f64::from(*x).powi(power)).sum();
             sum / len as f64 / f64::from(sigma).powi(power)
         };
-        // Five standard errors: of the mean, the variance (2), the skewness (15), the kurtosis (96).
+        // Allows five standard errors. The argument is the variance: mean 1, variance 2, skewness
+        // 15, kurtosis 96.
         let error = |variance: f64| 5.0 * (variance / len as f64).sqrt();
         assert!(moment(1).abs() < error(1.0), "mean {}", moment(1));
         assert!(
@@ -121,7 +123,8 @@ fn frequencies_follow_the_table() {
             (counts[index] - expected).powi(2) / expected
         })
         .sum();
-    // 21 cells: mean 21, standard deviation 6.5; 60 is six of them away.
+    // With 21 cells the mean is 21 and the standard deviation 6.5, so 60 is six deviations above
+    // the mean.
     assert!(chi_squared < 60.0, "chi squared {chi_squared}");
 }
 
@@ -130,10 +133,11 @@ fn samples_are_a_function_of_the_randomness_and_of_nothing_else() {
     let sampler = Sampler::new(32, 1);
     assert_eq!(draw(&sampler, 5, 100), draw(&sampler, 5, 100));
     assert_ne!(draw(&sampler, 5, 100), draw(&sampler, 6, 100));
-    // Drawn once and compared with an independent walk through the tails for every backend's run.
+    // Compares one draw with an independent walk through the tails, for the backend of this
+    // process.
     let expected = draw(&sampler, 5, 300);
     let mut stream = Stream::new(&[5; 32], 0);
-    // 256 magnitudes, 44 in a step of 64, and the signs of all.
+    // The stream has 256 magnitudes, 44 more from the next step, and then the signs of all.
     let mut bytes = stream.chunk(4096).to_vec();
     bytes.extend_from_slice(&stream.chunk(1024)[..16 * 44]);
     let signs = stream.chunk(38);

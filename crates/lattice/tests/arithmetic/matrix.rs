@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sordino_lattice::matrix::{Backend, Digits, Panels, STRIP, Small, Vector, Words, scan, stride};
 
-/// Words that are easy to tell apart, from a seed.
+/// Distinct words, made from a seed.
 fn words(seed: u64, len: usize) -> Vec<u32> {
     let mut state = seed;
     let next = || {
@@ -15,7 +15,7 @@ fn words(seed: u64, len: usize) -> Vec<u32> {
     std::iter::repeat_with(next).take(len).collect()
 }
 
-/// Digits with noise in their padding, which must not matter.
+/// Digits whose padding holds noise, which must not change results.
 fn digits(seed: u64, rows: usize, columns: usize) -> Vec<u8> {
     words(seed, rows * stride(columns))
         .iter()
@@ -23,7 +23,7 @@ fn digits(seed: u64, rows: usize, columns: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Products by the schoolbook, over `i64` and reduced at the end.
+/// Products by the schoolbook method over `i64`, reduced at the end.
 fn schoolbook(d: &[u8], rows: usize, b: &[&[u32]]) -> Vec<u32> {
     let columns = b[0].len();
     let mut out = Vec::new();
@@ -39,14 +39,15 @@ fn schoolbook(d: &[u8], rows: usize, b: &[&[u32]]) -> Vec<u32> {
     out
 }
 
-/// Rows, columns and columns of the other factor of random products, under Miri and by the processor.
+/// The largest rows and columns of a random product, and the other factor's columns. Miri gets
+/// smaller ones.
 const MOST: (usize, usize, usize) = if cfg!(miri) {
     (6, 200, 20)
 } else {
     (100, 5000, 40)
 };
 const AWKWARD: [usize; 12] = [1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 127, 300];
-/// Columns about the ends of strips.
+/// Numbers of columns around the ends of strips.
 const WIDE: [usize; 4] = [2047, 2048, 2049, 4100];
 
 #[test]
@@ -74,7 +75,7 @@ fn mul_vec_is_the_schoolbook_product() {
     for columns in AWKWARD.into_iter().chain(WIDE) {
         for rows in [1, 2, 3, 4, 5, 8, 13, 63, 64, 65, 130] {
             let d = digits(1, rows, columns);
-            // Whole words, and rounded ones, which have a plane of zeros.
+            // Full words, and rounded words, which have a plane of zeros.
             for mask in [u32::MAX, !0xff] {
                 let q: Vec<u32> = words(2, columns).iter().map(|word| word & mask).collect();
                 let expected = schoolbook(&d, rows, &[&q]);
@@ -88,7 +89,7 @@ fn mul_vec_is_the_schoolbook_product() {
     }
 }
 
-/// Matrices that stay on a thread and ones that threads share, with columns that go alone, as a panel, and as both.
+/// Matrices on one thread and on several. Their columns are multiplied alone, as a panel, and both ways.
 #[test]
 fn scans_are_the_schoolbook_product() {
     let shapes: &[(usize, usize, usize)] = if cfg!(miri) {
@@ -161,7 +162,7 @@ fn mul_panels_is_the_schoolbook_product() {
 
 #[test]
 fn the_extremes_of_every_operand_are_exact() {
-    // An odd number, so that no bit of a word is lost in the sum of equal products.
+    // An odd number of columns, so that the sum of equal products loses no bit of a word.
     let columns = 4097;
     for byte in [0x80, 0x7f, 0xff] {
         let d = vec![byte; 65 * stride(columns)];
@@ -238,7 +239,7 @@ fn a_slice_of_rows_gives_a_slice_of_the_product() {
 
 #[test]
 fn a_matrix_beyond_the_cache_and_its_slices_give_the_schoolbook_product() {
-    // More than 2 MiB: up to there a backend may take another kernel.
+    // The matrix is larger than 2 MiB, below which a backend may take another kernel.
     let (rows, columns) = (67, 1 << 15);
     let d = digits(10, rows, columns);
     let q = words(11, columns);
@@ -321,7 +322,7 @@ proptest! {
     fn rounded_words_times_small_are_the_whole_ones_product(
         seed: u64, bits in 1u32..=32, rows in 1usize..9, columns in 1usize..200, k in 1usize..10,
     ) {
-        // Extremes of the values among the random ones: their limbs and bytes carry.
+        // The random values include extremes, whose limbs and bytes carry.
         let extremes = [0, 1, 0x7fff, 0x8000, 0xffff, 0x7f_8000, 0x80_0000, 0xff_ffff, 0xff_8000];
         let mut w = words(seed, rows * columns);
         for (word, extreme) in w.iter_mut().step_by(3).zip(extremes) {
@@ -346,7 +347,8 @@ proptest! {
             prop_assert_eq!(&out, &expected, "{}", backend.name());
             rounded.mul(rows / 2..rows, &s, &mut out[..(rows - rows / 2) * k]);
             prop_assert_eq!(&out[..(rows - rows / 2) * k], &expected[rows / 2 * k..]);
-            // A change that does not round: 1 more in every word of the last row.
+            // Changes the rounded matrix to one without rounding: adds 1 to each word of the last
+            // row.
             rounded.update_row(rows - 1, |row| {
                 row.iter_mut().for_each(|word| *word = word.wrapping_add(1));
             });

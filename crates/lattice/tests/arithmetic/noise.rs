@@ -1,4 +1,4 @@
-//! The bounds against the published table, against `scripts/param_check.py`, and against the exact
+//! The bounds, compared with the published table, with `scripts/param_check.py` and with the exact
 //! distribution.
 
 use sordino_lattice::noise::*;
@@ -22,7 +22,7 @@ fn the_published_table_of_simplepir_is_reproduced() {
     ];
     for (log2_m, simple, double) in published {
         let m = 1 << log2_m;
-        // Ours takes floor(p / 2) for the largest digit, so it may allow one more.
+        // Sordino takes floor(p / 2) for the largest digit, so it may allow one more.
         let ours = max_p(Q, 6.4, m, -40.0);
         assert!(
             ours == simple || ours == simple + 1,
@@ -71,8 +71,8 @@ fn bounds_stay_probabilities() {
     assert!((log2_union(-50.0, 1024.0) + 40.0).abs() < 1e-12);
 }
 
-/// The distribution of a sum of `2^doublings` discrete Gaussians, by squaring the generating
-/// function: probabilities of `0, +-1, ...`, from the sampler's own table.
+/// The distribution of a sum of `2^doublings` discrete Gaussians: the probabilities of `0, +-1,
+/// ...`. It squares the generating function, which begins with the sampler's own table.
 fn convolve(sampler: &Sampler, doublings: u32, reach: usize) -> Vec<f64> {
     let tail = |k: usize| {
         if k > sampler.bound() {
@@ -103,8 +103,8 @@ fn convolve(sampler: &Sampler, doublings: u32, reach: usize) -> Vec<f64> {
 
 #[test]
 fn the_bound_is_above_the_exact_failure_and_within_five_bits_of_it() {
-    // The worst row at m = 16 and sigma = 32: every digit is p / 2, so that the noise is
-    // p / 2 times a sum of 16 Gaussians and fails beyond R / (p / 2).
+    // The worst row at m = 16 and sigma = 32: every digit is p / 2. So the noise is p / 2 times a
+    // sum of 16 Gaussians, and the row fails if that sum exceeds R / (p / 2).
     let (m, sigma) = (16, 32.0);
     let sampler = Sampler::new(32, 1);
     for p in [2900u64, 3100, 3600, 4100] {
