@@ -1,4 +1,4 @@
-//! Every backend gives the portable definition's bits.
+//! Every backend gives the bits of the portable definition.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -8,7 +8,7 @@
 use proptest::prelude::*;
 use sordino_lsh::{Backend, Codes, Kind, Nearest, Neighbour, Scratch, Seed, SimHash};
 
-/// Floats without structure, from -1 to 1.
+/// Floats from -1 to 1 without structure.
 fn floats(seed: u64, len: usize) -> Vec<f32> {
     words(seed, len)
         .iter()
@@ -49,7 +49,7 @@ fn check_hash(dim: usize, bits: usize, kind: Kind, x: &[f32]) {
 #[test]
 fn hashes_of_every_small_dimension() {
     let dim = [1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 384, 1000];
-    // Under Miri 3 and 65.
+    // Under Miri, only the dimensions 3 and 65.
     let (first, step) = if cfg!(miri) { (2, 6) } else { (0, 1) };
     for dim in dim.into_iter().skip(first).step_by(step) {
         for kind in [Kind::Rotation, Kind::Hyperplanes] {
@@ -87,7 +87,7 @@ fn hashes_of_odd_floats() {
     }
 }
 
-/// The definition of the scan: sort everything.
+/// The scan by its definition, which sorts all codes.
 fn sorted(words: &[u64], query: &[u64], k: usize) -> Vec<Neighbour> {
     let distance = |code: &[u64]| {
         code.iter()
@@ -124,7 +124,7 @@ fn check_scan(words: &[u64], query: &[u64], k: usize) {
 
 #[test]
 fn scans_of_every_code_length_and_awkward_counts() {
-    // Under Miri 1, 8 and 15 words, 0, 8 and 100 codes.
+    // Under Miri, only codes of 1, 8 and 15 words, and 0, 8 and 100 codes.
     let (words_step, step) = if cfg!(miri) { (7, 3) } else { (1, 1) };
     for per_code in (1..=16).step_by(words_step) {
         for len in [0, 1, 7, 8, 9, 31, 100].into_iter().step_by(step) {
@@ -141,7 +141,8 @@ fn scans_of_every_code_length_and_awkward_counts() {
 
 #[test]
 fn scans_where_every_code_is_nearer_than_the_last() {
-    // 5000 codes, ever nearer, many equally near: the list of those found is pruned on the way.
+    // Of 5000 codes, each is at least as near as the one before, and many are equally near. So the
+    // scan prunes its list of results.
     let step = |i: usize| (1_u128 << ((4999 - i) / 45)).wrapping_sub(1);
     let codes: Vec<u64> = (0..5000)
         .flat_map(|i| [step(i) as u64, (step(i) >> 64) as u64])
@@ -165,7 +166,7 @@ proptest! {
     fn any_scan(per_code in 1..=16_usize, len in 0..600_usize, k in 0..100_usize, seed: u64, sparse: bool) {
         let mut all = words(seed, len * per_code);
         if sparse {
-            // Few distances, many ties.
+            // With these words there are few distances and many ties.
             all.iter_mut().for_each(|word| *word &= 0x11);
         }
         check_scan(&all, &words(!seed, per_code), k);

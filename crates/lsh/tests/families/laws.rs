@@ -1,4 +1,4 @@
-//! The families' collision probabilities are as in their papers.
+//! The families' collision probabilities agree with their papers.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -10,10 +10,10 @@ use std::f64::consts::PI;
 
 use sordino_lsh::{CrossPolytope, E2Lsh, Family, Kind, Lookup, Seed, SimHash};
 
-/// A unit vector and one at angle `theta` to it, in a random plane.
+/// A unit vector and a second one at angle `theta`, in a random plane.
 fn pair(seed: u64, dim: usize, theta: f64) -> [Vec<f32>; 2] {
     let mut state = seed;
-    // The sum of eight uniforms has no preferred directions that would matter here.
+    // The sum of eight uniform numbers has almost no preferred direction.
     let mut gaussian = || {
         let mut sum = 0.0;
         for _ in 0..8 {
@@ -60,8 +60,8 @@ fn simhash_bits_differ_with_probability_theta_over_pi() {
                 }
                 let total = 1024.0 * trials as f64;
                 let (p, found) = (theta / PI, f64::from(differ) / total);
-                // Five deviations of independent bits. With few dimensions, bits of one rotation
-                // depend on each other, which only makes the estimate better.
+                // Five deviations of independent bits. In few dimensions, the bits of one rotation
+                // depend on each other, which only improves the estimate.
                 let tolerance = 5.0 * (p * (1.0 - p) / total).sqrt();
                 assert!(
                     (found - p).abs() < tolerance,
@@ -72,7 +72,7 @@ fn simhash_bits_differ_with_probability_theta_over_pi() {
     }
 }
 
-/// The share of pairs with the same key of a one-function table.
+/// The share of pairs that have the same key in a table with one function.
 fn shared<F: Family>(
     dim: usize,
     pairs: u64,
@@ -96,7 +96,7 @@ fn shared<F: Family>(
     shared as f64 / trials as f64
 }
 
-/// 1 - 2 Phi(-r) - 2 / (sqrt(2 pi) r) (1 - exp(-r^2 / 2)), r = width over distance, by quadrature:
+/// 1 - 2 Phi(-r) - 2 / (sqrt(2 pi) r) (1 - exp(-r^2 / 2)), with r = width / distance. Computed as
 /// the integral of (2 / sqrt(2 pi)) exp(-t^2 / 2) (1 - t / r) over 0 < t < r.
 fn e2lsh_law(r: f64) -> f64 {
     let steps = 10_000;
@@ -111,7 +111,7 @@ fn e2lsh_law(r: f64) -> f64 {
 fn e2lsh_intervals_are_shared_as_often_as_the_paper_says() {
     assert!((e2lsh_law(1.0) - 0.3687).abs() < 1e-3 && (e2lsh_law(4.0) - 0.8005).abs() < 1e-3);
     for r in [0.5, 1.0, 2.0, 4.0] {
-        // Vectors of length 3 at a right angle are 3 sqrt(2) apart.
+        // Vectors of length 3 at a right angle have the distance 3 sqrt(2).
         let width = (r * 3.0 * 2.0_f64.sqrt()) as f32;
         let family = |seed| E2Lsh::new(40, 100, 1, width, seed).unwrap();
         let (found, law) = (shared(40, 100, PI / 2.0, 3.0, family), e2lsh_law(r));
@@ -126,8 +126,8 @@ fn e2lsh_intervals_are_shared_as_often_as_the_paper_says() {
 fn cross_polytopes_tell_near_from_far_better_than_bits_do() {
     let family = |seed| CrossPolytope::new(128, 20, 1, seed).unwrap();
     let [near, far] = [0.5, PI / 2.0].map(|theta| shared(128, 100, theta, 1.0, family));
-    // ln p(near) / ln p(far), lower is better: SimHash has ln(1 - 0.5 / pi) / ln(1/2) = 0.25 here.
-    // 2000 trials of p(far) = 1/256 or so.
+    // ln p(near) / ln p(far), where less is better: SimHash has ln(1 - 0.5 / pi) / ln(1/2) = 0.25
+    // here. The 2000 trials estimate a p(far) of about 1/256.
     assert!((0.0005..0.02).contains(&far), "{far}");
     assert!(near.ln() / far.ln() < 0.22, "{near} {far}");
 }

@@ -1,4 +1,4 @@
-//! The families of hashes, and tables of them.
+//! The families of hashes, and their tables.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

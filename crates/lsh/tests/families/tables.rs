@@ -1,4 +1,5 @@
-//! Tables find exactly the vectors whose keys are probed; saved forms survive hostile bytes.
+//! Tables find exactly the vectors whose keys are probed. Hostile bytes of saved tables are
+//! refused.
 
 #![expect(clippy::cast_possible_truncation, reason = "small numbers")]
 
@@ -8,7 +9,7 @@ use sordino_lsh::{
     SimHashTables, Tables, Vertices,
 };
 
-/// Points around 20 centres in `dim` dimensions, 10 around each, by a small generator.
+/// Groups of 10 points around 20 centres in `dim` dimensions, made by a small generator.
 fn clustered(dim: usize) -> Vec<f32> {
     let mut state = 1_u32;
     let mut uniform = || {
@@ -144,7 +145,8 @@ fn probing_finds_more_of_the_near() {
         })
         .sum::<usize>()
     };
-    // 200 vectors with 10 near ones each; the counts are this seed's, rounded down.
+    // Each of the 200 vectors has 10 near ones. The counts are the results with this seed, rounded
+    // down.
     let (few, many) = (found(1), found(12));
     assert!(
         few > 800 && many > few + few / 4 && many > 1700,
@@ -269,7 +271,7 @@ fn saved_codes_and_functions_survive_the_wire_only_whole() {
     for len in 0..saved.len() {
         assert!(SimHash::from_bytes(&saved[..len]).is_err());
     }
-    // 2^60 words that are not there.
+    // The head claims 2^60 words that do not follow.
     let mut huge = bytes;
     huge[16..24].copy_from_slice(&(1_u64 << 60).to_le_bytes());
     assert!(matches!(
@@ -286,7 +288,8 @@ fn saved_codes_and_functions_survive_the_wire_only_whole() {
     );
 }
 
-/// The same on every machine: codes and tables are stored and compared across machines.
+/// Results are equal on every machine, because codes and tables are stored and compared across
+/// machines.
 #[test]
 fn golden_hashes() {
     let x: Vec<f32> = (0..100).map(|i| (i * 37 % 101) as f32 - 50.0).collect();
