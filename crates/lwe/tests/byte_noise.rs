@@ -1,4 +1,4 @@
-//! The noise of bytes against its derivation: of a query alone, and of the whole with the column packing.
+//! The noise of bytes, compared with its derivation: in a query's answer, and after column packing.
 
 #![expect(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ fn worst(errors: &[f64]) -> f64 {
     errors.iter().fold(0f64, |worst, e| worst.max(e.abs()))
 }
 
-/// Bytes of a table, column after column.
+/// The bytes of a table, column after column.
 fn bytes(shape: Shape, mut byte: impl FnMut(usize) -> u8) -> Vec<u8> {
     (0..shape.rows() * shape.columns())
         .map(|at| byte(at / shape.rows()))
@@ -37,14 +37,14 @@ fn random(shape: Shape) -> Vec<u8> {
     bytes(shape, |_| rng.next_u32() as u8)
 }
 
-/// Different columns for each query.
+/// Different wanted columns for each query.
 fn wanted(shape: Shape, query: usize) -> Vec<usize> {
     (0..shape.groups())
         .map(|g| (g * 7919 + query * 1301 + 13) % shape.columns())
         .collect()
 }
 
-/// The digit of byte `i` of wanted column `g`, group after group.
+/// For each group, the digits of its wanted column.
 fn digits(shape: Shape, bytes: &[u8], wanted: &[usize]) -> Vec<i64> {
     let columns = wanted
         .iter()
@@ -55,7 +55,7 @@ fn digits(shape: Shape, bytes: &[u8], wanted: &[usize]) -> Vec<i64> {
         .collect()
 }
 
-/// `y - H s` of every word, in steps, less the exact digit.
+/// The errors `y - H s - digit` of all words, in steps.
 fn errors(shape: Shape, bytes: &[u8], queries: usize) -> Vec<f64> {
     let mut rng = ChaCha12Rng::from_seed([8; 32]);
     let table = ByteTable::from_slice(&params(), shape, &SEED, bytes).unwrap();
@@ -103,8 +103,8 @@ fn noise_of_random_bytes_is_as_derived() {
 
 #[test]
 fn noise_of_the_worst_bytes_is_as_derived_and_has_no_mean() {
-    // One row of equal or alternating digits of the largest size adds the errors of all words up. Each group gives one
-    // error, so that many groups are asked for.
+    // A row of equal or alternating digits of the largest size adds up the errors of all words. Each group then gives
+    // only one error, so the test asks for many groups.
     let columns = Params::MAX_BYTE_COLUMNS;
     let patterns: [fn(usize) -> u8; 2] = [|_| 0, |column| if column % 2 == 0 { 0 } else { 255 }];
     for pattern in patterns {
@@ -125,7 +125,8 @@ fn noise_of_the_worst_bytes_is_as_derived_and_has_no_mean() {
     }
 }
 
-/// Values of decrypted columns, through column packing: their errors in steps, and the bytes.
+/// Decrypts columns through column packing, and checks their bytes. Returns the errors of the values,
+/// in steps.
 fn fetched(outer: column::Params, shape: Shape, bytes: &[u8]) -> Vec<f64> {
     let mut rng = ChaCha12Rng::from_seed([9; 32]);
     let table = ByteTable::from_slice(&params(), shape, &SEED, bytes).unwrap();
@@ -189,7 +190,7 @@ fn noise_of_the_whole_is_as_derived() {
                 found < 1.2 * derived && worst(&errors) < 6.0 * derived,
                 "{found} {derived}"
             );
-            // Equal rows have one error of words and hint in common.
+            // Equal rows share the error of their words and of the hint.
             assert!(worst_case || found > 0.8 * derived, "{found} {derived}");
         }
         let error = outer.worst_error(n);
@@ -201,7 +202,7 @@ fn noise_of_the_whole_is_as_derived() {
 
 #[test]
 fn bounds_equal_the_script() {
-    // scripts/lwe_failure.py prints these.
+    // scripts/lwe_failure.py prints these values.
     let outers = [
         column::Params::modular_26_t32(),
         column::Params::modular_26_t64(),
@@ -224,8 +225,9 @@ fn bounds_equal_the_script() {
     }
 }
 
-/// Columns; standard deviation of random bytes, subgaussian parameter of the worst, in steps; log2 of the bound on the
-/// failure of the worst byte, for 32, 64 and 128 entries of a secret in a polynomial.
+/// For each number of columns, in steps: the standard deviation for random bytes and the subgaussian parameter for the
+/// worst bytes. Then log2 of the bound on the failure of the worst byte, for 32, 64 and 128 entries of a secret in a
+/// polynomial.
 const GOLDEN: [(usize, f64, f64, [f64; 3]); 3] = [
     (8192, 1.22917e-04, 2.12895e-04, [-654.4, -1009.2, -1372.8]),
     (32768, 2.38136e-04, 4.12458e-04, [-654.0, -1008.5, -1371.4]),

@@ -1,4 +1,4 @@
-//! Columns of bytes: what is answered, what comes back through the column packing, and what is refused.
+//! Columns of bytes: answers, the values after column packing, and refusals.
 
 #![expect(
     clippy::unwrap_used,
@@ -42,7 +42,7 @@ fn query(shape: Shape, wanted: &[usize]) -> Query {
     client.query(&mut rng(), &message).unwrap().1
 }
 
-/// The words of a query, from its message.
+/// The words of a query, read from its message.
 fn words(query: &Query) -> Vec<u32> {
     let bytes = query.to_bytes();
     let words = bytes[24..].as_chunks().0.iter().copied();
@@ -60,18 +60,18 @@ fn wanted_columns_come_back() {
         column::Database::encode_modular(&outer, SEED, &hint, params.n()).unwrap();
     let client = Client::new(&params, shape, &SEED);
     let reader = column::Client::new(&outer, SEED, params.n(), shape.answers(), &download).unwrap();
-    // The first, the last, one twice, and one that there is not.
+    // The first column, the last, one column twice, and one that does not exist.
     let wanted = [0, 4095, 7, 7, 2048, 1000, 63, 64, 4000, 4096];
     let message = client.select(&wanted).unwrap();
     let (secret, b) = client.query(&mut rng(), &message).unwrap();
     let (outer_secret, enc_s) = reader
         .encrypt_modular(&mut rng(), &secret.into_negated())
         .unwrap();
-    // The server.
+    // The server's part.
     let b = Query::from_bytes(&b.to_bytes()).unwrap();
     let y = table.answer(&b).unwrap();
     let reply = hint.score_onto(&[enc_s], &[&y]).unwrap().remove(0);
-    // The client.
+    // The client's part.
     let values = reader.decrypt_modular(outer_secret, &reply).unwrap();
     let found = decode_bytes(&values);
     for (g, (found, &column)) in found.chunks_exact(512).zip(&wanted).enumerate() {
@@ -90,7 +90,7 @@ fn values_are_rounded_to_the_nearest_byte() {
         let around = [value, value + (1 << 17) - 1, value - (1 << 17)];
         assert_eq!(decode_bytes(&around), [byte; 3]);
     }
-    // Noise below -2^25 wraps.
+    // Noise below -2^25 wraps around.
     assert_eq!(decode_bytes(&[(1 << 25) - 1]), [0]);
     assert_eq!(decode_bytes(&[i64::MAX, i64::MIN]).len(), 2);
 }
@@ -112,7 +112,8 @@ fn selections_are_one_at_the_wanted_columns() {
     }
 }
 
-/// The hint of a table of bytes is that of a table of 18-bit entries whose groups are all equal, whatever part is asked for.
+/// The hint of a table of bytes equals the hint of a table of 18-bit entries whose groups are all equal. This holds for each
+/// part of the hint.
 #[test]
 fn hints_are_those_of_equal_groups() {
     for (groups, rows, columns) in [
@@ -176,7 +177,8 @@ fn shards_answer_with_their_rows() {
     }
 }
 
-/// A group with a matrix of its own is answered as if all groups met that one.
+/// A table with one matrix per group answers each group as a table of only that group's matrix
+/// does.
 #[test]
 fn every_group_meets_its_own_matrix() {
     for (groups, rows, columns) in [(1, 3, 5), (3, 7, 70), (4, 40, 513)] {
@@ -259,7 +261,7 @@ fn columns_that_do_not_fit_are_refused() {
         expected: 2,
     };
     assert_eq!(other.unwrap_err(), set);
-    // A shape of the other set.
+    // A shape that only the other set allows.
     let wide = Shape::new(65, 1, 1).unwrap();
     let error = ByteTable::from_slice(&params(), wide, &SEED, &[0]).unwrap_err();
     assert!(matches!(
@@ -310,7 +312,7 @@ fn hostile_queries_are_refused() {
         expected,
     };
     let refused = |query: &Query| table.answer(query).unwrap_err();
-    // Other shapes.
+    // Messages for other shapes.
     assert_eq!(
         refused(&query(shape(3, 3, 70), &[1, 2, 3])),
         mismatch("groups", 3, 2)
@@ -319,13 +321,13 @@ fn hostile_queries_are_refused() {
         refused(&query(shape(2, 3, 71), &[1, 2])),
         mismatch("columns of a group", 71, 70)
     );
-    // Another seed.
+    // A client with another seed.
     let other = Client::new(&params(), own, &Seed([9; 32]));
     let other = other.query(&mut rng(), &[0; 140]).unwrap().1;
     assert!(matches!(refused(&other), Error::Epoch { .. }));
-    // One bad query spoils a batch, as a check before shows.
+    // The first check of a batch refuses the whole batch if one query is bad.
     assert!(table.answer_batch(&[sent.clone(), other]).is_err());
-    // Queries of the other set, and of this one to a table of the other.
+    // Queries of the other set, and queries of this set at a table of the other.
     let entries = Client::new(&Params::module_1536(), Shape::new(2, 3, 70).unwrap(), &SEED);
     let entries = entries.query(&mut rng(), &[0; 140]).unwrap().1;
     assert_eq!(refused(&entries), mismatch("parameter sets", 1, 2));
@@ -335,7 +337,7 @@ fn hostile_queries_are_refused() {
         mismatch("parameter sets", 2, 1)
     );
 
-    // Messages that were cut, and heads that promise more than there is or than there may be.
+    // Truncated messages, and heads that claim more than there is or may be.
     let bytes = sent.to_bytes();
     for len in 0..bytes.len() {
         let error = Query::from_bytes(&bytes[..len]).unwrap_err();
@@ -364,7 +366,7 @@ fn hostile_queries_are_refused() {
     ] {
         assert!(matches!(head(groups, columns), Error::Shape { .. }));
     }
-    // The same head under the other set has the limits of that.
+    // The same head under the other set has that set's limits.
     let mut narrow = bytes[..24].to_vec();
     narrow[5] = 1;
     narrow[12..16].copy_from_slice(&(1u32 << 17).to_le_bytes());

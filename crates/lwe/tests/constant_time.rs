@@ -1,7 +1,7 @@
-//! The client under memcheck, which runs it as a process of its own: message, secret and errors are marked as undefined memory, and memcheck reports every
-//! branch and every address that depends on them.
+//! The client in a separate process under memcheck. The test marks message, secret and errors as undefined memory, and
+//! memcheck reports every branch and every address that depends on them.
 //!
-//! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing.
+//! `scripts/constant_time.sh` runs this test. Outside valgrind the marks do nothing.
 
 #![cfg(all(target_arch = "x86_64", not(miri)))]
 
@@ -12,7 +12,7 @@ use sordino_memcheck::{SecretRng, is_watching, public, secret};
 
 #[test]
 fn the_marks_are_seen_when_valgrind_runs() {
-    // Fails where the script asked for valgrind and did not get it.
+    // Fails if the script asked for valgrind and the test does not run under it.
     if !is_watching() {
         println!("not under valgrind: secrets are not tracked");
     }

@@ -1,4 +1,4 @@
-//! Both engines together on clustered vectors: scores equal plain arithmetic, up to the derived noise.
+//! Both engines together on clustered vectors. Scores equal plain arithmetic up to the derived noise.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -11,15 +11,15 @@ use sordino_ckks::column;
 use sordino_lwe::{Client, Params, Query, Seed, Shape, Table};
 
 const SEED: Seed = Seed([3; 32]);
-/// Dimensions, clusters of a group, groups, vectors of a cluster.
+/// The number of dimensions, of clusters in a group, of groups, and of vectors in a cluster.
 const DIM: usize = 64;
 const CLUSTERS: usize = 32;
 const GROUPS: usize = 3;
 const ROWS: usize = 40;
-/// The norm of codes: scores stay within half of `P`.
+/// The norm of codes, with which scores stay within half of `P`.
 const NORM: f64 = 320.0;
 
-/// A number around 0, of about unit variance.
+/// A random number with mean 0 and variance of about 1.
 fn normal(rng: &mut ChaCha12Rng) -> f64 {
     let sum: u64 = (0..12).map(|_| u64::from(rng.next_u32())).sum();
     sum as f64 / 2f64.powi(32) - 6.0
@@ -39,7 +39,8 @@ fn dot<T: Copy + Into<i64>>(a: &[T], b: &[i16]) -> i64 {
     products.sum()
 }
 
-/// The vectors of every cluster of every group, near the cluster's centre, with the centres.
+/// The vectors of every cluster of every group, which are near the cluster's centre. Also returns
+/// the centres.
 fn clustered(rng: &mut ChaCha12Rng) -> (Vec<Vec<f64>>, Vec<Vec<i16>>) {
     let (mut centres, mut vectors) = (Vec::new(), Vec::new());
     for _ in 0..GROUPS * CLUSTERS {
@@ -70,7 +71,7 @@ fn scores_of_hidden_clusters_are_those_of_plain_arithmetic() {
     let (params, outer) = (Params::module_1536(), column::Params::modular_26_t64());
     let shape = Shape::new(GROUPS, ROWS, CLUSTERS * DIM).unwrap();
 
-    // Entries are codes and pads, mod P.
+    // An entry is the sum of a code and a pad, mod P.
     let pads: Vec<Vec<i32>> = vectors
         .iter()
         .map(|_| (0..DIM).map(|_| rng.next_u32().cast_signed()).collect())
@@ -95,7 +96,7 @@ fn scores_of_hidden_clusters_are_those_of_plain_arithmetic() {
     let expected = params.statistical_noise(shape.columns()).hypot(outer_error);
     let (mut errors, mut found, mut wanted) = (Vec::new(), 0, 0);
     for _ in 0..6 {
-        // Near one vector of the set, so that its cluster matters.
+        // The query is near one vector of the set, so its result depends on that vector's cluster.
         let near = (rng.next_u32() as usize) % vectors.len();
         let mut query: Vec<f64> = vectors[near]
             .iter()
@@ -123,11 +124,11 @@ fn scores_of_hidden_clusters_are_those_of_plain_arithmetic() {
         let (outer_secret, enc_s) = reader
             .encrypt_modular(&mut rng, &secret.into_negated())
             .unwrap();
-        // The server.
+        // The server's part.
         let b = Query::from_bytes(&b.to_bytes()).unwrap();
         let y = table.answer(&b).unwrap();
         let reply = hint.score_onto(&[enc_s], &[&y]).unwrap().remove(0);
-        // The client.
+        // The client's part.
         let padded = reader.decrypt_modular(outer_secret, &reply).unwrap();
         let (mut scores, mut exact) = (Vec::new(), Vec::new());
         for (row, padded) in padded.iter().enumerate() {
@@ -151,6 +152,6 @@ fn scores_of_hidden_clusters_are_those_of_plain_arithmetic() {
     assert!((0.85..1.15).contains(&(rms / expected)), "{rms} {expected}");
     assert!(worst < 7.0 * expected, "{worst}");
     assert!(mean.abs() < 0.25 * expected, "{mean}");
-    // Ties and neighbours within the noise change places at the tenth place alone.
+    // Rows whose scores are equal up to the noise can change places around the tenth place.
     assert!(found + 2 >= wanted, "{found} of {wanted}");
 }

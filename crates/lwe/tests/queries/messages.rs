@@ -1,4 +1,5 @@
-//! Queries on the wire: what comes back, what is refused, what a repeating generator shows.
+//! Queries as messages: which come back, which are refused, and what they reveal if the generator
+//! repeats itself.
 
 use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
@@ -88,7 +89,7 @@ fn what_is_no_query_is_refused() {
             expected: 344
         }
     );
-    // The largest shape that a head may name, without its words.
+    // The largest shape that a head may name, with no words after it.
     let mut bomb = bytes[..24].to_vec();
     bomb[8..16].copy_from_slice(&[0, 2, 0, 0, 0, 32, 0, 0]);
     assert_eq!(
@@ -198,7 +199,8 @@ fn a_generator_that_repeats_itself_does_not_repeat_a_secret() {
     assert!(equal < 16, "{equal} of 320 bytes are equal");
 }
 
-/// Some groups of a table answer and have hints as in the whole, and take the whole's queries.
+/// Some groups of a table give the whole table's answers and hints for these groups, and take the
+/// whole table's queries.
 #[test]
 fn groups_apart_answer_as_in_the_whole() {
     let params = Params::module_1536();

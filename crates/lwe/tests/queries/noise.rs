@@ -1,4 +1,5 @@
-//! The noise of answers against its derivation, at the largest size and with the worst entries.
+//! The noise of answers, compared with its derivation, at the largest size and with the worst
+//! entries.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,7 +15,7 @@ const SEED: Seed = Seed([5; 32]);
 /// Half of `P`.
 const HALF: i32 = 1 << 17;
 
-/// `y - H s` of every row, in steps, less the exact score, centred.
+/// The errors `y - H s` minus the exact score of all rows, in steps, centred.
 fn errors(
     table: &Table,
     rows: &[Vec<i32>],
@@ -52,7 +53,7 @@ fn rms(errors: &[f64]) -> f64 {
     (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt()
 }
 
-/// Errors of answers under entries that `entry` gives, of some queries.
+/// The errors of several queries' answers, with entries from `entry`.
 fn measured(
     shape: Shape,
     queries: u8,
@@ -109,8 +110,9 @@ fn noise_of_uniform_entries_is_as_derived() {
 fn noise_of_the_worst_entries_is_as_derived_and_has_no_mean() {
     let params = Params::module_1536();
     let columns = Params::MAX_COLUMNS;
-    // Rows of one entry add the errors of all words up: a mean of a hundredth of a unit would be 655 steps. Each
-    // query gives one error then. So there are many queries, of one row for each pattern.
+    // Rows with one entry value add up the errors of all words, so a mean error of a hundredth of a unit would
+    // become 655 steps. Each query then gives one error. So there are many queries, with one row for each
+    // pattern.
     let patterns: [fn(usize) -> i32; 2] =
         [|_| -HALF, |j| if j % 2 == 0 { -HALF } else { HALF - 1 }];
     for pattern in patterns {
@@ -131,7 +133,7 @@ fn noise_of_the_worst_entries_is_as_derived_and_has_no_mean() {
 
 #[test]
 fn noise_equals_the_script() {
-    // scripts/lwe_failure.py prints these.
+    // scripts/lwe_failure.py prints these values.
     let params = Params::module_1536();
     for (columns, uniform, worst) in GOLDEN {
         let found = (
@@ -143,7 +145,8 @@ fn noise_equals_the_script() {
     }
 }
 
-/// Columns; standard deviation under uniform entries, subgaussian parameter under the worst: in steps.
+/// For each number of columns, in steps: the standard deviation for uniform entries and the
+/// subgaussian parameter for the worst entries.
 const GOLDEN: [(usize, f64, f64); 4] = [
     (1024, 43.6552, 75.6131),
     (2048, 61.7378, 106.9330),
