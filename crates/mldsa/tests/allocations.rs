@@ -1,4 +1,4 @@
-//! A process of its own, whose allocations are counted: there is none per item.
+//! A separate process, whose allocations this test counts. Verification makes none per item.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(unsafe_code, reason = "an allocator that counts")]
@@ -46,7 +46,7 @@ fn none_per_item() {
         .iter()
         .map(|signer| (signer.public_key(), signer.sign(b"message", b"")))
         .collect();
-    // Detection reads the environment, once per process, and that allocates.
+    // Detection reads the environment once per process, which allocates.
     let detected = sordino_mldsa::Backend::detect();
     let (n, key) = count(|| ExpandedKey::<MlDsa87>::from_bytes(signed[0].0).unwrap());
     assert_eq!(
@@ -65,7 +65,7 @@ fn none_per_item() {
         .map(|(key, signature)| Item::new(*key, b"message", b"", signature))
         .collect();
     let mut verdicts = vec![Err(Error::Mismatch); items.len()];
-    // 16 keys are kept, so that 20 in turn are always expanded again
+    // The verifier keeps 16 keys, so it expands each of 20 keys again in every round.
     let mut verifier = BatchVerifier::with_keys_on(detected, 16);
     verifier.verify_each_into(&items, &mut verdicts).unwrap();
     let (n, ()) = count(|| verifier.verify_each_into(&items, &mut verdicts).unwrap());

@@ -1,4 +1,4 @@
-//! Batches: every size from 1 to 33 with one bad item at each position, on every backend, by
+//! Batches of every size from 1 to 33 with one bad item at each position, on every backend and by
 //! every method.
 
 use crate::signer::{Signer, Signs};
@@ -15,7 +15,7 @@ struct Signed {
     signature: Vec<u8>,
 }
 
-/// `MOST` signatures by three keys, on messages of 0, 1, ... and some more bytes.
+/// `MOST` signatures by three keys, on messages of increasing length.
 fn signed<P: Signs>() -> Vec<Signed> {
     let signers: Vec<Box<dyn Signer>> = (0..3).map(|seed| P::signer([seed; 32])).collect();
     (0..MOST)
@@ -31,7 +31,7 @@ fn signed<P: Signs>() -> Vec<Signed> {
         .collect()
 }
 
-/// A bad form of a signature, and what must be said of it.
+/// A faulty copy of a signature, of this kind, and the error that verification must give.
 fn spoil<P: Signs>(signed: &Signed, kind: usize) -> (Vec<u8>, Error) {
     let mut signature = signed.signature.clone();
     let len = signature.len();
@@ -41,12 +41,12 @@ fn spoil<P: Signs>(signed: &Signed, kind: usize) -> (Vec<u8>, Error) {
             (signature, Error::Mismatch)
         }
         1 => {
-            // the count of the last row above omega
+            // The count of the last row exceeds omega.
             signature[len - 1] = 255;
             (signature, Error::HintEncoding)
         }
         2 => {
-            // the first coefficient of z becomes gamma_1
+            // The first coefficient of z becomes gamma_1.
             let z = if P::NAME == "ML-DSA-44" {
                 32
             } else if P::NAME == "ML-DSA-65" {
@@ -82,7 +82,7 @@ fn one_bad_item<P: Signs>() {
         .collect();
     for backend in Backend::available() {
         let mut verifier = BatchVerifier::<P>::with_keys_on(backend, 16);
-        // every other item brings its key expanded
+        // Every other item brings its key in expanded form.
         let good: Vec<Item<'_, P>> = (0..MOST)
             .map(|i| {
                 let s = &signed[i];
@@ -95,7 +95,8 @@ fn one_bad_item<P: Signs>() {
             })
             .collect();
         for size in 1..=MOST {
-            // Arm code may run under emulation: the sizes at and around whole rounds of lanes
+            // Arm code may run under emulation, so only sizes at and around full rounds of lanes
+            // are tested.
             if !cfg!(target_arch = "x86_64") && ![1, 2, 7, 8, 9, 16, 17, 33].contains(&size) {
                 continue;
             }
@@ -266,14 +267,14 @@ fn lengths_are_told() {
         found: 31,
     };
     assert_eq!(check(key, digest, &signature), Err(wrong));
-    // of two reasons the first in the list of errors
+    // If there are two faults, the first one in the list of errors is returned.
     let digest = Message::Digest {
         hash,
         digest: &[0; 31],
         context: &[0; 256],
     };
     assert_eq!(check(key, digest, &signature), Err(wrong));
-    // by a batch as well
+    // A batch gives the same error.
     let items = [Item::<MlDsa65>::new(&key[1..], b"message", b"", &signature)];
     assert_eq!(
         BatchVerifier::new().verify_each(&items),

@@ -1,6 +1,6 @@
 //! The published vectors: NIST's ACVP (sigVer, and the keys of keyGen) and Wycheproof.
 //!
-//! They lie in `mldsa/` under the folder that `SORDINO_VECTORS` names. Every vector runs on every
+//! They are in `mldsa/`, in the folder that `SORDINO_VECTORS` names. Every vector runs on every
 //! backend, and in every position of a tile.
 
 use serde_json::Value;
@@ -13,7 +13,7 @@ use sordino_mldsa::{
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// One vector, owned.
+/// One vector, with its own data.
 struct Case {
     name: String,
     public_key: Vec<u8>,
@@ -47,7 +47,7 @@ impl Case {
     }
 }
 
-/// Goes to the stream itself: what the macros print is kept back where a test passes.
+/// Writes to standard error itself, because the test runner hides a passing test's macro output.
 fn skipped(what: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {what}");
 }
@@ -58,7 +58,7 @@ fn folder(test: &str) -> Option<PathBuf> {
         skipped(&format!("{test}, SORDINO_VECTORS is not set"));
         return None;
     };
-    // tests run in the crate's folder; CI names the path from the workspace's
+    // Tests run in the crate's folder, and CI gives the path relative to the workspace.
     let root = Path::new(&root).join("mldsa");
     let root = if root.is_absolute() {
         root
@@ -80,7 +80,7 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().unwrap()
 }
 
-/// The bytes of a field, empty if there is no such field.
+/// The bytes of a field, or no bytes if the field is missing.
 fn bytes(value: &Value, name: &str) -> Vec<u8> {
     hex::decode(value[name].as_str().unwrap_or("")).unwrap()
 }
@@ -145,7 +145,7 @@ fn pre_hash(name: &str, message: &[u8]) -> (HashFunction, Vec<u8>) {
     }
 }
 
-/// mu of a formatted message M' by a key of the set of that name.
+/// mu of a formatted message M', by a key of the named set.
 fn internal(set: &str, public_key: &[u8], m_prime: &[u8]) -> [u8; 64] {
     fn of<P: Params>(public_key: &[u8], m_prime: &[u8]) -> [u8; 64] {
         let mut mu = Mu::internal(&ExpandedKey::<P>::from_bytes(public_key).unwrap());
@@ -187,7 +187,7 @@ fn acvp_sig_ver(root: &Path, set: &str) -> Vec<Case> {
             } else if group["externalMu"] == true {
                 Owned::Mu(bytes(test, "mu").try_into().unwrap())
             } else {
-                // the internal interface signs M' without domain, context or length
+                // The internal interface signs M' without domain, context and length.
                 Owned::Mu(internal(set, &public_key, &message))
             };
             cases.push(Case {
@@ -230,18 +230,19 @@ fn wycheproof(root: &Path, set: &str) -> Vec<Case> {
     cases
 }
 
-/// Every vector, on every backend, at every position of the tiles of 16.
+/// Checks every vector, on every backend, at every position of the tiles of 16.
 fn check<P: Params>() {
     let Some(root) = folder(P::NAME) else { return };
     let mut cases = acvp_sig_ver(&root, P::NAME);
     let wycheproof = wycheproof(&root, P::NAME);
-    // ACVP has no signature that fails by its norm alone
+    // In ACVP, no signature fails only by its norm.
     let norms = !wycheproof.is_empty();
     cases.extend(wycheproof);
     for backend in Backend::available() {
         for shift in 0..16 {
             cases.rotate_left(1);
-            // a cache of 16 keys is always too small, one of 4,096 never: both must do
+            // A cache of 16 keys is always too small, and one of 4,096 keys never. Both must give
+            // the right verdicts.
             let keys = if shift % 2 == 0 { 16 } else { 4096 };
             let mut verifier = BatchVerifier::<P>::with_keys_on(backend, keys);
             let items: Vec<_> = cases.iter().map(Case::item).collect();

@@ -1,4 +1,4 @@
-//! Signatures: verification one by one and in batches, against published vectors and other implementations.
+//! Signatures: single and batch verification, compared with published vectors and other implementations.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

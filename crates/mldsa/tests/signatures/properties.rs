@@ -1,4 +1,4 @@
-//! Properties of any input: the verdicts of two independent implementations.
+//! For any input, the verdicts equal the verdicts of two independent implementations.
 
 use crate::signer::Signs;
 use proptest::collection::vec;
@@ -7,9 +7,9 @@ use sordino_mldsa::{
     Backend, BatchVerifier, ExpandedKey, Item, Message, MlDsa44, MlDsa65, MlDsa87, Mu,
 };
 
-/// A set that two other implementations verify.
+/// A parameter set that two other implementations verify.
 trait Oracle: Signs {
-    /// Both verdicts, RustCrypto's first. Lengths must be right.
+    /// The verdicts of RustCrypto and libcrux. All lengths must be right.
     fn verdicts(public_key: &[u8], message: &[u8], context: &[u8], signature: &[u8]) -> [bool; 2];
 }
 
@@ -34,18 +34,18 @@ oracle!(MlDsa44, ml_dsa_44, MLDSA44VerificationKey, MLDSA44Signature);
 oracle!(MlDsa65, ml_dsa_65, MLDSA65VerificationKey, MLDSA65Signature);
 oracle!(MlDsa87, ml_dsa_87, MLDSA87VerificationKey, MLDSA87Signature);
 
-/// A change to a valid signature, its message, context or key.
+/// A change of a valid signature, its message, its context or its key.
 #[derive(Clone, Debug)]
 enum Change {
     Nothing,
-    /// A byte of the signature, counted from its end (where the hint is) if negative.
+    /// Changes a byte of the signature. A negative index counts from the end, where the hint is.
     Signature(isize, u8),
-    /// Two bytes of the hint change places.
+    /// Exchanges two bytes of the hint.
     Hint(usize, usize),
     Message,
     Context,
     PublicKey(usize, u8),
-    /// Random bytes for the whole signature.
+    /// Replaces the whole signature by random bytes.
     Random(u64),
 }
 
@@ -102,7 +102,7 @@ fn case<P: Oracle>(seed: u8, message: Vec<u8>, context: Vec<u8>, change: &Change
     case
 }
 
-/// Our verdicts on all cases, on every backend, against both oracles'.
+/// Compares Sordino's verdicts on all cases, on every backend, with both oracles.
 fn agree<P: Oracle>(cases: &[Case]) {
     let items: Vec<Item<'_, P>> = cases
         .iter()
@@ -185,7 +185,7 @@ proptest! {
     }
 }
 
-/// Every truncation, extension and single-bit flip of the parts that are decoded.
+/// Tests every truncation, extension and single-bit flip of the decoded parts.
 #[test]
 fn hostile_signatures() {
     let signer = MlDsa44::signer([3; 32]);

@@ -1,4 +1,4 @@
-//! RustCrypto's `ml-dsa` as the signer.
+//! RustCrypto's `ml-dsa`, as the signer.
 
 use ml_dsa::signature::Keypair;
 use sordino_mldsa::{MlDsa44, MlDsa65, MlDsa87, Params};
@@ -9,7 +9,7 @@ pub(crate) trait Signer {
     fn sign(&self, message: &[u8], context: &[u8]) -> Vec<u8>;
 }
 
-/// Parameter sets that have signers.
+/// A parameter set that has a signer.
 pub(crate) trait Signs: Params {
     fn signer(seed: [u8; 32]) -> Box<dyn Signer>;
 }

@@ -1,4 +1,4 @@
-//! Keys of certificates (RFC 9881), against RustCrypto's encoder and decoder.
+//! Keys of certificates (RFC 9881), compared with RustCrypto's encoder and decoder.
 
 use ml_dsa::signature::Keypair;
 use sordino_mldsa::{ExpandedKey, MlDsa44, MlDsa65, MlDsa87};
@@ -21,7 +21,7 @@ macro_rules! round_trip {
                 assert!(ExpandedKey::<$set>::from_public_key_der(&der[..len]).is_err());
             }
             assert!(ExpandedKey::<$set>::from_public_key_der(&[der, &[0]].concat()).is_err());
-            // all but the key itself is fixed
+            // All bytes before the key itself are fixed.
             let header = der.len() - key.encode().len();
             for bit in 0..8 * header {
                 let mut flipped = der.to_vec();

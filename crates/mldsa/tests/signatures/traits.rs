@@ -1,10 +1,10 @@
-//! RustCrypto's traits, on a key and signatures of RustCrypto's own crate.
+//! RustCrypto's traits, used with a key and signatures of RustCrypto's `ml-dsa`.
 
 use crate::signer::Signs;
 use ml_dsa::signature::{MultipartVerifier, SignatureEncoding, Verifier};
 use sordino_mldsa::{Error, ExpandedKey, MlDsa44, MlDsa65, MlDsa87, Params, Signature};
 
-/// The calls of a generic user of a key.
+/// Verifies as code does that is generic in the type of the key.
 fn verifies<S, K: Verifier<S> + MultipartVerifier<S>>(
     key: &K,
     message: &[u8],
