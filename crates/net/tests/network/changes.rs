@@ -1,4 +1,4 @@
-//! Steps of a change that no owner signed, or that do not fit together.
+//! Steps of a change that no owner signed, and steps that do not fit together.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use tonic::{Code, Status};
 
 use crate::parties::loopback;
 
-/// A server that accepts changes, and somebody who sends it steps by hand.
+/// A server that accepts changes, and a client that sends it steps one by one.
 struct Attempt {
     folder: tempfile::TempDir,
     running: Running,
@@ -81,12 +81,12 @@ impl Attempt {
         })
     }
 
-    /// A step that these keys sign, as the schema says it.
+    /// A step, signed with these keys as the schema says.
     fn signed(&self, keys: &OwnerKeys, step: Vec<u8>) -> ChangeRequest {
         self.signed_before(keys, step, 0)
     }
 
-    /// The same, this number of milliseconds ago.
+    /// A step that was signed this number of milliseconds ago.
     fn signed_before(&self, keys: &OwnerKeys, step: Vec<u8>, ago: u64) -> ChangeRequest {
         let key = *blake3::hash(&keys.public().to_bytes()).as_bytes();
         let since = std::time::SystemTime::now()
@@ -129,7 +129,8 @@ impl Attempt {
         self.folder.path().join("remote")
     }
 
-    /// The newest version's manifest and its list of deletions, with that part's digest.
+    /// Changes the store. Returns the new version's manifest and its list of deletions, with that
+    /// part's digest.
     fn changed(&mut self) -> (Bytes, Bytes, Bytes) {
         self.store
             .delete(&mut rng(2), &[u32::try_from(self.store.version()).unwrap()])
@@ -191,7 +192,7 @@ fn only_the_owner_takes_steps_and_each_once() {
     }
     .encode_to_vec()
     .into();
-    // A manifest's signature is none of a step.
+    // The signature of other bytes is no signature of a step.
     let mut other = attempt.signed(&keys(), state());
     other.signature.as_mut().unwrap().signature = keys().sign(b"anything").into();
     for forged in [claimed, moved, other] {
@@ -211,7 +212,7 @@ fn only_the_owner_takes_steps_and_each_once() {
         signature: None,
     };
     assert_eq!(code(attempt.ask(unsigned)).0, Code::Unauthenticated);
-    // Signed and of no form, or of no kind, or too long.
+    // Signed steps that cannot be decoded, that have no kind, or that are too long.
     for step in [vec![0xff; 40], Vec::new(), vec![0x22, 0x7f]] {
         let refused = attempt.ask(attempt.signed(&keys(), step));
         assert_eq!(code(refused).0, Code::InvalidArgument);
@@ -227,7 +228,7 @@ fn steps_that_do_not_fit_change_nothing() {
     let (second, part, bytes) = attempt.changed();
     let (third, last, end) = attempt.changed();
     let digest = |manifest: &Bytes| Bytes::copy_from_slice(blake3::hash(manifest).as_bytes());
-    // Nothing is coming yet; and the third version does not follow the first.
+    // No manifest was offered yet, and the third version does not follow the first.
     assert!(
         code(attempt.step(put(&part, 0, &bytes)))
             .1
@@ -254,12 +255,13 @@ fn steps_that_do_not_fit_change_nothing() {
     let missing = attempt.step(Kind::Missing(Nothing {})).unwrap().missing;
     assert_eq!(missing.len(), 1, "the newest version's alone");
     assert_eq!((&missing[0].part, missing[0].len), (&last, 0));
-    // Offered again, a version is the newest that is coming: another push may go on from it otherwise.
+    // A version that is offered again becomes the newest offered version. Otherwise another push could
+    // continue from it.
     attempt.step(Kind::Manifest(second.clone())).unwrap();
     let other = attempt.step(Kind::Missing(Nothing {})).unwrap().missing;
     assert_eq!(other[0].part, part);
     attempt.step(Kind::Manifest(third.clone())).unwrap();
-    // Parts of others, pieces out of order, too many bytes, none, the wrong ones.
+    // Parts that the version lacks, pieces out of order, too many bytes, no bytes, wrong bytes.
     assert!(
         code(attempt.step(put(&part, 0, &bytes)))
             .1
@@ -294,7 +296,7 @@ fn steps_that_do_not_fit_change_nothing() {
             .contains("bytes are here")
     );
     assert_eq!(attempt.version(), 1);
-    // The other version is not the one that is coming.
+    // The server has begun with the third version, so it does not accept the second.
     assert!(
         code(attempt.step(Kind::Commit(digest(&second))))
             .1
@@ -307,7 +309,7 @@ fn steps_that_do_not_fit_change_nothing() {
         attempt.step(Kind::Commit(digest(&third))).unwrap().version,
         3
     );
-    // Said again it is still done, and what came before is refused.
+    // The same step again has the same reply. An older version is refused.
     assert_eq!(
         attempt.step(Kind::Commit(digest(&third))).unwrap().version,
         3
@@ -347,7 +349,7 @@ fn parts_of_a_change_go_when_another_begins() {
             .count()
     };
     assert_eq!(parts(), before + 1);
-    // Another second version, of which no one asks for what is missing
+    // A different second version, of which no client asks for the missing parts.
     for id in 5u32..8 {
         let again = attempt.folder.path().join(format!("other{id}"));
         Index::backup(&other, &again, &keys().public()).unwrap();
@@ -355,7 +357,8 @@ fn parts_of_a_change_go_when_another_begins() {
         store.delete(&mut rng(3), &[id]).unwrap();
         let (manifest, part, bytes) = newest(&store, &again);
         attempt.step(Kind::Manifest(manifest)).unwrap();
-        // Parts of the change before stay until it is known that it does not continue.
+        // The server keeps the interrupted change's parts until it knows that this change does not
+        // continue.
         assert_eq!(parts(), before + 1);
         attempt.step(put(&part, 0, &bytes)).unwrap();
         assert_eq!(parts(), before + 1);
@@ -377,7 +380,7 @@ fn a_push_over_several_versions_goes_on_where_it_stopped() {
     assert_eq!(offer()[0].len, 0);
     let half = &bytes[..bytes.len() / 2];
     attempt.step(put(&part, 0, half)).unwrap();
-    // The line breaks, and the push begins again with the manifests, oldest first.
+    // The connection breaks, and the push offers the manifests again, oldest first.
     let missing = offer();
     assert_eq!(
         (&missing[0].part, missing[0].len),
@@ -408,7 +411,7 @@ fn an_index_has_its_bound_and_its_folder_one_writer() {
 #[test]
 fn manifests_that_no_client_is_shown_leave_the_folder() {
     let mut attempt = Attempt::new(1 << 30);
-    // A push brings more versions than clients are shown, and the next ones go on from it.
+    // Each push brings more versions than clients are shown, and continues from the push before.
     for (last, oldest) in [(150, 1), (270, 14), (275, 14)] {
         let mut newest = None;
         while attempt.store.version() < last {
@@ -424,7 +427,8 @@ fn manifests_that_no_client_is_shown_leave_the_folder() {
         let files = std::fs::read_dir(attempt.remote().join("manifests")).unwrap();
         assert_eq!(files.count() as u64, last - oldest + 1);
     }
-    // What stays is followed from the newest to the oldest, also by a server that opens the folder.
+    // The remaining manifests follow from one another. A server that opens the folder accepts them
+    // too.
     let server = Server::open_dir(attempt.remote(), &keys().public()).unwrap();
     assert_eq!(server.manifest().version, 275);
 }

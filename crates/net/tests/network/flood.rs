@@ -1,4 +1,4 @@
-//! More connections than a server takes, of one client or of all.
+//! More connections than a server takes, from one client or from all together.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -28,12 +28,12 @@ fn a_flood_of_connections_is_held_to_its_number() {
     until_metric(&running, "connections 4");
     until(|| held(&mut flood) == 4);
     drop(flood);
-    // Their places are free again.
+    // The places of the closed connections are free again.
     until_metric(&running, "connections 0");
     still_serves(&running);
 }
 
-/// Connections to `to` from another address of this machine than clients have by default.
+/// Connections to `to` from an address of this machine that clients do not use by default.
 #[cfg(target_os = "linux")]
 fn elsewhere(to: SocketAddr, count: usize) -> Vec<TcpStream> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -50,7 +50,7 @@ fn elsewhere(to: SocketAddr, count: usize) -> Vec<TcpStream> {
     (0..count).map(connection).collect()
 }
 
-/// Only Linux has more than one loopback address without being told to.
+/// Only Linux has more than one loopback address by default.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_flood_from_one_address_leaves_the_others_their_places() {
@@ -60,7 +60,7 @@ fn a_flood_from_one_address_leaves_the_others_their_places() {
     let mut flood = elsewhere(running.address(), 60);
     until_metric(&running, "connections_refused_total 57");
     until(|| held(&mut flood) == 3);
-    // Whole searches, while the flood goes on.
+    // A client searches while the flood continues.
     let mut connection = connect(&running);
     let client = Client::connect(&mut connection, &keys().reader(), None).unwrap();
     for seed in 0..3 {
@@ -71,7 +71,7 @@ fn a_flood_from_one_address_leaves_the_others_their_places() {
     }
     until_metric(&running, "connections_refused_total 117");
     until(|| held(&mut flood) == 3);
-    // A place that an address gives back it may take again.
+    // When an address has given a place back, it may take a place again.
     drop((connection, flood));
     until_metric(&running, "connections 0");
     let mut flood = elsewhere(running.address(), 5);

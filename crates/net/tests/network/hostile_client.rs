@@ -1,4 +1,4 @@
-//! Clients that do not keep to the protocol: each is refused by name, and others are served on.
+//! Clients that break the protocol. Each is refused by name, and other clients are still served.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ use crate::parties::{
     until, until_metric,
 };
 
-/// Somebody else is still served.
+/// Checks that another client is still served.
 pub(crate) fn still_serves(running: &Running) {
     let mut connection = Connection::open(endpoint(running).key(client_key())).unwrap();
     Client::connect(&mut connection, &keys().reader(), None).unwrap();
@@ -60,14 +60,14 @@ fn what_is_no_request_is_refused_and_the_server_goes_on() {
             "{request:?}: {found:?}"
         );
     }
-    // Longer than any request of this index: not even read, and counted.
+    // A request that is longer than any of this index is refused before it is read, and counted.
     let longest = server(4, &set).longest_request().unwrap();
     for len in [longest + 4000, 20 << 20] {
         let found = connection.exchange(&vec![0; len], 1 << 20);
         assert_eq!(refusal(found), Refusal::Long);
     }
     until_metric(&running, "refused_total{reason=\"long\"} 2");
-    // Out of order: a query before the manifest is only a query.
+    // Order does not matter: a query without a manifest before it is a usual query.
     let found = connection.exchange(&parts_request(&server(4, &set)), 100_000_000);
     assert!(found.is_ok());
     still_serves(&running);
@@ -93,7 +93,7 @@ pub(crate) fn now() -> u64 {
     u64::try_from(since.unwrap().as_millis()).unwrap()
 }
 
-/// A request as clients of before logins make it.
+/// A request of a client from before logins existed.
 #[derive(Clone, PartialEq, prost::Message)]
 struct SignedCall {
     #[prost(bytes = "vec", tag = "1")]
@@ -102,7 +102,7 @@ struct SignedCall {
     signature: Option<RequestSignature>,
 }
 
-/// Makes such a request; the number of parts of the reply.
+/// Sends such a request. Returns the number of parts of the reply.
 fn call_signed(running: &Running) -> Result<usize, Error> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let address = format!("http://{}", running.address());
@@ -134,12 +134,12 @@ fn call_signed(running: &Running) -> Result<usize, Error> {
     })
 }
 
-/// The signature of a request is no field any more: a server that answers known keys says that the request is not signed, one that answers
-/// everyone answers.
+/// Requests have no field for a signature any more. A server of known keys says that the request is not signed, and a server
+/// for everyone answers it.
 #[test]
 fn a_client_that_signs_its_requests_is_told_so() {
     let set = set();
-    // One of them has requests shorter than such a signature.
+    // In the first of these indexes, requests are shorter than such a signature.
     for at in [2, 4] {
         let running = signed_door(server(at, &set), Limits::default());
         assert_eq!(refusal(call_signed(&running)), Refusal::Unsigned);
@@ -153,7 +153,7 @@ fn a_client_that_signs_its_requests_is_told_so() {
 #[test]
 fn too_many_requests_are_refused_by_rate() {
     let set = set();
-    // The login is one of them.
+    // The login counts as a request.
     let limits = Limits::default().rate_per_key(4.0);
     let running = signed_door(server(4, &set), limits);
     let mut connection = Connection::open(endpoint(&running).key(client_key())).unwrap();
@@ -167,7 +167,7 @@ fn too_many_requests_are_refused_by_rate() {
     until(served);
 }
 
-/// True if the other side closes within the time.
+/// True if the other side closes the connection within this time.
 pub(crate) fn closes(tcp: &mut TcpStream, within: Duration) -> bool {
     tcp.set_read_timeout(Some(within)).unwrap();
     let mut bytes = [0; 1024];
@@ -180,7 +180,7 @@ pub(crate) fn closes(tcp: &mut TcpStream, within: Duration) -> bool {
     }
 }
 
-/// Short limits, so that the tests are; but honest requests keep to them on a busy machine.
+/// Limits that are short, so that tests are quick, but that honest requests keep on a busy machine.
 pub(crate) fn hasty() -> Limits {
     Limits::default()
         .in_flight(1)
@@ -196,7 +196,7 @@ fn a_connection_that_says_nothing_or_a_byte_at_a_time_is_closed() {
     let running = open_door(server(2, &set()), hasty());
     let mut silent = TcpStream::connect(running.address()).unwrap();
     let mut slow = TcpStream::connect(running.address()).unwrap();
-    // HTTP/2 begins like this; one byte in a quarter of a second.
+    // The beginning of an HTTP/2 connection, at one byte per quarter of a second.
     for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" {
         if slow.write_all(&[*byte]).is_err() {
             break;
@@ -222,7 +222,7 @@ impl hyper::body::Body for Unfinished {
         if std::mem::replace(&mut self.0, true) {
             return std::task::Poll::Pending;
         }
-        // gRPC's head: a message of a thousand bytes. One of them follows.
+        // gRPC's head announces a message of a thousand bytes, and only one byte of it follows.
         let begin = Bytes::from_static(&[0, 0, 0, 3, 0xe8, 10]);
         std::task::Poll::Ready(Some(Ok(Frame::data(begin))))
     }
@@ -247,14 +247,15 @@ fn a_request_that_never_ends_holds_nobody_up_and_has_its_time() {
         let reply = send.send_request(request).await;
         reply.map(|reply| reply.headers().get("grpc-status").cloned())
     });
-    // It has no place in flight, so the only one is for a client with a whole request.
+    // An unfinished request takes no place in flight. So the only place is free for a complete
+    // request.
     until_metric(&running, "receiving 1");
     let manifest = message(GET_MANIFEST, b"");
     for _ in 0..3 {
         assert!(connect(&running).exchange(&manifest, 1 << 20).is_ok());
     }
     until_metric(&running, "receiving 0");
-    // It was told that time is over, or cut off.
+    // The server answered that the time is over, or closed the connection.
     match runtime.block_on(held).unwrap() {
         Ok(status) => assert_eq!(status.unwrap(), "4"),
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -285,7 +286,7 @@ fn a_reply_that_nobody_takes_is_given_up() {
             .body(body)
             .unwrap();
         let reply = send.send_request(post).await.unwrap();
-        // Nothing is taken from it until the server has given it up.
+        // The client reads nothing until the server has stopped sending.
         until_metric(&running, "in_flight 0");
         reply.into_body().collect().await
     });

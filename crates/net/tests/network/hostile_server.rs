@@ -1,4 +1,4 @@
-//! Servers that lie: the client ends with an error, in bounded memory and time.
+//! Servers that lie. The client ends with an error, in bounded memory and time.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ use crate::parties::{message, server, set};
 
 pub(crate) type Replies = Pin<Box<dyn Stream<Item = Result<CallReply, Status>> + Send>>;
 
-/// The answer to each message.
+/// The server's answer to each message.
 type Behaviour = dyn Fn(&[u8]) -> Result<Replies, Status> + Send + Sync;
 
 struct Liar {
@@ -61,11 +61,11 @@ impl Search for Liar {
     }
 }
 
-/// A lying server, until it is dropped.
+/// A lying server, which stops when dropped.
 pub(crate) struct Lying {
     pub(crate) address: SocketAddr,
     pub(crate) calls: Arc<AtomicUsize>,
-    /// Calls that show who makes them.
+    /// The number of calls that show the client's key.
     proofs: Arc<AtomicUsize>,
     _runtime: tokio::runtime::Runtime,
 }
@@ -127,12 +127,13 @@ pub(crate) fn parts(parts: Vec<Result<CallReply, Status>>) -> Result<Replies, St
 
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// The time that a client waits for a part: much longer than an honest one takes on a busy machine.
+/// The time limit of a part, which is much longer than an honest server needs on a busy machine.
 const PART: Duration = Duration::from_secs(2);
 
 type Case = fn() -> Result<Replies, Status>;
 
-/// A server without a KEM key, or one whose key somebody between leaves out, learns nothing of who asks.
+/// If a server shows no KEM key, or an attacker in the network removes it, the server does not learn who
+/// asks.
 #[test]
 fn a_server_without_a_kem_key_is_shown_no_proof() {
     let lying = Lying::serve(|_| parts(vec![part(10, 10)]));
@@ -188,9 +189,9 @@ fn a_reply_of_a_wrong_length_ends_at_its_first_wrong_part() {
             matches!(found, Err(Error::Reply(_) | Error::Status { .. })),
             "{name}: {found:?}"
         );
-        // Whatever came of it, the request went once.
+        // In all cases, the client sends the request once.
         assert_eq!(lying.calls.load(Ordering::SeqCst), 1, "{name}");
-        // The buffer is bounded by HTTP/2's window.
+        // HTTP/2's window bounds the buffer.
         assert!(connection.traffic().wire_down < 6 << 20, "{name}");
     }
 }
@@ -205,7 +206,8 @@ fn a_slow_reply_ends_at_its_deadline() {
         }));
         Ok(replies)
     };
-    // Never; each part too late; each part in time but all of them too slow.
+    // No part comes; each part comes too late; each part comes in time, but all of them take too
+    // long.
     for (pause, count) in [(1000 * PART, 1), (PART * 5 / 4, 3), (PART / 4, 20)] {
         let lying = Lying::serve(move |_| slow(pause, count));
         let start = Instant::now();
@@ -243,7 +245,7 @@ fn a_port_that_never_speaks_costs_a_deadline() {
     }
 }
 
-/// An honest server's replies, changed on the way.
+/// An honest server, whose replies are changed on the way.
 fn tampered(server: Server, change: impl Fn(u16, &mut Vec<u8>) + Send + Sync + 'static) -> Lying {
     let server = Mutex::new(server);
     Lying::serve(move |request| {
@@ -290,7 +292,8 @@ fn changed_replies_are_refused_as_in_process() {
     assert!(matches!(found, Err(sordino_search::Error::BadReply)));
     assert_eq!(lying.calls.load(Ordering::SeqCst), 3);
 
-    // An error in place of scores: the transport's, and the search ends without another message.
+    // The server sends an error instead of scores. The transport returns it, and the search sends
+    // no further message.
     let lying = Lying::serve(|_| Err(Status::internal("\u{1b}[31mno\n".repeat(300))));
     let refused = Client::connect(&mut lying.connect(), &keys().reader(), None).unwrap_err();
     let text = refused.to_string();
@@ -320,7 +323,7 @@ fn an_older_version_and_another_owners_are_refused_over_the_network() {
     assert!(matches!(refused, Err(sordino_search::Error::Signature)));
 }
 
-/// The refusal of a request about version 1 by a server that has version 2.
+/// The refusal that a server of version 2 gives to a request about version 1.
 fn stale() -> Status {
     let mut status = Status::invalid_argument("another version");
     let metadata = status.metadata_mut();
@@ -329,7 +332,7 @@ fn stale() -> Status {
     status
 }
 
-/// A server whose index changes so often while a client connects.
+/// A server whose index changes this number of times while a client connects.
 fn changing(times: usize) -> Lying {
     let server = server(4, &set());
     let left = AtomicUsize::new(times);
@@ -373,7 +376,7 @@ fn a_session_that_connects_during_changes_begins_again_a_few_times() {
         let changing = changing(times);
         let client = session(&changing);
         assert!(client.is_ok(), "{times}: {client:?}");
-        // A manifest and its parts each time.
+        // Each try asks for a manifest and its parts.
         assert_eq!(changing.calls.load(Ordering::SeqCst), 2 * (times + 1));
     }
     let always = changing(1000);

@@ -1,4 +1,4 @@
-//! Logins: by this crate's client, and by one that is written from docs/protocol alone.
+//! Logins by this crate's client, and by a client that was written from docs/protocol alone.
 
 use bytes::Bytes;
 use ml_kem::kem::{Encapsulate, Key};
@@ -24,7 +24,7 @@ pub(crate) struct Raw {
     calls: SearchClient<Channel>,
     pub(crate) instance: Vec<u8>,
     pub(crate) kem_key: Vec<u8>,
-    /// The index that is named, where there are several.
+    /// The name of the index, if the server has several.
     pub(crate) name: Option<&'static str>,
     runtime: tokio::runtime::Runtime,
 }
@@ -57,7 +57,7 @@ impl Raw {
         Self::at(running.address(), None)
     }
 
-    /// For an index of this name, where there are several.
+    /// A client for an index with this name, if the server has several.
     pub(crate) fn at(address: std::net::SocketAddr, name: Option<&'static str>) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let address = format!("http://{address}");
@@ -78,12 +78,13 @@ impl Raw {
         }
     }
 
-    /// A login that names the KEM key `shown`, and encapsulates to it; the request key.
+    /// Makes a login that names the KEM key `shown` and encapsulates to it. Returns it with the
+    /// request key.
     pub(crate) fn ask(&self, shown: &[u8], nonce: u8) -> (LoginRequest, [u8; 32]) {
         self.ask_at(shown, nonce, now())
     }
 
-    /// The same, signed at this time.
+    /// Makes the same login, signed at this time.
     fn ask_at(&self, shown: &[u8], nonce: u8, time: u64) -> (LoginRequest, [u8; 32]) {
         let kem = Key::<EncapsulationKey<MlKem768>>::try_from(shown).unwrap();
         let kem = EncapsulationKey::<MlKem768>::new(&kem).unwrap();
@@ -147,7 +148,7 @@ impl Raw {
         })
     }
 
-    /// Makes a call and takes nothing of its reply, on a connection to this address that has room for little.
+    /// Makes a call over a new connection with a small window, and reads nothing of the reply.
     pub(crate) fn hold(
         &self,
         address: std::net::SocketAddr,
@@ -166,7 +167,7 @@ impl Raw {
     }
 }
 
-/// A reply that no one takes.
+/// A reply that the client does not read.
 struct UnreadReply<T>(Option<T>);
 
 impl<T> Drop for UnreadReply<T> {
@@ -204,12 +205,12 @@ fn a_tagged_request_is_answered_once() {
     let tag = login.tag(1, &manifest);
     assert!(raw.call(&manifest, tag.clone()).unwrap() > 4000);
     assert_eq!(refusal(raw.call(&manifest, tag.clone())), Refusal::Replayed);
-    // On another connection a login is the same, and so is a recording.
+    // A login is valid on all connections, and a repeated tag is refused on all of them.
     let other = Raw::open(&running);
     assert_eq!(refusal(other.call(&manifest, tag)), Refusal::Replayed);
     assert!(other.call(&manifest, login.tag(3, &manifest)).is_ok());
     assert!(raw.call(&manifest, login.tag(2, &manifest)).is_ok());
-    // For another message, with another number, cut, far behind
+    // A tag for another message, one with another number, a truncated one, and one far behind.
     let borrowed = login.tag(4, &manifest);
     assert_eq!(
         refusal(raw.call(&parts, borrowed.clone())),
@@ -237,14 +238,14 @@ fn a_login_is_for_one_run_and_one_kem_key() {
     let login = raw.logged_in(1);
     let tag = login.tag(1, &manifest);
     assert_eq!(refusal(next.call(&manifest, tag)), Refusal::Login);
-    // Who stands between shows its own KEM key, and passes the login on.
+    // An attacker in the network shows its own KEM key and passes the login on.
     let (request, key) = raw.ask(&next.kem_key, 2);
     assert_eq!(refusal(raw.log_in(request, key)), Refusal::Signature);
-    // A login that was recorded at the run before
+    // A login that was recorded in the server's run before.
     next.instance.clone_from(&raw.instance);
     let (request, key) = next.ask(&raw.kem_key, 3);
     assert_eq!(refusal(next.log_in(request, key)), Refusal::Signature);
-    // A login that is sent again, one that is cut, one that is not signed
+    // A login that is sent again, a truncated one, and one without a signature.
     let (request, key) = raw.ask(&raw.kem_key, 4);
     assert!(raw.log_in(request.clone(), key).is_ok());
     assert_eq!(refusal(raw.log_in(request.clone(), key)), Refusal::Replayed);
@@ -263,7 +264,7 @@ fn a_login_is_for_one_run_and_one_kem_key() {
         let (request, key) = raw.ask_at(&raw.kem_key, 5, now().saturating_add_signed(skew));
         assert_eq!(refusal(raw.log_in(request, key)), Refusal::Time);
     }
-    // Where anyone may ask there is nothing to log in to.
+    // A server for everyone accepts no logins.
     let open = open_door(server(4, &set), Limits::default());
     assert!(Raw::open(&open).kem_key.is_empty());
     still_serves(&running);
@@ -286,8 +287,8 @@ fn a_key_that_is_taken_off_the_list_is_logged_out() {
     assert_eq!(refusal(raw.call(&manifest, tag)), Refusal::Login);
 }
 
-/// A request by this crate's client costs 54 bytes more than one that says nothing of who asks, and the next run of the server is
-/// logged in to by itself.
+/// A request of this crate's client takes 54 bytes more than one without a login. The client logs in to the server's next
+/// run by itself.
 #[test]
 fn a_connection_logs_in_once_and_again_at_the_next_run() {
     let set = set();
@@ -388,7 +389,7 @@ fn a_token_lets_its_holder_do_what_it_says_and_nothing_else() {
     let unknown = connection.exchange(&message(99, b""), 1 << 20);
     assert!(matches!(unknown, Err(Error::Status { code, .. }) if code == "InvalidArgument"));
 
-    // With another's key, for another index or service, by another issuer, none at all
+    // With another client's key; for another index or service; of another issuer; with no token.
     let first =
         |key: &ClientKey, token: &[u8]| refusal(open(key, token).exchange(&manifest, 1 << 20));
     assert_eq!(first(&bob, token.as_bytes()), Refusal::Key);
@@ -429,13 +430,14 @@ fn a_token_has_a_rate_and_ends_with_its_issuer() {
         Connection::open(endpoint(&running).key(key).token(token.as_bytes())).unwrap()
     };
     let manifest = message(GET_MANIFEST, b"");
-    // One a minute, and 16 at once
+    // The token allows one request per minute, and 16 at once.
     let mut slow = open(41, 1);
     assert!((0..16).all(|_| slow.exchange(&manifest, 1 << 20).is_ok()));
     assert_eq!(refusal(slow.exchange(&manifest, 1 << 20)), Refusal::Rate);
     let mut quick = open(42, 6000);
     assert!((0..5).all(|_| quick.exchange(&manifest, 1 << 20).is_ok()));
-    // The same issuer again changes nothing; without the issuer its logins are over, and new ones refused.
+    // The same issuer again changes nothing. Without the issuer, its logins are over and new ones are
+    // refused.
     let service = running.service();
     let same = access(vec![issuer().public().clone()]);
     service.change(&same, &Limits::default()).unwrap();
@@ -448,7 +450,8 @@ fn a_token_has_a_rate_and_ends_with_its_issuer() {
     still_serves(&running);
 }
 
-/// Logins by a token cost verifications, so they have a rate of their own; tokens of another rate do not change the first token's.
+/// The server verifies a login's token, so such logins have their own rate. Tokens with other rates do not change the first
+/// token's rate.
 #[test]
 fn logins_by_a_token_have_a_rate() {
     let running = token_door(vec![issuer().public().clone()]);
@@ -471,7 +474,7 @@ fn logins_by_a_token_have_a_rate() {
         let mut connection = Connection::open(endpoint).unwrap();
         connection.exchange(&manifest, 1 << 20)
     };
-    // One to whom it was handed on has 16 at once.
+    // A client with a narrowed copy of the token has its own 16 requests at once.
     let asked_by_bob: Vec<_> = (0..20).map(|_| asked(&bob, narrowed.as_bytes())).collect();
     assert!(asked_by_bob[..16].iter().all(Result::is_ok));
     let refused = asked_by_bob.into_iter().skip(17).map(refusal);

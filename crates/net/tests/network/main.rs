@@ -1,4 +1,4 @@
-//! A server and its clients on loopback: searches, floods, lies, and a quiet end.
+//! A server and its clients on loopback: searches, floods, lies, and an orderly end.
 
 #![expect(clippy::unwrap_used, reason = "the functions that tests share")]
 

@@ -1,4 +1,4 @@
-//! The parties: small indexes, keys, a server, clients.
+//! The parties of the tests: small indexes, keys, a server, clients.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ pub(crate) fn set() -> Set {
     Set::clustered(N, 20, DIM, K)
 }
 
-/// The names of the forms, and what each finds at least.
+/// The names of the forms, and the least recall of each.
 pub(crate) const FORMS: [(&str, f64); 6] = [
     ("sealed, centroids downloaded", 0.85),
     ("sealed, centroids scored", 0.85),
@@ -48,12 +48,12 @@ pub(crate) fn server(form: usize, set: &Set) -> Server {
     Server::new(index(form, set)).expect("a server")
 }
 
-/// An address on which nothing else listens.
+/// An address with a port that no other server uses.
 pub(crate) fn loopback() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
-/// A certificate for this test, and who vouches for it: itself.
+/// A certificate for this test, signed by itself.
 pub(crate) struct Certificate {
     pub(crate) pem: String,
     pub(crate) key: String,
@@ -74,7 +74,7 @@ pub(crate) fn open_door(server: Server, limits: Limits) -> Running {
     service.listen(&Listen::on(loopback())).expect("a port")
 }
 
-/// A server without TLS for the holder of [`client_key`], and of another.
+/// A server without TLS for the holder of [`client_key`], and for one other key.
 pub(crate) fn signed_door(server: Server, limits: Limits) -> Running {
     let other = ClientKey::from_seed(&[7; 32]);
     let access = Access::Keys(vec![client_key().public().clone(), other.public().clone()]);
@@ -91,7 +91,8 @@ pub(crate) fn locked_door(server: Server, certificate: &Certificate) -> Running 
     service.listen(&listen).expect("a port")
 }
 
-/// Waits until it is so. A minute is no measure of speed: a test that waits that long waits for ever.
+/// Waits until the condition holds. After a minute the test fails: a test that waits longer would
+/// wait forever.
 #[track_caller]
 pub(crate) fn until(mut so: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -130,7 +131,7 @@ pub(crate) fn message(kind: u16, body: &[u8]) -> Vec<u8> {
     [b"SRDN\x04\x00", &kind.to_le_bytes()[..], &len, body].concat()
 }
 
-/// The request for what a client of this server downloads once.
+/// The request for all parts that a client of this server downloads once.
 pub(crate) fn parts_request(server: &Server) -> Vec<u8> {
     let mut recorder = Hostile::new(server, |_, _| ());
     Client::connect(&mut recorder, &keys().reader(), None).expect("a client");

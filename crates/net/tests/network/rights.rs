@@ -1,4 +1,5 @@
-//! Rights of tokens to payloads: without the right neither a download nor a search brings any.
+//! Rights of tokens to payloads. Without this right, neither a download nor a search returns
+//! payloads.
 
 use sordino_net::{
     Access, ClientKey, Connection, Error, Limits, Listen, Refusal, Running, Service,
@@ -11,7 +12,7 @@ use sordino_token::{Claims, Token};
 use crate::logins::{claims, issuer};
 use crate::parties::{endpoint, loopback, set};
 
-/// A server for holders of tokens, whose index was built to this specification. Payloads are added in a change, too.
+/// A server for holders of tokens, with an index of this specification. A change may add payloads.
 fn served(spec: &Spec, has_payloads: bool) -> Running {
     let dir = tempfile::tempdir().unwrap();
     let batch = |len: usize| {
@@ -37,7 +38,7 @@ fn served(spec: &Spec, has_payloads: bool) -> Running {
     service.listen(&Listen::on(loopback())).unwrap()
 }
 
-/// A search by the holder of a token for these actions: the payloads that it brings.
+/// A search by the holder of a token for these actions. Returns the payloads.
 fn searched(running: &Running, actions: &str) -> Result<Vec<Vec<u8>>, sordino_search::Error> {
     let key = || ClientKey::from_seed(&[41; 32]);
     let claims = Claims {
@@ -81,7 +82,7 @@ fn without_the_right_to_payloads_a_token_brings_none() {
     }
 }
 
-/// What is fetched at the end of such a search are exact vectors.
+/// The end of such a search fetches exact vectors, and no payloads.
 #[test]
 fn a_second_look_at_records_without_payloads_is_a_search() {
     let spec = by(FetchKind::Hintless, Spec::default().k(5));

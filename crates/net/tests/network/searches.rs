@@ -1,4 +1,4 @@
-//! Whole searches over the network: what is found, and what can be seen.
+//! Whole searches over the network: their results, and what an observer sees.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -76,7 +76,7 @@ fn an_observer_sees_the_same_for_every_query() {
             let first = seen[0];
             assert_eq!(traffic.calls, calls, "{name}");
             assert_eq!((traffic.up, traffic.down), (first.up, first.down), "{name}");
-            // HTTP/2 adds pings and window updates when it wants to, and shortens headers that it
+            // HTTP/2 adds pings and window updates at its own times, and shortens headers that it
             // has sent before.
             assert!(traffic.wire_up.abs_diff(first.wire_up) < 1500, "{name}");
             assert!(traffic.wire_down.abs_diff(first.wire_down) < 1500, "{name}");
@@ -147,7 +147,7 @@ fn a_replaced_index_serves_whoever_connects_next() {
     assert_ne!(before.manifest().index, id);
     running.service().replace(Server::new(other).unwrap());
 
-    // The client of the index before is told so, by name.
+    // The client of the earlier index gets an error that says so.
     let late = before.search(&mut rng(1), &mut connection, set.queries.row(0));
     assert!(matches!(late, Err(sordino_search::Error::Stale { .. })));
     let after = Client::connect(&mut connection, &keys.reader(), None).unwrap();
@@ -178,7 +178,7 @@ fn metrics_are_sums_and_nothing_else() {
         client.search(&mut rng(3), &mut connection, query).unwrap();
     }
     let after = body(&http_get(address, "/metrics"));
-    // No query adds a series, and the only labels are reasons, bounds of buckets, the index's name and the certificate's number.
+    // Queries add no series. The only labels are reasons, bounds of buckets, the index's name and the certificate's number.
     assert_eq!(series(&after), names);
     for name in &names {
         let labels = name.split_once('{').map_or("", |(_, labels)| labels);
@@ -198,7 +198,7 @@ fn metrics_are_sums_and_nothing_else() {
         .map(|b| format!("{b:02x}"))
         .collect();
     assert!(!after.contains(&id) && !after.contains("127.0.0.1"));
-    // The login, what is downloaded once in two requests, and four searches.
+    // These are the login, two requests that download parts once, and four searches.
     assert_eq!(value(&after, "sordino_answered_total"), 7.0);
     assert_eq!(value(&after, "sordino_in_flight"), 0.0);
     let name: String = client.manifest().index[..4]
@@ -264,7 +264,7 @@ fn silent_connections_keep_nobody_from_the_metrics_port() {
     for _ in 0..3 {
         assert!(http_get(address, "/healthz").starts_with("HTTP/1.1 200"));
     }
-    // The first of them has gone.
+    // The server has closed the first of the silent connections.
     let mut first = &silent[0];
     assert_eq!(first.read(&mut [0]).unwrap_or(0), 0);
 }
@@ -326,7 +326,7 @@ fn a_server_without_the_expected_certificate_is_refused() {
     assert!(matches!(misnamed, Err(Error::Connect(_))), "{misnamed:?}");
     let plain = open(endpoint(&running)).and_then(|mut plain| plain.exchange(b"", 0));
     assert!(plain.is_err());
-    // No roots: then the system's count, if it has any, and they do not include this one.
+    // If no roots are given, the system's roots are used, which do not include this certificate.
     let untrusted = open(Endpoint::new(&https).name("localhost"));
     assert!(
         matches!(untrusted, Err(Error::Connect(_) | Error::Certificate(_))),

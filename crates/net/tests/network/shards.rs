@@ -1,4 +1,4 @@
-//! A server over shards: what clients get from it, whatever the shards do.
+//! A server over shards: the answers that clients get, whatever the shards do.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Bed {
         open(self.dir.path(), number, of)
     }
 
-    /// The newest version, after this server.
+    /// A server of the newest version, opened after this server's version.
     fn after(&self, server: &Server) -> Server {
         let owner = keys().public();
         let options = OpenOptions::new(&owner).after(server);
@@ -84,7 +84,7 @@ fn open(dir: &Path, number: u16, of: u16) -> Server {
     options.open_dir(dir).unwrap()
 }
 
-/// Quick to give a shard up, and patient enough for a busy machine.
+/// Short enough for a quick refusal without a shard, and long enough for a busy machine.
 fn limits() -> Limits {
     Limits::default().request(Duration::from_secs(9))
 }
@@ -114,7 +114,7 @@ fn client(connection: &mut Connection) -> Client {
     Client::connect(connection, &keys().reader(), None).unwrap()
 }
 
-/// Keeps the last request.
+/// A transport that keeps the last request.
 struct Kept<'a>(&'a mut Connection, Vec<u8>);
 
 impl Transport for Kept<'_> {
@@ -155,7 +155,7 @@ fn clients_cannot_tell_shards_from_one_server() {
                     .unwrap();
                 assert_eq!(near.hits, far.hits);
             }
-            // Queries that one server refuses are refused, and no shard is blamed for it.
+            // Queries that any server refuses are refused, and no shard is blamed.
             for wrong in [&request[..request.len() - 1], &request[..30]] {
                 let refused = connection.exchange(wrong, 100).unwrap_err();
                 assert!(
@@ -170,7 +170,8 @@ fn clients_cannot_tell_shards_from_one_server() {
             }
             let quiet = r#"shard_again_total{shard="1"} 0"#;
             assert!(metrics.contains(quiet), "{metrics}");
-            // A query of the right length that is none: shards say so, when they are asked again too.
+            // This query has the right length but cannot be decoded. All shards say so, also when
+            // they are asked again.
             let mut wrong = request.clone();
             wrong[50] ^= 0xff;
             let refused = connection.exchange(&wrong, 100).unwrap_err();
@@ -187,12 +188,12 @@ fn clients_cannot_tell_shards_from_one_server() {
     }
 }
 
-/// A shard that does as it is told with queries, and else what an honest one does.
+/// A shard that answers queries with the chosen fault, and everything else as an honest shard.
 struct Faulty {
     lying: Lying,
-    /// Queries from now on that get the fault.
+    /// The number of next queries that get the fault.
     faults: Arc<AtomicUsize>,
-    /// Queries that came.
+    /// The number of queries that arrived.
     asked: Arc<AtomicUsize>,
 }
 
@@ -228,7 +229,7 @@ impl Faulty {
     }
 }
 
-/// A reply as an honest server sends it.
+/// A reply in the form that an honest server sends.
 fn whole(reply: &[u8]) -> Result<Replies, Status> {
     parts(chunks(reply))
 }
@@ -243,7 +244,7 @@ fn chunks(reply: &[u8]) -> Vec<Result<CallReply, Status>> {
     reply.chunks(CHUNK).map(chunk).collect()
 }
 
-/// All that a shard can do wrong, but for wrong scores, which clients see.
+/// All faults of shards, except wrong scores, which clients notice.
 fn faults(bed: &Bed) -> Vec<(&'static str, Box<Fault>)> {
     let (first, other) = (bed.shard(1, 3), bed.shard(1, 2));
     let (position, place) = (head_of(&first), head_of(&other));
@@ -336,7 +337,7 @@ fn faults(bed: &Bed) -> Vec<(&'static str, Box<Fault>)> {
         (
             "fewer scores",
             Box::new(|mut reply| {
-                // The number of scores, in the head of the encrypted reply.
+                // Changes the number of scores, in the head of the encrypted reply.
                 reply[60..76].rotate_left(1);
                 whole(&reply)
             }),
@@ -344,7 +345,7 @@ fn faults(bed: &Bed) -> Vec<(&'static str, Box<Fault>)> {
         (
             "for clients",
             Box::new(|mut reply| {
-                // The kind of one server's reply.
+                // Uses the kind of a single server's reply.
                 reply[6] = 106;
                 whole(&reply)
             }),
@@ -358,7 +359,8 @@ fn head_of(server: &Server) -> Vec<u8> {
     server.handle(&message).unwrap()[16..].to_vec()
 }
 
-/// Whatever one shard does, a client gets a whole answer or one refusal, which does not say which shard it was.
+/// Whatever one shard does, a client gets a complete answer or a refusal. The refusal does not say which shard
+/// failed.
 #[test]
 fn a_shard_that_fails_is_asked_again_once_and_then_the_query_is_refused() {
     let bed = bed(Form::Masked(Packing::T4));
@@ -387,14 +389,14 @@ fn a_shard_that_fails_is_asked_again_once_and_then_the_query_is_refused() {
         assert_eq!(faulty.asked.swap(0, Ordering::SeqCst), 2, "{name}");
         until_metric(&front, "shard_again_total{shard=\"2\"} 2");
         until_metric(&front, "shard_missing_total{shard=\"2\"} 1");
-        // And the next is answered.
+        // The next request is answered.
         client
             .search(&mut rng(3), &mut connection, bed.queries.row(2))
             .unwrap();
     }
 }
 
-/// One shard's word alone makes no query malformed.
+/// If only one shard calls a query malformed, the client is not told so.
 #[test]
 fn a_shard_that_finds_a_query_malformed_is_asked_again() {
     let bed = bed(Form::Open(Packing::T4));
@@ -461,7 +463,7 @@ fn shards_that_cannot_be_joined_are_named_at_the_start() {
     }
     let one = serve(bed.one());
     assert!(!refused(&[url(&one), url(&b)]).is_passing());
-    // One that is not there yet will be.
+    // A shard that does not run yet will run later.
     let gone = url(&b);
     b.stop().unwrap();
     let missing = refused(&[url(&a), gone.clone()]);
@@ -474,8 +476,8 @@ fn shards_that_cannot_be_joined_are_named_at_the_start() {
     assert_eq!(none.to_string(), "0 shards: expected 1 to 1024");
 }
 
-/// Shards and the server over them change one after the other while clients search: every answer is of one version,
-/// and no search has to wait for longer than it takes to learn of the next version.
+/// The shards and the server over them change one after the other while clients search. Every answer belongs to one
+/// version. A search waits no longer than it takes to learn of the next version.
 #[test]
 fn versions_change_under_load_without_a_gap() {
     let mut bed = bed(Form::Masked(Packing::T4));
@@ -499,7 +501,8 @@ fn versions_change_under_load_without_a_gap() {
                             assert_eq!(found.hits.len(), K);
                             searches.fetch_add(1, Ordering::Relaxed);
                         }
-                        // It is about the version before: the client gets the next, whole.
+                        // The request was about the version before, so the client refreshes to the
+                        // next complete version.
                         Err(sordino_search::Error::Stale { .. }) => {
                             assert!(client.refresh(&mut connection).unwrap());
                         }
@@ -521,7 +524,7 @@ fn versions_change_under_load_without_a_gap() {
                 let service = shard.service();
                 service.replace(bed.after(&service.server()));
                 if shard.address() != running[2].address() {
-                    // Not all have it, so it is not served yet; and searches go on.
+                    // Not all shards have the version, so it is not served yet. Searches continue.
                     let early = front.service().follow_shards().unwrap_err();
                     assert!(early.is_passing(), "{early}");
                     some();
@@ -535,7 +538,8 @@ fn versions_change_under_load_without_a_gap() {
     });
 }
 
-/// Several servers hold a shard: where one fails, another is asked at once, and the one that failed last for a while.
+/// Several servers hold a shard. If one fails, the front server asks another at once. For a while it asks the failed
+/// one last.
 #[test]
 fn where_a_server_of_a_shard_fails_another_is_asked() {
     let mut bed = bed(Form::Masked(Packing::T4));
@@ -564,7 +568,7 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     assert_eq!(faulty.asked.load(Ordering::SeqCst), 1);
     until_metric(&front, "shard_again_total{shard=\"2\"} 1");
 
-    // Others take their places; while there are none, nothing is answered.
+    // Other servers take their places. While a shard has no server, no query is answered.
     let third = serve(bed.shard(2, 2));
     let none: [Endpoint; 0] = [];
     service.reach(2, none).unwrap();
@@ -584,7 +588,8 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
         Err(Error::NoShard { found: 3, most: 2 })
     ));
 
-    // A version is served when each shard has a server of it; one that stands still is asked last.
+    // A version is served once each shard has a server of it. A server that stays at an older
+    // version is asked last.
     let turn = |running: &Running, bed: &Bed| {
         let server = running.service().server();
         running.service().replace(bed.after(&server));
@@ -602,7 +607,8 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
             assert_eq!(found.unwrap().hits.len(), K);
         }
     }
-    // So it can be started while that stands still, and is asked again once it goes on.
+    // So a front server can start while one server is behind. It asks that server again once it has
+    // the version.
     let urls = [vec![url(&first)], vec![url(&fourth), url(&third)]];
     let urls = urls.map(|urls| urls.into_iter().map(Endpoint::new));
     let shards = Shards::replicated(urls, &keys().public(), &limits()).unwrap();
@@ -614,7 +620,8 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     assert_eq!(found.unwrap().hits.len(), K);
 }
 
-/// An operator puts an older version, or another index, into the shards' folders: it is served, as by a server that has the data.
+/// If an operator restores an older version or another index to the shards' folders, it is served, as by one server with
+/// this data.
 #[test]
 fn what_is_put_into_the_shards_folders_is_served() {
     let mut bed = bed(Form::Masked(Packing::T4));
@@ -640,7 +647,7 @@ fn what_is_put_into_the_shards_folders_is_served() {
     assert_eq!(found.unwrap().hits.len(), K);
 }
 
-/// One server of a shard stops answering: with hedging no request waits for it to be given up, and soon it is asked last.
+/// One server of a shard stops answering. With hedging, no request waits for its time limit, and soon it is asked last.
 #[test]
 fn where_a_server_of_a_shard_is_late_another_answers() {
     let bed = bed(Form::Masked(Packing::T4));
@@ -651,8 +658,8 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
     );
     let lines = [vec![url(&first)], vec![faulty.url(), url(&second)]];
     let lines = lines.map(|urls| urls.into_iter().map(Endpoint::new));
-    // A server that does not answer is given up after half a minute. No request is given so long: that one is answered shows that
-    // a second server was asked.
+    // A server that does not answer is given up after half a minute. A request has less time, so an answer shows that a
+    // second server was asked.
     let limits = limits().request(Duration::from_secs(20));
     let shards = Shards::replicated(lines, &keys().public(), &limits).unwrap();
     let server = shards.open().unwrap();
@@ -663,12 +670,13 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
     let request = exchange(&mut connection, &client, bed.queries.row(1));
     let whole = bed.one().handle(&request).unwrap();
     let mut answered = || connection.exchange(&request, 1 << 20);
-    // Until enough is saved for all requests that may be sent twice in a row, though one in twenty answers comes late by
-    // itself and spends some.
+    // Repeats requests until the budget allows hedging of all later ones. One in twenty answers is late by chance, which
+    // spends some of the budget.
     for _ in 0..200 {
         assert_eq!(answered().unwrap(), whole);
     }
-    // Both are asked in turns then, unless one was late thrice by itself: that is forgotten after a while.
+    // Then both servers take turns, unless one was late three times by chance, which is forgotten after a
+    // while.
     until(|| {
         faulty.asked.store(0, Ordering::SeqCst);
         for _ in 0..4 {
@@ -689,7 +697,7 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
         assert_eq!(answered().unwrap(), whole);
         hedged() >= before + 3
     });
-    // It has lost three times in a row, so that it is in doubt, and is not asked in turns.
+    // The faulty server has lost three times in a row. So it takes no turns for a while.
     until(|| {
         faulty.asked.store(0, Ordering::SeqCst);
         for _ in 0..4 {
@@ -701,7 +709,7 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
     assert!(series.contains("shard_missing_total{shard=\"2\"} 0"));
 }
 
-/// A process that ends and comes back on its port is found again.
+/// The front server finds a shard again that ended and restarted on its port.
 #[test]
 fn a_shard_that_comes_back_is_asked_again() {
     let bed = bed(Form::Open(Packing::T4));

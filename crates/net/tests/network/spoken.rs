@@ -1,4 +1,4 @@
-//! Other protocols and versions at either end: refused, in words that say what to do.
+//! A client or server with another protocol or version is refused, in words that say what to do.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use crate::parties::{
 };
 use crate::searches::http;
 
-/// A client of nothing but this version of TLS, which offers these protocols.
+/// A client that has only this version of TLS and offers these protocols.
 fn tls_client(
     certificate: &Certificate,
     version: &'static SupportedProtocolVersion,
@@ -35,7 +35,7 @@ fn tls_client(
     rustls::ClientConnection::new(Arc::new(config), name).unwrap()
 }
 
-/// A handshake with nothing but this version of TLS.
+/// True if a handshake with only this version of TLS succeeds.
 fn shakes(
     address: SocketAddr,
     certificate: &Certificate,
@@ -73,7 +73,7 @@ fn nothing_older_than_tls_1_3_is_spoken() {
     );
 }
 
-/// HTTP/1.1 is for gRPC-Web alone, so that a client that can speak both gets HTTP/2.
+/// HTTP/1.1 is for gRPC-Web only, so a client that offers both gets HTTP/2.
 #[test]
 fn http_2_is_preferred_and_http_1_1_is_there() {
     let certificate = certificate();
@@ -90,7 +90,7 @@ fn http_2_is_preferred_and_http_1_1_is_there() {
     assert_eq!(chosen(&["http/1.1"]), b"http/1.1");
 }
 
-/// The reason why nothing comes of a connection.
+/// The error of a connection that must fail.
 fn why(endpoint: Endpoint) -> Error {
     let found = Connection::open(endpoint)
         .and_then(|mut connection| connection.exchange(&message(GET_MANIFEST, b""), 1 << 20));
@@ -103,7 +103,7 @@ fn the_wrong_scheme_is_named() {
     let certificate = certificate();
     let locked = locked_door(server(2, &set), &certificate);
     let error = why(endpoint(&locked));
-    // The close may come as a reset, which takes the words along.
+    // The connection may end with a reset, which discards the message.
     let text = error.to_string();
     assert!(
         text.contains("https://") || text.contains("reset"),
@@ -117,7 +117,7 @@ fn the_wrong_scheme_is_named() {
     assert!(text.contains("http://") || text.contains("reset"), "{text}");
 }
 
-/// The kind that `openssl req -x509` makes if it is not told otherwise.
+/// A certificate of the kind that `openssl req -x509` makes by default.
 #[test]
 fn a_certificate_of_an_authority_is_refused_with_what_to_do() {
     let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
@@ -172,7 +172,7 @@ fn a_browser_gets_an_answer_that_it_can_show() {
         head.contains(&format!("Content-Length: {}", body.len())),
         "{head}"
     );
-    // Noise gets none, and the server goes on.
+    // The server sends no reply to noise, and continues to serve.
     let mut noise = TcpStream::connect(running.address()).unwrap();
     noise.write_all(&[0xff; 100]).unwrap();
     assert!(crate::hostile_client::closes(

@@ -1,4 +1,4 @@
-//! The end of a server: what was taken on is answered.
+//! The end of a server, which answers the requests that it accepted.
 
 use sordino_net::Limits;
 use sordino_search::Client;
@@ -30,7 +30,7 @@ fn a_stop_loses_no_answer() {
                     let query = set.queries.row(number);
                     match client.search(&mut rng, &mut connection, query) {
                         Ok(_) => answered.fetch_add(1, Ordering::Relaxed),
-                        // Only after the stop, and by name or by a closed door.
+                        // Errors come only after the stop: a refusal with a name, or a closed port.
                         Err(error) => {
                             assert!(!early || stopped.load(Ordering::SeqCst), "{error}");
                             break;
@@ -40,12 +40,12 @@ fn a_stop_loses_no_answer() {
             });
         }
         ready.wait();
-        // In the middle of searches.
+        // Waits until searches are under way.
         until(|| answered.load(Ordering::Relaxed) > 3 * CLIENTS);
         stopped.store(true, Ordering::SeqCst);
         running.stop().unwrap();
     });
-    // Every answer that the server counts has arrived.
+    // Clients got every answer that the server counts.
     let metrics = service.metrics();
     let line = metrics
         .lines()
@@ -64,7 +64,7 @@ fn a_stopped_server_is_gone_and_a_dropped_one_too() {
     let address = running.address();
     let mut connection = connect(&running);
     Client::connect(&mut connection, &keys().reader(), None).unwrap();
-    // An idle connection does not hold the stop up for the time that a request would be given.
+    // An idle connection does not delay the stop by the time limit of a request.
     let start = Instant::now();
     running.stop().unwrap();
     assert!(start.elapsed() < drain);

@@ -1,4 +1,5 @@
-//! Strangers at a server that answers known keys only: whatever they send, the keys are served on.
+//! Strangers at a server of known keys. Whatever they send, the server still answers the known
+//! keys.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpStream};
@@ -26,16 +27,16 @@ use crate::parties::{
     signed_door, until, until_metric,
 };
 
-/// Strangers at work on a runtime of their own, until they are dropped.
+/// Tasks that act as strangers, in their own runtime, until dropped.
 struct Strangers {
     stop: Arc<AtomicBool>,
-    /// Requests that they have begun.
+    /// The number of requests that they began.
     begun: Arc<AtomicUsize>,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
 impl Strangers {
-    /// Starts this number of tasks of this work, which goes on until told to stop.
+    /// Starts this number of tasks, which repeat this work until told to stop.
     fn start<F: Future<Output = ()> + Send + 'static>(
         count: usize,
         work: impl Fn(Arc<AtomicBool>, Arc<AtomicUsize>) -> F,
@@ -85,7 +86,7 @@ fn post<B>(address: SocketAddr, body: B) -> hyper::Request<B> {
     request.body(body).unwrap()
 }
 
-/// A search by somebody whose key is known, on a connection of its own.
+/// A search with a known key, over a new connection.
 #[track_caller]
 fn search(running: &Running, set: &Set, seed: u64) {
     let mut connection = Connection::open(endpoint(running).key(client_key())).unwrap();
@@ -94,8 +95,8 @@ fn search(running: &Running, set: &Set, seed: u64) {
     assert_eq!(found.unwrap().hits[0].id, set.truth.of(0)[0]);
 }
 
-/// Headers without a body, on more connections and streams than there are places, begun again
-/// whenever one is given up: from the very address that known keys ask from.
+/// Strangers send headers without bodies, on more connections and streams than there are places.
+/// They begin again when one ends, and use the address of the known keys.
 #[test]
 fn requests_without_bodies_do_not_shut_known_keys_out() {
     let set = set();
@@ -130,11 +131,11 @@ fn requests_without_bodies_do_not_shut_known_keys_out() {
     for seed in 0..20 {
         search(&running, &set, seed);
     }
-    // They have gone on all the while.
+    // The strangers continued all this time.
     until(|| strangers.begun() > before);
 }
 
-/// A question for the server's health.
+/// A request for the server's health.
 fn health<B>(address: SocketAddr, body: B) -> hyper::Request<B> {
     let path = format!("http://{address}/grpc.health.v1.Health/Check");
     let request = hyper::Request::post(path).header("content-type", "application/grpc");
@@ -146,7 +147,7 @@ fn status(answer: &hyper::Response<hyper::body::Incoming>) -> &str {
     status.map_or("", |status| status.to_str().unwrap())
 }
 
-/// Who asks for health is a stranger as any other: its requests are short, have their time, their places and their rate.
+/// A client that asks for health is a stranger too. Its requests have a length, a time limit, places and a rate.
 #[test]
 fn questions_for_health_are_held_to_what_strangers_may() {
     let limits = Limits::default()
@@ -156,21 +157,21 @@ fn questions_for_health_are_held_to_what_strangers_may() {
     let address = running.address();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut send = runtime.block_on(http2(address)).unwrap();
-    // A message of 4 MiB is refused by its head: nothing of it has come, and nothing will.
+    // A message of 4 MiB is refused by its head. Its bytes never follow.
     let head = Bytes::from_static(&[0, 0, 0x40, 0, 0]);
     let long = Full::from(head).boxed();
     let told = runtime
         .block_on(send.send_request(health(address, long)))
         .unwrap();
     assert_eq!(status(&told), "11");
-    // One that never begins is given up.
+    // A body that never begins ends at its time limit.
     let unfinished = send.send_request(health(address, Unfinished(true).boxed()));
     let unfinished = runtime.spawn(unfinished);
     until_metric(&running, "receiving 1");
     let told = runtime.block_on(unfinished).unwrap().unwrap();
     assert_eq!(told.headers().get("sordino-refusal").unwrap(), "slow");
     until_metric(&running, "receiving 0");
-    // And many are too many.
+    // Too many such requests are refused.
     let empty = || Full::from(Bytes::from_static(&[0; 5])).boxed();
     let codes = (0..60).map(|_| {
         let told = runtime.block_on(send.send_request(health(address, empty())));
@@ -181,7 +182,7 @@ fn questions_for_health_are_held_to_what_strangers_may() {
     assert!(codes.iter().any(|code| code == "8"), "{codes:?}");
 }
 
-/// Far more questions for the server's run than it answers in a second, of all clients together.
+/// All clients together send far more questions for the server's run than it answers in a second.
 #[test]
 fn unsigned_requests_have_a_budget_of_their_own() {
     let set = set();
@@ -218,8 +219,8 @@ fn unsigned_requests_have_a_budget_of_their_own() {
     );
 }
 
-/// A stranger who has seen a known key's digest can put it on a login; the signature is then wrong, and
-/// that uses up nothing of the key's, nor of the verifier's queue.
+/// A stranger who has seen a known key's digest can put it on a login with a wrong signature. This uses
+/// nothing of the key's rate or of the verifier's queue.
 #[test]
 fn signatures_of_strangers_use_up_nothing_of_a_key() {
     let set = set();
@@ -231,7 +232,7 @@ fn signatures_of_strangers_use_up_nothing_of_a_key() {
     let manifest = message(GET_MANIFEST, b"");
     let (mut forged, key) = raw.ask(&raw.kem_key, 0);
     for number in 1..=200u8 {
-        // Another than was signed
+        // The signature was made for other bytes.
         forged.signature.as_mut().unwrap().nonce = Bytes::from(vec![number; 16]);
         let found = raw.log_in(forged.clone(), key);
         assert_eq!(refusal(found), Refusal::Signature);
@@ -239,7 +240,7 @@ fn signatures_of_strangers_use_up_nothing_of_a_key() {
     search(&running, &set, 1);
     let unknown = ClientKey::from_seed(&[66; 32]);
     let mut unknown = Connection::open(endpoint(&running).key(unknown)).unwrap();
-    // A look at the list of keys is all that it costs: nothing more was verified.
+    // An unknown key costs only a look at the list of keys: no further signature was verified.
     let verified = || {
         let metrics = running.service().metrics();
         let count = metrics
@@ -255,7 +256,7 @@ fn signatures_of_strangers_use_up_nothing_of_a_key() {
     search(&running, &set, 2);
 }
 
-/// All places of all addresses taken by connections that never prove a key: a client that proves one gets
+/// Connections that never prove a key take all places of all addresses. A client that proves a key gets
 /// in, and stays.
 #[test]
 fn idle_connections_make_room_for_known_keys() {
@@ -267,7 +268,7 @@ fn idle_connections_make_room_for_known_keys() {
     let mut flood: Vec<TcpStream> = (0..40)
         .map(|_| TcpStream::connect(running.address()).unwrap())
         .collect();
-    // Each that comes closes one of them, not the one that has proven a key.
+    // Each new connection closes an unproven one, not the connection that proved a key.
     until_metric(&running, "connections 8");
     until_metric(&running, "connections_refused_total 33");
     for seed in 0..3 {
@@ -277,7 +278,7 @@ fn idle_connections_make_room_for_known_keys() {
             .unwrap();
         search(&running, &set, seed);
     }
-    // All that were closed are of the flood.
+    // All closed connections belong to the flood.
     let closed = flood.iter_mut().filter_map(|tcp| {
         let closed = closes(tcp, Duration::from_millis(20));
         closed.then_some(())
@@ -286,7 +287,7 @@ fn idle_connections_make_room_for_known_keys() {
     until_metric(&running, &line);
 }
 
-/// A key whose holder takes up all that it can get leaves room for the others.
+/// A key's holder who takes all places that it can get leaves room for other keys.
 #[test]
 fn one_key_does_not_take_all_places_in_flight() {
     let set = set();
@@ -296,7 +297,7 @@ fn one_key_does_not_take_all_places_in_flight() {
     let login = greedy.logged_in(1);
     until_metric(&running, "in_flight 0");
     let parts = crate::parties::parts_request(&server(2, &set));
-    // A reply that is never taken, of the key that Raw logs in with.
+    // A reply that is never read. It belongs to the key with which `Raw` logs in.
     let held = greedy.hold(running.address(), &parts, login.tag(1, &parts));
     until_metric(&running, "in_flight 1");
     let second = greedy.call(&parts, login.tag(2, &parts));
@@ -307,7 +308,7 @@ fn one_key_does_not_take_all_places_in_flight() {
     drop(held);
 }
 
-/// Connections that come by hundreds from the very address that known keys ask from, and say nothing.
+/// Hundreds of silent connections come from the address of the known keys.
 #[test]
 fn a_burst_of_connections_does_not_shut_its_address_out() {
     let set = set();
@@ -321,8 +322,8 @@ fn a_burst_of_connections_does_not_shut_its_address_out() {
     }
 }
 
-/// A request of a known key that takes its time to arrive, among strangers that take all places for
-/// that: it keeps its own until its time is over.
+/// A request of a known key arrives slowly, while strangers take all places for requests. It keeps
+/// its place until its time limit.
 #[test]
 fn a_slow_request_of_a_known_key_is_not_displaced() {
     let set = set();
@@ -357,8 +358,8 @@ fn a_slow_request_of_a_known_key_is_not_displaced() {
     assert_eq!(reason, "slow");
 }
 
-/// Connections that displace each other in the middle of their handshakes are gone at once: there are
-/// never many more of them than there may be.
+/// Connections that are displaced during their handshakes end at once. There are never many more
+/// connections than allowed.
 #[test]
 fn displaced_connections_do_not_linger() {
     let set = set();

@@ -1,4 +1,4 @@
-//! Several indexes behind one address, by name.
+//! Several indexes behind one address, distinguished by name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn name(name: &str) -> IndexName {
     IndexName::new(name).unwrap()
 }
 
-/// Indexes named a and b of one owner, for those who may ask.
+/// Serves two indexes of one owner, a and b, to clients with this access.
 fn serve(access: &Access, limits: Limits, policy: Option<Policy>) -> (Running<Indexes>, Set) {
     let set = set();
     let indexes = Indexes::new(access, limits).unwrap();
@@ -64,7 +64,7 @@ fn each_index_is_found_by_its_name_and_no_other() {
             Refusal::Index
         );
     }
-    // None where there are several, one where there is one
+    // A client that names no index: where there are several, and where there is one.
     let none = Endpoint::new(format!("http://{}", running.address()));
     assert_eq!(refusal(ask(none, GET_MANIFEST)), Refusal::Index);
     let single = open_door(server(2, &set), Limits::default());
@@ -90,7 +90,7 @@ fn indexes_are_opened_replaced_and_closed_while_others_are_searched() {
     );
     assert!(!metrics.contains("{name=\"c\"}"));
 
-    // Another owner's, in a third place
+    // A third index, which belongs to another owner.
     let other = OwnerKeys::from_master([6; 32]);
     let built = build::open(&mut rng(9), &other, &set.base, K, Packing::T4, &mut |_| ());
     let of_other = Server::new(built.unwrap()).unwrap();
@@ -139,7 +139,7 @@ fn a_service_without_an_index_says_so() {
     running.stop().unwrap();
 }
 
-/// Everything of a refusal that a client can see.
+/// Everything that a client sees of a refusal.
 fn seen(endpoint: Endpoint, kind: u16) -> String {
     let error = ask(endpoint, kind).unwrap_err();
     format!("{error:?}")
@@ -157,18 +157,18 @@ fn an_index_that_is_not_for_a_client_is_as_one_that_is_not_there() {
     let as_bob = |name: &str| at(&running, name).key(ClientKey::from_seed(&[7; 32]));
     let as_mallory = |name: &str| at(&running, name).key(ClientKey::from_seed(&[8; 32]));
     assert!(ask(as_alice("a"), GET_MANIFEST).is_ok());
-    // Messages of all kinds, one that is none too
+    // Messages of all kinds, and of a kind that does not exist.
     for kind in [GET_MANIFEST, SCORE, 99] {
         assert!(seen(as_alice("b"), kind).contains("Index"));
         assert_eq!(seen(as_alice("b"), kind), seen(as_alice("none"), kind));
         assert_eq!(seen(as_bob("b"), kind), seen(as_bob("none"), kind));
-        // Strangers do not come so far, wherever they ask.
+        // Strangers get the same refusal for every name, before the name is looked up.
         for name in ["a", "b", "none"] {
             assert_eq!(refusal(ask(as_mallory(name), kind)), Refusal::Key);
             assert_eq!(refusal(ask(at(&running, name), kind)), Refusal::Unsigned);
         }
     }
-    // Nor does a request that is too long for one of them.
+    // A request that is too long for an index gets the same refusal for every name.
     let long = |name: &str, len: usize| {
         let mut connection = Connection::open(as_alice(name)).unwrap();
         format!(
@@ -215,7 +215,7 @@ fn a_token_is_for_the_indexes_that_it_names() {
         assert_eq!(refusal(asked("b", &token, kind)), Refusal::Index);
         assert_eq!(refusal(asked("none", &token, kind)), Refusal::Index);
     }
-    // A wrong token is one wherever it is shown.
+    // A forged token is refused at every index.
     let forged = SigningKey::from_seed(sordino_token::Algorithm::MlDsa65, &[1; 32]);
     let forged = Token::issue(&claims(a.manifest().index, &alice), &forged).unwrap();
     for name in ["a", "b", "none"] {
@@ -253,7 +253,7 @@ fn a_policy_is_asked_about_each_holder_of_a_token() {
         let endpoint = at(&running, "b").key(key).token(token.as_bytes());
         ask(endpoint, GET_MANIFEST)
     };
-    // With no one forbidden, then the first holder, then the one who asks
+    // The policy forbids no client, then the first holder, then the client that asks.
     for (who, allowed) in [(2, [true, true]), (0, [false, false]), (1, [true, false])] {
         forbidden.store(who, Ordering::Relaxed);
         for (at_, token) in [&token, &handed].into_iter().enumerate() {
@@ -267,7 +267,7 @@ fn a_policy_is_asked_about_each_holder_of_a_token() {
     running.stop().unwrap();
 }
 
-/// An index named a in this directory, which its owner may change.
+/// A server of an index named a in this directory, which accepts its owner's changes.
 fn changing(dir: &Path) -> Running<Indexes> {
     let spec = sordino_search::Spec::default().form(sordino_search::Form::Local);
     let batch = [Ok(set().base.into())];
@@ -307,7 +307,7 @@ fn change(
     })
 }
 
-/// A question for the state of an index, which the owner signs for it.
+/// A step that asks for the state of an index, signed by its owner.
 fn state_of(instance: &[u8], time: u64) -> ChangeRequest {
     let step = Step {
         kind: Some(Kind::State(Nothing {})),
@@ -334,7 +334,7 @@ fn state_of(instance: &[u8], time: u64) -> ChangeRequest {
     }
 }
 
-/// The run that a step was signed for goes on when its index is closed and opened again.
+/// An index that is closed and opened again keeps the run for which a step was signed.
 #[test]
 fn a_step_is_taken_once_though_its_index_was_closed_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
@@ -383,7 +383,8 @@ fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
         assert!(told("a", time).contains("not known"), "{}", told("a", time));
         assert_eq!(told("a", time), told("none", time));
     }
-    // The owner itself is understood. Its folder is the server's now, and it has the version that is there.
+    // The owner gets an answer. The server holds the folder, so the owner cannot open it, and the version
+    // is there already.
     let mut store = sordino_search::Store::open(&dir, &keys());
     assert!(
         store
@@ -404,7 +405,7 @@ fn a_login_for_one_index_is_of_no_use_at_another() {
     let mut raw = Raw::at(address, Some("a"));
     let login = raw.logged_in(1);
     assert!(raw.call(&manifest, login.tag(1, &manifest)).is_ok());
-    // A name that is exchanged on the way
+    // An attacker exchanges the name on the way.
     raw.name = Some("b");
     let moved = raw.call(&manifest, login.tag(2, &manifest));
     assert_eq!(refusal(moved), Refusal::Login);
@@ -413,7 +414,7 @@ fn a_login_for_one_index_is_of_no_use_at_another() {
     assert_eq!(refusal(moved), Refusal::Login);
     raw.name = Some("a");
     assert!(raw.call(&manifest, login.tag(2, &manifest)).is_ok());
-    // Names that are none
+    // Names of a wrong form.
     for wrong in ["", "a/b", "..", "a,b", "\t"] {
         let mut raw = Raw::at(address, Some("a"));
         raw.name = Some(wrong);
@@ -425,7 +426,8 @@ fn a_login_for_one_index_is_of_no_use_at_another() {
 
 #[test]
 fn an_index_has_a_rate_of_its_own() {
-    // A request in a quarter of an hour: those that are let through at once are all.
+    // The rate is one request in a quarter of an hour, so only the requests that are allowed at
+    // once pass.
     let limits = Limits::default().rate_per_index(0.001);
     let (running, _) = serve(&Access::Anyone, limits, None);
     let counted = |name| {
@@ -435,10 +437,10 @@ fn an_index_has_a_rate_of_its_own() {
     assert_eq!(counted("a"), 1);
     let refused = ask(at(&running, "a"), GET_MANIFEST);
     assert!(refused.is_err_and(|error| error.is_passing()));
-    // Another's is not touched by that, and a change of rates reaches those that are open and those that are not yet.
+    // This does not affect the other index. A change of rates reaches open indexes, and indexes that open later.
     assert_eq!(counted("b"), 1);
     let indexes = running.service();
-    // More than any machine asks, so that what is asked in vain meanwhile uses nothing up
+    // This rate is above any machine's, so the refused requests until then do not use it up.
     let many = Limits::default()
         .rate(1e6)
         .rate_per_address(1e6)

@@ -1,4 +1,4 @@
-//! gRPC-Web: clients that speak HTTP/1.1, with and without a page's origin.
+//! gRPC-Web: clients that use HTTP/1.1, with and without a web page's origin.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -28,7 +28,7 @@ const WEB: &str = "application/grpc-web+proto";
 struct Answer {
     head: String,
     body: Vec<u8>,
-    /// Its bytes with head and framing.
+    /// The answer's bytes, with head and framing.
     wire: usize,
 }
 
@@ -38,7 +38,7 @@ impl Answer {
         fields.find(|(found, _)| *found == name).map(|(_, it)| it)
     }
 
-    /// The messages, and what the last frame says.
+    /// The messages, and the text of the last frame.
     #[track_caller]
     fn frames(&self) -> (Vec<&[u8]>, &str) {
         assert!(self.head.starts_with("http/1.1 200"), "{}", self.head);
@@ -59,7 +59,7 @@ impl Answer {
         (messages, trailers)
     }
 
-    /// The refusal and the gRPC code, where nothing else is answered.
+    /// The refusal and the gRPC code of an answer that has nothing else.
     #[track_caller]
     fn refusal(&self) -> (&str, &str) {
         assert_eq!(self.body, b"", "{}", self.head);
@@ -71,12 +71,12 @@ impl Answer {
 /// A client of gRPC-Web, written from its description alone.
 struct WebClient {
     tcp: BufReader<TcpStream>,
-    /// More fields of each head, with their ends of lines.
+    /// Additional fields of each head, with their line ends.
     fields: &'static str,
     login: Option<LoggedIn>,
     /// The number of the last tag.
     number: u64,
-    /// Requests, replies, and their bytes on the wire.
+    /// Each request, its reply, and the bytes of both on the wire.
     seen: Vec<(Vec<u8>, Vec<u8>, [usize; 2])>,
 }
 
@@ -91,7 +91,7 @@ impl WebClient {
         }
     }
 
-    /// The same for a page.
+    /// A client with additional header fields, as a web page has them.
     fn of(running: &Running, fields: &'static str) -> Self {
         Self {
             fields,
@@ -99,7 +99,7 @@ impl WebClient {
         }
     }
 
-    /// Sends this, whatever it is, and reads an answer.
+    /// Sends any bytes, and reads an answer.
     fn send(&mut self, bytes: &[u8]) -> Answer {
         self.tcp.get_mut().write_all(bytes).unwrap();
         let (mut head, mut wire) = (String::new(), 0);
@@ -128,7 +128,7 @@ impl WebClient {
         answer
     }
 
-    /// Reads a chunk of a body; false for the last.
+    /// Reads a chunk of a body. Returns false for the last one.
     fn chunk(&mut self, answer: &mut Answer) -> bool {
         let mut line = String::new();
         answer.wire += self.tcp.read_line(&mut line).unwrap();
@@ -171,7 +171,7 @@ impl WebClient {
     }
 }
 
-/// A message as it travels.
+/// A message in its frame.
 fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
     let len = u32::try_from(message.len()).unwrap();
     [&[flag], &len.to_be_bytes()[..], message].concat()
@@ -196,7 +196,7 @@ impl Transport for WebClient {
     }
 }
 
-/// Requests and replies of a client that speaks gRPC.
+/// A gRPC client that keeps its requests and replies.
 struct Recorder<T>(T, Vec<(Vec<u8>, Vec<u8>)>);
 
 impl<T: Transport> Transport for Recorder<T> {
@@ -230,14 +230,14 @@ fn the_bytes_are_those_of_grpc_and_the_same_for_every_query() {
         let bytes: Vec<_> = web.seen.iter().map(|(q, r, _)| (q, r)).collect();
         let others: Vec<_> = grpc.1.iter().map(|(q, r)| (q, r)).collect();
         assert_eq!(bytes, others, "{name}");
-        // An observer sees each search as the first.
+        // To an observer, each search looks like the first one.
         let sizes: Vec<_> = web.seen[once..].iter().map(|(_, _, it)| *it).collect();
         let calls = [1, 2, 0, 1, 1][form];
         assert_eq!(sizes.len(), calls * queries.len());
         for search in sizes.chunks(calls.max(1)) {
             assert_eq!(search, &sizes[..calls], "{name}");
         }
-        // A connection that is open keeps no server from its end.
+        // An open connection does not delay the server's end.
         running.stop().unwrap();
     }
 }
@@ -273,13 +273,13 @@ fn clients_log_in_and_are_refused_as_with_grpc() {
     let near = Client::connect(&mut local, &keys().reader(), None).unwrap();
     let near = near.search(&mut rng(1), &mut local, set.queries.row(0));
     assert_eq!(found.unwrap().hits, near.unwrap().hits);
-    // A number that was seen
+    // A tag's number that was used already.
     web.number -= 1;
     let again = web.ask(&manifest);
     assert_eq!(again.refusal(), (Refusal::Replayed.name(), "16"));
 }
 
-/// Here for the library's own connection, as a browser's `fetch` would be.
+/// In this test the library's own connection uses this client, as it would use a browser's `fetch`.
 impl Post for WebClient {
     async fn post(&mut self, request: WebRequest) -> Result<WebReply, sordino_net::Error> {
         let answer = WebClient::post(self, request.call, &request.body);
@@ -331,7 +331,7 @@ fn the_librarys_connection_logs_in_finds_the_same_and_is_refused_by_name() {
     }
 }
 
-/// Pads that are kept change no hit and no message.
+/// A client that keeps pads gets the same hits and sends the same messages.
 #[test]
 fn kept_pads_find_the_same() {
     let (set, rng) = (set(), rng);
@@ -360,7 +360,7 @@ fn kept_pads_find_the_same() {
     assert!(tried > 0);
 }
 
-/// The answer to the browser of a page of `origin`, which asks first what the page may do.
+/// The answer to a browser that asks what a page of `origin` may do.
 fn preflight(running: &Running, origin: &str) -> Answer {
     let request = format!(
         "OPTIONS /sordino.v1.Search/Call HTTP/1.1\r\nHost: x\r\nOrigin: {origin}\r\n\
@@ -396,7 +396,7 @@ fn pages_of_named_origins_may_ask_and_others_not() {
     assert_eq!(found.frames().1, "grpc-status:0\r\n");
     assert_eq!(found.field(allow), Some(origins[1]));
     assert_eq!(found.field("vary"), Some("origin"));
-    // It can read why it is refused.
+    // The page can read the reason of a refusal.
     let refused = page.ask(b"no message");
     assert_eq!(refused.refusal(), (Refusal::Message.name(), "3"));
     let shown = refused.field("access-control-expose-headers").unwrap();
@@ -410,11 +410,11 @@ fn pages_of_named_origins_may_ask_and_others_not() {
     let refused = other.ask(&manifest);
     assert!(refused.head.starts_with("http/1.1 403"), "{}", refused.head);
     assert_eq!(refused.field(allow), None);
-    // Behind one that is named, too
+    // A second origin after an allowed one is refused too.
     let two = "Origin: http://localhost:3000\r\nOrigin: http://localhost:3001\r\n";
     let refused = WebClient::of(&running, two).ask(&manifest);
     assert!(refused.head.starts_with("http/1.1 403"), "{}", refused.head);
-    // No page: it is answered, and learns no origin.
+    // A client that is no page gets an answer without an origin.
     let found = WebClient::open(&running).ask(&manifest);
     assert_eq!((found.frames().0.len(), found.field(allow)), (1, None));
 }
@@ -425,7 +425,7 @@ fn without_a_named_origin_no_page_may_ask() {
     let manifest = message(GET_MANIFEST, b"");
     let before = preflight(&running, "http://localhost:3000");
     assert!(before.head.starts_with("http/1.1 505"), "{}", before.head);
-    // One that has this host's name for its own is a page, too.
+    // A page whose origin has this server's host name is a page, too.
     let mut page = WebClient::of(&running, "Origin: http://x\r\n");
     let refused = page.ask(&manifest);
     assert!(refused.head.starts_with("http/1.1 403"), "{}", refused.head);
@@ -452,7 +452,7 @@ fn hostile_frames_are_refused_by_name() {
     let whole = frame(0, &good);
     let (long, malformed) = ((Refusal::Long.name(), "11"), (Refusal::Message.name(), "3"));
     let cases: Vec<(Vec<u8>, (&str, &str))> = vec![
-        // A length beyond the longest request: with nothing behind it, and with all of it.
+        // A length above the longest request: with a short body, and with a body of that length.
         ([&[0, 0xff, 0xff, 0xff, 0xff], &good[..]].concat(), long),
         (frame(0, &vec![0; longest + 4000]), long),
         (frame(1, &good), malformed),
@@ -463,7 +463,7 @@ fn hostile_frames_are_refused_by_name() {
         (whole[..3].to_vec(), malformed),
         (Vec::new(), malformed),
         (frame(0, &[0xff; 40]), malformed),
-        // A whole message, and a second one that is none.
+        // A complete message, followed by a malformed second one.
         ([&whole[..], &frame(7, b"x")].concat(), malformed),
     ];
     for (body, expected) in cases {
@@ -511,14 +511,14 @@ fn what_is_not_grpc_web_is_told_what_is() {
     let head = client.head(call, WEB, 0).replacen("\r\n\r\n", "\r\n", 1) + &fields;
     let answer = client.send(head.as_bytes());
     assert!(answer.head.starts_with("http/1.1 431"), "{}", answer.head);
-    // The connection goes on, and its next request is no better for that.
+    // The connection stays open, and its next bad request is refused too.
     let get = format!("GET {call} HTTP/1.1\r\nHost: x\r\nContent-Type: {WEB}\r\n\r\n");
     let answer = client.send(get.as_bytes());
     assert!(answer.head.starts_with("http/1.1 405"), "{}", answer.head);
     still_serves(&running);
 }
 
-/// Pages may send a few content types to any host without their browsers asking first.
+/// A page may send a few content types to any host, without a question by its browser first.
 #[test]
 fn over_http_2_what_pages_send_unasked_is_refused() {
     let running = open_door(server(2, &set()), Limits::default());
@@ -561,14 +561,15 @@ fn over_http_2_what_pages_send_unasked_is_refused() {
             "{text:?}"
         );
     }
-    // The same bytes in both forms, but for the last frame
+    // Both forms have the same bytes, except for the last frame.
     let ((_, grpc), (form, web)) = (status("application/grpc", None), status(WEB, None));
     assert_eq!(form, WEB);
     assert!(grpc.len() > 4000 && web.starts_with(&grpc));
     assert_eq!(web[grpc.len()..], frame(0x80, b"grpc-status:0\r\n"));
 }
 
-/// HTTP/1.1 does not read while it writes, so the clock is looked at there, too.
+/// With HTTP/1.1 the server does not read while it writes. So it checks the time limit while it
+/// writes, too.
 #[test]
 fn a_reply_that_nobody_takes_is_given_up_whatever_else_is_sent() {
     let set = set();
@@ -583,7 +584,7 @@ fn a_reply_that_nobody_takes_is_given_up_whatever_else_is_sent() {
         client.post("Call", &body).wire
     };
     let head = WebClient::open(&running).head("/sordino.v1.Search/Call", WEB, body.len());
-    // Several requests, so that what is answered is more than any buffer on the way.
+    // Sends enough requests that their answers exceed every buffer on the way.
     let many = (64 << 20) / whole + 1;
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let taken = runtime.block_on(async {
@@ -600,12 +601,12 @@ fn a_reply_that_nobody_takes_is_given_up_whatever_else_is_sent() {
                 }
             }
         };
-        // The server stops to read when it cannot write.
+        // The server stops reading when it cannot write.
         let _ = tokio::time::timeout(std::time::Duration::from_secs(2), flood).await;
         until_metric(&running, "connections 0");
         until_metric(&running, "in_flight 0");
         let mut taken = Vec::new();
-        // It ends in a reset.
+        // The connection ends with a reset.
         let _ = tcp.read_to_end(&mut taken).await;
         taken.len()
     });

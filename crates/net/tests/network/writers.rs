@@ -1,4 +1,4 @@
-//! Writers push what they added to a server that takes changes.
+//! Writers push their additions to a server that accepts changes.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,7 +29,7 @@ fn batch(first: u64) -> Batch {
     Batch::new(first..first + 20, vectors).unwrap()
 }
 
-/// A server of an index with the writers 1 and 2, whose owner has a folder of its own.
+/// A server of an index with the writers 1 and 2, and the owner's own folder of this index.
 struct Team {
     folder: tempfile::TempDir,
     running: Running,
@@ -66,20 +66,20 @@ impl Team {
         self.folder.path().join(name)
     }
 
-    /// A copy of what the server has.
+    /// Makes a copy of the server's folder.
     fn copy(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         Index::backup(self.path("remote"), &path, &keys().public()).unwrap();
         path
     }
 
-    /// Brings a folder of another machine to what the server has.
+    /// Pulls the server's version into a folder.
     fn pull(&self, name: &str, keys: &ReaderKeys, pin: Option<&Pin>) -> Result<Pulled, Error> {
         let folder = Folder::new(&self.path(name), Files);
         sordino_search::pull(&mut connect(&self.running), keys, &folder, pin)
     }
 
-    /// What a client that has seen the server's version remembers.
+    /// The pin of a client that has seen the server's version.
     fn pin(&self) -> Pin {
         Pin::of(self.running.service().server().manifest())
     }
@@ -92,7 +92,7 @@ impl Team {
         self.running.service().server().manifest().version
     }
 
-    /// True if the record of this number is found.
+    /// True if a search finds a record of the addition that begins with this number.
     fn finds(&self, first: u64) -> bool {
         let mut connection: Connection = connect(&self.running);
         let client = Client::connect(&mut connection, &writer(1).reader(), None).unwrap();
@@ -115,12 +115,12 @@ fn writers_push_what_they_added_and_the_later_one_starts_from_that() {
     let (one, two) = (team.copy("one"), team.copy("two"));
     let version = add(&one, 1, 100, now());
     assert_eq!(add(&one, 1, 200, now()), version + 1);
-    // Two additions are one manifest.
+    // The two additions are in one manifest.
     let pushed = team.push(&one, 1).unwrap();
     assert_eq!((pushed.version, pushed.versions), (version + 1, 1));
     assert_eq!(team.version(), version + 1);
     assert!(team.finds(100) && team.finds(200));
-    // Made for a version that is not the newest any more.
+    // This addition follows a version that is not the newest any more.
     add(&two, 2, 300, now());
     let refused = team.push(&two, 2);
     assert!(matches!(refused, Err(Error::NotNext(_))), "{refused:?}");
@@ -130,10 +130,10 @@ fn writers_push_what_they_added_and_the_later_one_starts_from_that() {
     assert!(team.finds(100) && team.finds(200) && team.finds(300));
     let manifest = team.running.service().server().manifest().clone();
     assert_eq!(manifest.additions().len(), 3);
-    // The server's folder keeps the newest form and the one before it.
+    // Of the newest version, the server's folder keeps this form and the one before.
     let files = std::fs::read_dir(team.path("remote").join("manifests")).unwrap();
     assert!(files.count() <= 5);
-    // The owner takes it in.
+    // The owner includes the additions in its next change.
     let owners = team.copy("owners");
     let mut store = Store::open(&owners, &keys()).unwrap();
     store.delete(&mut rng(9), &[0u64]).unwrap();
@@ -151,24 +151,24 @@ fn a_writer_pushes_its_own_additions_in_its_time_and_nothing_else() {
     let one = team.copy("one");
     add(&one, 1, 100, now());
     let why = |pushed: Result<Pushed, Error>| pushed.unwrap_err().to_string();
-    // No writer, and a different one.
+    // Pushes with a key that is no writer's, and with another writer's key.
     let refused = why(team.push(&one, 7));
     assert!(refused.contains("not known"), "{refused}");
     let refused = why(team.push(&one, 2));
     assert!(refused.contains("each pushes its own"), "{refused}");
-    // A time ahead of the server's clock.
+    // An addition whose time is ahead of the server's clock.
     let early = team.copy("early");
     add(&early, 1, 200, now() + 3000);
     let refused = why(team.push(&early, 1));
     assert!(refused.contains("its clock is ahead"), "{refused}");
-    // A version of the owner's, on the way to the server by a writer.
+    // A writer may not push a version of the owner.
     let mut store = Store::open(team.path("owner"), &keys()).unwrap();
     store.delete(&mut rng(9), &[0u64]).unwrap();
     drop(store);
     let refused = team.push(&team.path("owner"), 1);
     assert!(refused.is_err(), "{refused:?}");
     assert_eq!(team.version() + 1, add(&team.copy("last"), 1, 500, now()));
-    // Revoked, it pushes nothing any more.
+    // A revoked writer can push nothing any more.
     let mut store = Store::open(team.path("owner"), &keys()).unwrap();
     let stop = Change::stop_writing("one");
     store.change_access(&mut rng(10), stop).unwrap();
@@ -189,7 +189,8 @@ fn writers_on_other_machines_start_from_what_the_server_has() {
     let (one, two) = (team.path("one"), team.path("two"));
     add(&one, 1, 100, now());
     team.push(&one, 1).unwrap();
-    // Made for a version that is not the newest any more: it is not lost unless its writer gives it up.
+    // This addition follows a version that is not the newest any more. A pull keeps it unless its
+    // writer gives it up.
     let known = Pin::of(WriterStore::open(&two, &writer(2)).unwrap().manifest());
     let own = add(&two, 2, 300, now());
     let refused = team.push(&two, 2);
@@ -207,7 +208,7 @@ fn writers_on_other_machines_start_from_what_the_server_has() {
     add(&two, 2, 300, now());
     team.push(&two, 2).unwrap();
     assert!(team.finds(100) && team.finds(300));
-    // The owner's machine, too, has its records before its next change.
+    // The owner's folder also pulls the additions before its next change.
     let owner = Pin::of(Store::open(team.path("owner"), &keys()).unwrap().manifest());
     team.pull("owner", &keys().reader(), None).unwrap();
     let mut store = Store::open(team.path("owner"), &keys()).unwrap();
@@ -218,7 +219,7 @@ fn writers_on_other_machines_start_from_what_the_server_has() {
         .push(team.path("owner"), &keys())
         .unwrap();
     assert!(team.finds(100) && team.finds(300));
-    // Up to date, nothing is fetched. A version before the one that is known is refused.
+    // A pull of the same version fetches nothing. A version older than the known one is refused.
     team.pull("one", &keys_of(1), None).unwrap();
     let again = team.pull("one", &keys_of(1), None).unwrap();
     assert_eq!((again.version, again.parts), (team.version(), 0));
@@ -243,7 +244,7 @@ fn a_pull_goes_on_where_it_was_interrupted_and_takes_no_folder_of_others() {
     team.pull("one", &reader, None).unwrap();
     assert!(current.exists());
     add(&team.path("one"), 1, 100, now());
-    // Parts without a manifest, and the lock that comes before them.
+    // Parts without a manifest, and a lock file, as an interrupted pull leaves them.
     std::fs::create_dir_all(team.path("two")).unwrap();
     let parts = std::fs::read_dir(team.path("one").join("parts")).unwrap();
     std::fs::create_dir_all(team.path("two").join("parts")).unwrap();
@@ -265,13 +266,13 @@ fn a_pull_goes_on_where_it_was_interrupted_and_takes_no_folder_of_others() {
         matches!(refused, Err(Error::Occupied { .. })),
         "{refused:?}"
     );
-    // Masked rows are with the server alone.
+    // In masked mode, only the server has the rows.
     let refused = Team::new().pull("one", &reader, None);
     assert!(matches!(refused, Err(Error::Mode { .. })), "{refused:?}");
 }
 
-/// Two machines have the key of one owner and a copy of its folder: the later one to push is told that both were changed, and neither's
-/// records are lost.
+/// Two machines have one owner's key and copies of its folder. The second push is refused because both copies were changed,
+/// and no records are lost.
 #[test]
 fn of_two_owners_with_one_key_the_later_is_refused_and_begins_from_the_other() {
     let team = Team::of(Form::Local);
@@ -291,7 +292,7 @@ fn of_two_owners_with_one_key_the_later_is_refused_and_begins_from_the_other() {
     let push = |dir: &Path| connect(&team.running).push(dir, &keys());
     push(&first).unwrap();
     let there = team.pin();
-    // Also with a higher number than the server's.
+    // This also holds if its version number is higher than the server's.
     let refused = push(&second).unwrap_err();
     assert!(matches!(refused, Error::NotNext(_)), "{refused:?}");
     let text = refused.to_string();
@@ -301,13 +302,13 @@ fn of_two_owners_with_one_key_the_later_is_refused_and_begins_from_the_other() {
     );
     assert!(text.contains("`sordino index pull`"), "{text}");
     assert!(text.contains("writers' keys"), "{text}");
-    // Nothing was changed on either side.
+    // The refusal changed nothing on either side.
     assert_eq!(team.pin(), there);
     assert!(team.finds(100) && !team.finds(200));
     let store = Store::open(&second, &keys()).unwrap();
     assert!(store.contains(200u64) && store.contains(220u64) && !store.contains(100u64));
     drop(store);
-    // The folder is not overwritten either: the records that it alone has are added again to what the server has.
+    // A pull does not overwrite the folder either. Its own records are added again to the server's version.
     let refused = team.pull("second", &keys().reader(), None);
     assert!(
         matches!(refused, Err(Error::Rollback { .. })),
@@ -317,7 +318,7 @@ fn of_two_owners_with_one_key_the_later_is_refused_and_begins_from_the_other() {
     add(&team.path("third"), 200, 2);
     push(&team.path("third")).unwrap();
     assert!(team.finds(100) && team.finds(200) && team.finds(220));
-    // The first one is behind now, and an older version takes no newer one's place.
+    // The first copy is now behind the server, which accepts no older version.
     let refused = push(&first).unwrap_err().to_string();
     assert!(refused.contains("an index does not go back"), "{refused}");
     team.pull("owner", &keys().reader(), None).unwrap();
