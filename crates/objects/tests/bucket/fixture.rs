@@ -17,7 +17,7 @@ pub(crate) fn address() -> Address {
     "s3://bucket/a/base.index".parse().unwrap()
 }
 
-/// A patience that tests have.
+/// A short retry policy for tests.
 pub(crate) fn patience() -> RetryPolicy {
     RetryPolicy {
         request: Duration::from_secs(20),
@@ -41,7 +41,7 @@ pub(crate) fn batch(first: u64, count: usize) -> Batch {
     Batch::new((first..first + count as u64).map(Id::Number), vectors).unwrap()
 }
 
-/// The version that a server gets, and its stored records.
+/// The version that a server reads, and the number of its records.
 pub(crate) fn served(disk: &Objects, keys: &OwnerKeys) -> Vec<u64> {
     let index = open(disk, keys).unwrap();
     vec![index.manifest().version, index.manifest().n.into()]
@@ -71,7 +71,7 @@ pub(crate) fn get_raw(store: &InMemory, key: &Key) -> Vec<u8> {
     wait(all).to_vec()
 }
 
-/// Writes an object as an operator could.
+/// Writes an object directly, as an attacker with the store can.
 pub(crate) fn put_raw(store: &InMemory, name: &str, bytes: &[u8]) {
     let key = Key::from(format!("a/base.index/{name}"));
     wait(store.put(&key, bytes.to_vec().into())).unwrap();

@@ -25,33 +25,33 @@ use crate::fixture::{
 
 type Stream<T> = std::pin::Pin<Box<dyn futures_core::Stream<Item = Result<T>> + Send>>;
 
-/// The ways in which a store is bad.
+/// The faults of a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ways {
     Good,
     /// Every body lacks its last byte.
     Short,
-    /// This number of answers come in part, then they are whole.
+    /// This number of answers lack a part; later ones are complete.
     ShortAtFirst(usize),
-    /// Bodies go on without an end.
+    /// Bodies never end.
     Endless,
-    /// The length is said to be a petabyte.
+    /// The stated length is a petabyte.
     Huge,
-    /// Another range than was asked for.
+    /// Answers have another range than the requested one.
     Elsewhere,
-    /// Errors, always.
+    /// Every request gives an error.
     Broken,
-    /// No answer.
+    /// The store never answers.
     Silent,
-    /// Lists show nothing.
+    /// Lists are empty.
     ListsNothing,
     /// Lists never end.
     ListsEndlessly,
-    /// Conditions are not kept.
+    /// The store ignores conditions.
     Unconditional,
-    /// An object that has changed is written over all the same.
+    /// The store overwrites an object that has changed since.
     Unmatched,
-    /// The write is done, and its reply lost.
+    /// The store writes the object, and its reply is lost.
     LosesReplies,
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for Hostile {
     }
 }
 
-/// The same answer without its last byte.
+/// The answer without its last byte.
 async fn short(found: GetResult) -> Result<GetResult> {
     let (meta, range) = (found.meta.clone(), found.range.clone());
     let (attributes, extensions) = (found.attributes.clone(), found.extensions.clone());
@@ -133,7 +133,8 @@ impl ObjectStore for Hostile {
                 let options = PutOptions { mode, ..options };
                 self.inner.put_opts(key, payload, options).await
             }
-            // A client that sends the same again is told that its condition does not hold.
+            // A client that sends the request again gets the error that its condition does not
+            // hold.
             Ways::LosesReplies => {
                 let first = self
                     .inner
@@ -255,7 +256,7 @@ fn what_a_bad_store_answers_is_an_error_and_never_an_index() {
         let begun = Instant::now();
         let error = open(&disk, &keys()).unwrap_err();
         assert!(matches!(error, Error::File { .. }), "{ways:?}: {error}");
-        // A part, and not only the name of the newest version.
+        // Reads a part too, not only the name of the newest version.
         let part = names(&memory, "parts")[0].clone();
         let name = part.filename().unwrap();
         let read = disk.read(&disk.root().join("parts").join(name), 1 << 30);
@@ -309,7 +310,7 @@ fn each_object_that_is_changed_swapped_or_gone_is_found_by_its_name() {
         ] {
             put_raw(&memory, &short(key), bad);
             let read = open(&disk, &keys());
-            // The parts that only owners read are not a server's.
+            // A server does not read the parts that only owners read.
             let read = read.map(|_| {
                 Store::open_on(disk.clone(), disk.root(), &keys(), None).and_then(|s| s.verify())
             });
@@ -322,7 +323,7 @@ fn each_object_that_is_changed_swapped_or_gone_is_found_by_its_name() {
     }
 }
 
-/// True of a part that the newest version does not name.
+/// True if the newest version does not name this part.
 fn unnamed(disk: &sordino_objects::Objects, key: &Key) -> bool {
     let index = open(disk, &keys()).unwrap();
     let parts = index.manifest().parts().unwrap();
@@ -337,7 +338,8 @@ fn unnamed(disk: &sordino_objects::Objects, key: &Key) -> bool {
     })
 }
 
-/// A store that shows an older version is believed by an owner who does not remember a newer one; all of what it shows is of that.
+/// An owner who does not remember a newer version accepts the older version that a store shows. All data are then of that
+/// version.
 #[test]
 fn a_store_that_goes_back_shows_one_whole_version() {
     let memory = Arc::new(InMemory::new());
@@ -363,7 +365,7 @@ fn a_store_that_goes_back_shows_one_whole_version() {
     assert_eq!(newer.manifest().version, 2);
     put_raw(&memory, "CURRENT", &old);
     assert_eq!(served(&disk, &keys()), vec![1, 300]);
-    // The owner who has made the newer one does not go on from there.
+    // The owner who made the newer version does not continue from the older one.
     let late = store.add(&mut rng(3), [Ok(batch(320, 20))], &mut |_| ());
     assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
     for wrong in [&b""[..], b"7", b"00000000000000000002 x\n", &[b'0'; 4096]] {
@@ -378,7 +380,7 @@ fn nothing_depends_on_lists() {
     let hostile = Hostile::new(&memory, Ways::ListsNothing);
     let disk = objects(hostile.clone());
     assert_eq!(served(&disk, &keys()), vec![2, 320]);
-    // An index is there, though no list shows it.
+    // An index exists, but no list shows it.
     let again = Store::create_on(
         disk.clone(),
         disk.root(),
@@ -399,7 +401,7 @@ fn nothing_depends_on_lists() {
         .add(&mut rng(4), [Ok(batch(400, 20))], &mut |_| ())
         .unwrap();
     assert_eq!(served(&objects(memory.clone()), &keys()), vec![3, 340]);
-    // A number that a change has used that did not come to its end, and that no list shows, is not given to another content.
+    // An interrupted change used this number, and no list shows it. The number is not used for other content.
     let taken = format!("manifests/{:020}", 4);
     put_raw(&memory, &taken, b"of a change that was interrupted");
     let late = store.add(&mut rng(5), [Ok(batch(500, 20))], &mut |_| ());
@@ -413,7 +415,7 @@ fn nothing_depends_on_lists() {
         .unwrap();
     *hostile.ways.lock().unwrap() = Ways::Good;
     store.verify().unwrap();
-    // One that never ends is not kept.
+    // A list that never ends gives an error, and is not kept in memory.
     *hostile.ways.lock().unwrap() = Ways::ListsEndlessly;
     let error = Store::open_on(disk.clone(), disk.root(), &keys(), None).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
@@ -435,7 +437,7 @@ fn a_store_without_conditions_is_refused_when_an_owner_begins() {
             matches!(&error, Error::File { source, .. } if unsupported(source)),
             "{error}"
         );
-        // Readers do not mind.
+        // Readers need no conditions.
         assert_eq!(served(&disk, &keys()), vec![2, 320]);
     }
 }
@@ -451,7 +453,7 @@ fn a_change_whose_reply_was_lost_is_made_once() {
     assert_eq!(store.delete(&mut rng(4), &[2u64]).unwrap(), 4);
     *hostile.ways.lock().unwrap() = Ways::Good;
     assert_eq!(store.verify().unwrap().records, 318);
-    // One that fails leaves the version before, and the owner can go on.
+    // A failed change leaves the version before, and the owner can continue.
     *hostile.ways.lock().unwrap() = Ways::Broken;
     assert!(store.delete(&mut rng(5), &[4u64]).is_err());
     *hostile.ways.lock().unwrap() = Ways::Good;

@@ -1,4 +1,5 @@
-//! An index in an object store: its owners, stores that fail or lie, and a real server of S3's protocol.
+//! An index in an object store: its owners, stores that fail or lie, and a real server of the S3
+//! protocol.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

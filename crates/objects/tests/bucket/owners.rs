@@ -28,7 +28,7 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
         .add(&mut rng(2), [Ok(batch(300, 40))], &mut |_| ())
         .unwrap();
     assert_eq!(served(&disk, &keys), vec![2, 340]);
-    // One is there: another is refused.
+    // An index exists there, so the owner cannot create one.
     let again = Store::create_on(
         disk.clone(),
         disk.root(),
@@ -43,7 +43,7 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
     let mut store = Store::open_on(disk.clone(), disk.root(), &keys, None).unwrap();
     store.delete(&mut rng(4), &[7u64]).unwrap();
     assert_eq!(store.verify().unwrap().records, 339);
-    // All shards of it, and the same from a folder that it was copied to.
+    // Opens all its shards, and the shards of a folder with a copy.
     let local = tempfile::tempdir().unwrap();
     let folder = Folder::new(&local.path().join("copy"), Files);
     let copied = disk.folder().copy_to(&folder, &keys.public()).unwrap();
@@ -55,7 +55,7 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
         let here = options.open(&folder).unwrap();
         assert_eq!(there.manifest().digest(), here.manifest().digest());
     }
-    // And back into another bucket, twice: the second time nothing is written.
+    // Copies it back to another bucket, twice. The second time, nothing is written.
     let other = objects(Arc::new(InMemory::new()));
     let back = folder.copy_to(&other.folder(), &keys.public()).unwrap();
     assert_eq!(back.written, back.parts);
@@ -85,27 +85,29 @@ fn of_two_owners_one_is_told_that_it_was_overtaken() {
     let (mut one, mut two) = (open(), open());
     one.add(&mut rng(2), [Ok(batch(200, 20))], &mut |_| ())
         .unwrap();
-    // Both give the next version the same number, so the second finds it taken.
+    // Both owners give the next version the same number, so the second owner finds the number
+    // taken.
     let late = two.add(&mut rng(3), [Ok(batch(200, 30))], &mut |_| ());
     assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
-    // With a number of its own it still does not follow from what is there.
+    // Even with another number, this version does not follow from the newest one.
     let late = two.add(&mut rng(4), [Ok(batch(200, 30))], &mut |_| ());
     assert!(matches!(late, Err(Error::Overtaken { .. })), "{late:?}");
-    // Looking at the version that it was overtaken by does not let it write over it.
+    // The owner sees the newer version, but still may not overwrite it.
     assert!(two.verify().is_err());
     let late = two.add(&mut rng(5), [Ok(batch(200, 30))], &mut |_| ());
     assert!(late.is_err());
     assert_eq!(served(&disk, &keys), vec![2, 220]);
     one.add(&mut rng(6), [Ok(batch(220, 20))], &mut |_| ())
         .unwrap();
-    // The number of a change that did not come to its end is not given again.
+    // The number of an incomplete change is not used again.
     let mut two = open();
     two.delete(&mut rng(7), &[3u64]).unwrap();
     assert!(two.version() > 3);
     two.verify().unwrap();
 }
 
-/// An owner opens the index, which removes what is left over, while another is between its parts and its version.
+/// An owner opens the index, which removes unused parts. Meanwhile another owner has written parts but not its
+/// version.
 #[test]
 fn nobody_removes_the_parts_of_a_change_that_is_under_way() {
     let memory = Arc::new(InMemory::new());
@@ -135,7 +137,7 @@ fn nobody_removes_the_parts_of_a_change_that_is_under_way() {
     .unwrap();
     assert!(seen > 0 && parts() > before);
     one.verify().unwrap();
-    // Those of a change that fails stay, until they are old.
+    // The parts of a failed change stay until they are old.
     put_raw(&memory, &format!("parts/{}", "ab".repeat(32)), b"left over");
     let left = parts();
     drop(Store::open_on(disk.clone(), disk.root(), &keys, None).unwrap());
@@ -166,7 +168,7 @@ fn a_change_that_takes_longer_than_its_parts_are_safe_is_refused() {
         &mut |_| (),
     );
     drop(made.unwrap());
-    // Any change takes longer than no time.
+    // The grace is zero, and any change takes longer.
     let short = disk.clone().with_grace(Duration::ZERO);
     let mut store = Store::open_on(short.clone(), short.root(), &keys, None).unwrap();
     let slow = store.add(&mut rng(2), [Ok(batch(200, 100))], &mut |_| ());
@@ -204,7 +206,7 @@ fn an_older_copy_is_not_put_over_a_newer_one() {
         .unwrap();
     let back = folder(&old).copy_to(&disk.folder(), &keys.public());
     assert!(matches!(back, Err(Error::NotNext(_))), "{back:?}");
-    // One that went on in its own way, from the same version.
+    // A copy that was changed differently, from the same version.
     let mut other = Store::open(&old, &keys).unwrap();
     other
         .add(&mut rng(3), [Ok(batch(200, 30))], &mut |_| ())
@@ -218,7 +220,7 @@ fn an_older_copy_is_not_put_over_a_newer_one() {
     assert_eq!(address().to_string(), "s3://bucket/a/base.index");
 }
 
-/// Segments are made by tasks that have the store and the keys and nothing else, one of them twice; two coordinators cannot both finish.
+/// Tasks with only the store and the keys make segments, one of them twice. Two coordinators cannot both finish.
 #[test]
 fn tasks_write_their_segments_into_the_store() {
     let memory = Arc::new(InMemory::new());
@@ -254,13 +256,13 @@ fn tasks_write_their_segments_into_the_store() {
     for (task, seed, taken) in [(1, 3, true), (1, 4, false), (0, 5, true)] {
         assert_eq!(one.take(make(task, seed).unwrap()).unwrap(), taken);
     }
-    // Rows, scales and ids of three segments, and the frames of both attempts.
+    // These are rows, scales and ids of three segments, and the frames of both coordinators.
     assert_eq!(fixture::count(&memory, "parts"), 3 * 3 + 2);
-    // Parts that were made long ago may be removed by others, so they are not taken.
+    // Old parts are refused, because other owners may remove them.
     let old = make(2, 6).unwrap();
     let short = disk.clone().with_grace(Duration::ZERO);
     let sample = sordino_search::synthetic::uniform(4, 16, 1);
-    // Another attempt with that grace removes all that there is.
+    // Another assembly, without grace, removes all parts.
     let third = Assembly::begin_on(
         short.clone(),
         short.root(),
@@ -271,9 +273,10 @@ fn tasks_write_their_segments_into_the_store() {
     );
     drop(third.unwrap());
     assert!(one.take(old).is_err());
-    // Nor is there a frame any more by which a task could be made.
+    // The frame is gone too, so tasks can make no segment.
     assert!(matches!(make(0, 8), Err(Error::File { .. })));
-    // The segments that were taken are gone with the rest: nothing is named without being there.
+    // The accepted segments are gone as well, so the first coordinator makes no version that would
+    // name them.
     let gone = one.finish(&mut rng(10), 2).unwrap_err();
     assert!(matches!(gone, Error::Digest { .. }), "{gone}");
     drop(two);

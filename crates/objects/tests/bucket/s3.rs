@@ -1,4 +1,4 @@
-//! An index on a server of S3's protocol.
+//! An index on a server of the S3 protocol.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn an_index_lives_on_a_server_of_the_protocol() {
     }
     assert_eq!(served(&disk, &keys), vec![2, 320]);
     one.verify().unwrap();
-    // Shards follow from the store, and from a copy.
+    // A server of a shard follows to the next version, in the store and in a copy.
     let public = keys.public();
     let options = OpenOptions::new(&public).shard(Shard::new(2, 2));
     let server = options.open(&disk.folder()).unwrap();
@@ -70,7 +70,7 @@ fn an_index_lives_on_a_server_of_the_protocol() {
         Store::open(&copy, &keys).unwrap().verify().unwrap().records,
         319
     );
-    // A wrong secret is refused, and said without it.
+    // A wrong secret is refused, and no message contains a secret.
     let wrong = objects(store(&url, "another-secret"));
     let error = OpenOptions::new(&public).open(&wrong.folder()).unwrap_err();
     let said = format!("{error} {error:?} {wrong:?} {disk:?}");
@@ -97,14 +97,14 @@ fn a_part_of_many_pieces_is_uploaded_and_read_whole() {
     assert!(disk.read(&path, u64::MAX).unwrap()[..] == bytes);
     assert_eq!(disk.read(&path, 9).unwrap().len(), 10);
     assert_eq!(disk.list(&disk.root().join("parts")).unwrap(), [name]);
-    // Another index in the same bucket is not seen.
+    // A different index in the same bucket does not appear.
     let other: Address = "s3://bucket/a/base".parse().unwrap();
     let other = Objects::over(store(&url, SECRET), &other).unwrap();
     assert!(other.list(other.root()).unwrap().is_empty());
     assert!(Key::parse("a/base.index/parts").is_ok());
 }
 
-/// The environment says where the store is, in a process of its own.
+/// In a separate process, the environment says where the store is.
 #[test]
 fn a_store_is_opened_as_the_environment_says() {
     if std::env::var_os("SORDINO_OBJECTS_CHILD").is_some() {

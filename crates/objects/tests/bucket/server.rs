@@ -1,4 +1,5 @@
-//! A real server of S3's protocol, on this machine: requests are signed, conditions kept, uploads come in pieces.
+//! A real server of the S3 protocol on this machine. Requests are signed, conditions hold, and uploads come in
+//! pieces.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use s3s_fs::FileSystem;
 pub(crate) const ID: &str = "AKIDEXAMPLE";
 pub(crate) const SECRET: &str = "wJalrXUtnFEMI-K7MDENG";
 
-/// A server over a folder that has the bucket; its URL.
+/// Starts a server over a folder that contains the bucket. Returns its URL.
 pub(crate) fn serve(folder: &Path) -> String {
     std::fs::create_dir_all(folder.join("bucket")).unwrap();
     let mut service = S3ServiceBuilder::new(FileSystem::new(folder).unwrap());
