@@ -1,9 +1,8 @@
-//! The client under memcheck, which runs it as a process of its own: everything secret is marked as undefined memory, and memcheck reports
-//! every branch and every address that depends on it.
+//! The client in a separate process under memcheck. The test marks everything secret as undefined memory, and memcheck
+//! reports every branch and every address that depends on it.
 //!
-//! Run by `scripts/constant_time.sh`. Outside valgrind the marks do nothing, and this is one more
-//! test that records are recovered. The one comparison of an index that is allowed, whether it is in
-//! range at all, is in `scripts/constant_time.supp`.
+//! `scripts/constant_time.sh` runs this test. Outside valgrind the marks do nothing, and the test only checks that records
+//! are recovered. One comparison of an index is allowed, the check of its range, which `scripts/constant_time.supp` lists.
 
 #![cfg(all(target_arch = "x86_64", not(miri)))]
 
@@ -25,7 +24,7 @@ fn rng() -> SecretRng<ChaCha20Rng> {
 
 #[test]
 fn the_marks_are_seen_when_valgrind_runs() {
-    // Fails where the script asked for valgrind and did not get it.
+    // Fails if the script asked for valgrind and the test does not run under it.
     if !is_watching() {
         println!("not under valgrind: secrets are not tracked");
     }
@@ -43,7 +42,7 @@ fn sampling_does_not_branch_on_randomness() {
 
 #[test]
 fn simple_clients_do_not_branch_on_index_or_secret() {
-    // Uniform secrets, and Gaussian ones.
+    // Uniform secrets, then Gaussian ones.
     let params = Params::for_database(300, 5).unwrap();
     simple_client_does_not_branch(&params);
     let params = params.with_room(30_000, Security::Classical128).unwrap();
@@ -101,10 +100,10 @@ fn hintless_clients_do_not_branch_on_index_or_secret() {
     let (session, keys) = hintless::Session::new(&mut rng);
     let keys = keys.to_bytes();
     public(&keys);
-    // The name of the keys, which the session has hashed already.
+    // The name of the keys is public, and the session has computed it from them.
     public(session.digest());
     let keys = hintless::Evaluation::from(&hintless::Keys::from_bytes(&keys).unwrap());
-    // Alone in a unit, and several to one; one slot, and several; of one row, and several.
+    // One record in a unit, and several; one slot, and several; records of one row, and of several.
     for (records, len, batch) in [(5, 2000, 1), (30, 150, 1), (30, 150, 3), (150, 1792, 2)] {
         let params = hintless::Params::new(records, len, batch).unwrap();
         let of = |i: usize| vec![i.to_le_bytes()[0]; len];

@@ -1,5 +1,5 @@
-//! Whatever crossed a wire or came from a file gives an error, never a panic, never an allocation
-//! that its own length does not justify.
+//! Bytes from a network or a file give errors, never a panic. No allocation is larger than the
+//! length of the bytes justifies.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -106,7 +106,8 @@ fn truncated_and_extended_messages_are_refused() {
     }
 }
 
-/// The seeds of the fuzz targets are today's messages; `SORDINO_WRITE_SEEDS=1` writes them again.
+/// The seeds of the fuzz targets are the current messages; `SORDINO_WRITE_SEEDS=1` writes them
+/// again.
 #[test]
 fn the_fuzz_targets_start_from_messages_of_today() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
@@ -127,7 +128,7 @@ fn the_fuzz_targets_start_from_messages_of_today() {
             "{target}/{name} is not of today: SORDINO_WRITE_SEEDS=1"
         );
     };
-    // Two hints are longer than what a fuzzer changes with profit.
+    // Two hints are too long for a fuzzer to change usefully.
     for (name, bytes, _) in messages() {
         match name.strip_prefix("double ") {
             Some("hint") => (),
@@ -152,7 +153,8 @@ fn a_changed_header_is_refused_and_the_version_kept_apart() {
         for bit in (0..8 * 48).filter(|bit| !(32..40).contains(&(bit / 8))) {
             let mut changed = bytes.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
-            // A changed record count can still be the update of another size, or other parameters.
+            // With a changed number of records, the bytes may still be a valid update or valid
+            // parameters.
             if !name.ends_with("update") && name != "params" {
                 assert!(!decode(&changed), "{name}, bit {bit}");
             } else {
@@ -236,7 +238,7 @@ fn files_that_are_short_long_changed_or_shrinking_are_refused() {
         std::fs::write(&path, &other).unwrap();
         assert!(Database::read_file(&path).is_err(), "{len} bytes");
     }
-    // The form that was written before the matrix lay in strips.
+    // The older form, from before the matrix was stored in strips.
     let mut old = whole.clone();
     old[6] = 1;
     std::fs::write(&path, &old).unwrap();
@@ -263,7 +265,7 @@ proptest! {
         static MESSAGES: std::sync::OnceLock<Vec<Message>> = std::sync::OnceLock::new();
         for (_, bytes, decode) in MESSAGES.get_or_init(messages) {
             decode(&tail);
-            // Behind a genuine magic, format and kind.
+            // Bytes after a valid magic, format and kind.
             let mut bytes = bytes[..8].to_vec();
             bytes.extend(head);
             bytes.extend(&tail);
@@ -294,7 +296,7 @@ proptest! {
             let bit = *flip as usize % payload;
             bytes[48 + bit / 8] ^= 1 << (bit % 8);
         }
-        // Padding bits of the last byte may have been set: they carry nothing.
+        // Padding bits of the last byte may be set, and have no meaning.
         let answer = simple::Answer::from_bytes(&params, &bytes).unwrap();
         prop_assert_eq!(client.recover(secret, &answer).unwrap().len(), 3);
     }

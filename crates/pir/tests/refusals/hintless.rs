@@ -1,4 +1,4 @@
-//! Messages that no honest party sends: typed errors, and no panic.
+//! Messages that no honest party sends give typed errors, and no panic.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn deploy(records: usize, seed: Seed) -> (Server, Client) {
     deploy_of(records, 300, seed)
 }
 
-/// One whose slots have several rows.
+/// A database whose slots have several rows.
 fn deploy_rows() -> (Server, Client) {
     let (server, client) = deploy_of(300, 1792, SEED);
     assert!(client.params().query_len() > 2 * 9216);
@@ -65,7 +65,7 @@ fn messages_cut_short_or_long_or_of_another_kind_are_refused() {
                 read(i, &message[..len]),
                 Err(Error::Length { .. })
             ));
-            // A length in the header that is true does not help.
+            // A header that states the truncated length is refused too.
             let mut cut = message[..len.max(HEADER)].to_vec();
             let payload = (cut.len() - HEADER) as u64;
             cut[40..HEADER].copy_from_slice(&payload.to_le_bytes());
@@ -96,7 +96,7 @@ fn keys_of_another_ring_or_out_of_range_are_refused() {
     let mut numbers = bytes.clone();
     numbers[8] = 1;
     assert!(matches!(Keys::from_bytes(&numbers), Err(Error::Header(_))));
-    // All ones are above q, wherever they stand.
+    // A word of ones is above q, at every position.
     for at in [0, 1000, 46 * 12_800 - 8] {
         let mut large = bytes.clone();
         large[HEADER + 32 + at..][..8].fill(0xff);
@@ -105,7 +105,7 @@ fn keys_of_another_ring_or_out_of_range_are_refused() {
             Err(Error::Coefficient { .. })
         ));
     }
-    // Half the number of polynomials, as with a ring of half the degree.
+    // Half of the polynomials, as with a ring of half the degree.
     let mut half = bytes[..HEADER + 32 + 46 * 6400].to_vec();
     half[40..HEADER].copy_from_slice(&(32 + 46 * 6400u64).to_le_bytes());
     assert!(matches!(Keys::from_bytes(&half), Err(Error::Length { .. })));
@@ -132,7 +132,7 @@ fn queries_for_another_layout_seed_or_session_are_refused() {
     let refused = reseeded.answer(&keys, &query);
     assert!(matches!(refused, Err(Error::VersionMismatch { .. })));
 
-    // Answers, too.
+    // Answers are checked in the same way.
     let (asked, query) = client.query(&mut rng(3), &session, &[3]).unwrap();
     let answer = server.answer(&keys, &query).unwrap();
     let refused = client.recover(&other_session, asked, &answer);
@@ -183,7 +183,8 @@ fn answers_and_queries_of_noise_are_used_without_a_panic() {
     }
 }
 
-/// The seeds of the fuzz target are today's messages; `SORDINO_WRITE_SEEDS=1` writes them again.
+/// The seeds of the fuzz target are the current messages; `SORDINO_WRITE_SEEDS=1` writes them
+/// again.
 #[test]
 fn the_fuzz_target_starts_from_messages_of_today() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/pir_hintless");
@@ -198,7 +199,7 @@ fn the_fuzz_target_starts_from_messages_of_today() {
     let (server, client) = deploy_rows();
     let (_, query) = client.query(&mut rng(2), &session, &[3, 4]).unwrap();
     let answer = server.answer(&Evaluation::from(&keys), &query).unwrap();
-    // Keys are longer than what a fuzzer changes with profit: their head alone.
+    // Keys are too long for a fuzzer to change usefully, so only their head is a seed.
     let head = keys.to_bytes()[..HEADER + 32].to_vec();
     for (name, bytes) in [
         ("keys", head),
@@ -229,7 +230,8 @@ fn requests_look_alike_and_only_repeated_ones_repeat() {
     };
     let (one, other, fewer) = (of(2, &[3, 4]), of(2, &[3, 5]), of(2, &[]));
     assert!(one.len() == other.len() && one.len() == fewer.len());
-    // The header and the name of the keys; then the seed and all that is encrypted differ, from one state, too.
+    // The header and the name of the keys are equal. The seed and all encrypted parts differ, even with equal
+    // generators.
     assert_eq!(one[..HEADER + 32], other[..HEADER + 32]);
     assert_ne!(
         one[HEADER + 32..HEADER + 64],

@@ -1,5 +1,5 @@
-//! Messages and files that no honest party makes. They stand apart, since packages leave them out: one of them needs the
-//! seeds of the workspace's fuzzing.
+//! Messages and files that no honest party makes. This test is separate, because packages leave it out: one of its tests
+//! needs the seeds of the workspace's fuzzing.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

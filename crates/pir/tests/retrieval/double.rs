@@ -1,4 +1,4 @@
-//! DoublePIR recovers records at its real noise, where both levels' errors are the set's.
+//! DoublePIR recovers records at its real noise, with the set's errors on both levels.
 
 use rand_core::Rng;
 use sordino_lattice::matrix::Backend;
@@ -19,7 +19,7 @@ fn deploy(params: &Params, seed: u8, backend: Backend) -> (Vec<u8>, Server, Hint
 
 #[test]
 fn every_index_is_recovered_on_every_backend() {
-    // Few columns and several slots: both levels are at work, and the dev machine is spared.
+    // Few columns and several slots, which exercise both levels at little cost.
     let layout =
         |records, record_len, slots| Params::for_double_with(records, record_len, slots).unwrap();
     let gaussian = |params: Params| params.with_room(100_000, Security::default()).unwrap();
@@ -46,7 +46,7 @@ fn every_index_is_recovered_on_every_backend() {
 
 #[test]
 fn a_hundred_thousand_records_prepared_batched_and_over_the_wire() {
-    // Square, and of 16,384 columns.
+    // A square database, and one with 16,384 columns.
     let params = Params::for_double(100_000, 2).unwrap();
     assert_eq!((params.set(), params.per_column()), (Set::N256U, 316));
     prepared_batched_and_over_the_wire(&params);
@@ -92,7 +92,7 @@ fn prepared_batched_and_over_the_wire(params: &Params) {
 fn bytes_of_the_other_scheme_are_refused() {
     let simple_params = simple::Params::for_database(50, 2).unwrap();
     let double_params = Params::for_double(50, 2).unwrap();
-    // Parameters of kind 1 and files of kind 11 have one kind for both schemes: the header's byte tells them apart.
+    // Both schemes share kind 1 for parameters and kind 11 for files. A byte of the header says which scheme it is.
     assert!(matches!(
         Params::from_bytes(&simple_params.to_bytes()),
         Err(Error::SchemeMismatch {
@@ -120,7 +120,7 @@ fn bytes_of_the_other_scheme_are_refused() {
             expected: Scheme::Simple
         })
     ));
-    // A message's kind names its scheme as well, and its header may say another.
+    // A message's kind names its scheme too, and its header may name the other scheme.
     let seed = Seed([1; 32]);
     let (_, hint) = Server::setup(database, &double_params, &seed).unwrap();
     let mut bytes = hint.to_bytes();

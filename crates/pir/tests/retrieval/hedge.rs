@@ -1,18 +1,19 @@
-//! A generator that repeats itself: different queries share no secret, the same query is the same message.
+//! A generator that repeats its output: different queries share no secret, and the same query gives the
+//! same message.
 
 use sordino_pir::{Database, Params, Protocol, Security, Seed, double, simple};
 
 use crate::rng;
 
-/// The part of the bytes behind the header in which two messages are equal: 1 in 256 by chance. Under one
-/// secret two queries would differ in a byte or two alone.
+/// The share of the bytes after the header in which two messages are equal, which is 1 in 256 by chance.
+/// Two queries under one secret would differ only in one or two bytes.
 fn agreement(a: &[u8], b: &[u8]) -> f64 {
     assert_eq!((a.len(), &a[..48]), (b.len(), &b[..48]));
     let equal = a[48..].iter().zip(&b[48..]).filter(|(a, b)| a == b);
     equal.count() as f64 / (a.len() - 48) as f64
 }
 
-/// Uniform secrets, and Gaussian ones.
+/// Uniform secrets, then Gaussian ones.
 fn sets<P: Protocol>(params: Params<P>) -> [Params<P>; 2] {
     [
         params,
@@ -37,7 +38,7 @@ fn simple_queries_for_other_records_share_no_secret() {
             let messages = queries.iter().map(simple::Query::to_bytes);
             messages.collect::<Vec<_>>()
         };
-        // Nor for a record that both ask for.
+        // The batches share no secret either for the record that both ask for.
         let (one, other) = (batch(&[3, 4]), batch(&[3, 5]));
         assert!(agreement(&one[0], &other[0]) < 0.05);
         assert!(agreement(&one[1], &other[1]) < 0.05);
@@ -54,14 +55,14 @@ fn double_queries_for_other_records_share_no_secret() {
         let (_, hint) = double::Server::setup(database, &params, &seed).unwrap();
         let client = double::Client::new(&params, &seed, &hint).unwrap();
         let query = |index| client.query(&mut rng(5), index).unwrap().1.to_bytes();
-        // Two records of one column, then two of one slot.
+        // Two records of one column, then two records of one slot.
         assert!(agreement(&query(300), &query(301)) < 0.05);
         assert!(agreement(&query(300), &query(400)) < 0.05);
         assert_eq!(query(300), query(300));
     }
 }
 
-/// The warning in the documentation of `prepare` is true: the index comes after the secret.
+/// The documentation of `prepare` warns of this: the secret is drawn before the index is known.
 #[test]
 fn prepared_queries_rest_on_the_generator_alone() {
     let params = Params::for_columns(500, 2).unwrap();

@@ -1,4 +1,4 @@
-//! Requests from end to end, at the sizes that layouts differ in.
+//! Requests from end to end, at sizes whose layouts differ.
 
 use sordino_pir::hintless::{
     Answer, Client, Database, Evaluation, Keys, Params, Query, Server, Session,
@@ -67,7 +67,7 @@ fn several_records_come_back_in_order_and_repeated_ones_too() {
         let (server, client) = deploy(records, len, batch);
         let params = client.params();
         let mut wanted: Vec<usize> = (0..batch).map(|i| (i * 7919 + 3) % records).collect();
-        // Neighbours share a unit, if records are short; the same record twice always does.
+        // Short neighbouring records share a unit. The same record, asked for twice, always does.
         wanted[1] = wanted[0];
         let (asked, query) = client.query(&mut rng(4), &session, &wanted).unwrap();
         assert_eq!(query.to_bytes().len(), params.query_len());
@@ -81,7 +81,7 @@ fn several_records_come_back_in_order_and_repeated_ones_too() {
                 "{records} of {len}: {index}"
             );
         }
-        // A request for fewer has the same number of bytes.
+        // A request for fewer records has the same number of bytes.
         let (asked, query) = client.query(&mut rng(5), &session, &wanted[..1]).unwrap();
         assert_eq!(query.to_bytes().len(), params.query_len());
         let answer = server.answer(&keys, &query).unwrap();
@@ -106,7 +106,7 @@ fn answers_are_the_same_on_any_number_of_threads_and_in_used_memory() {
         let found = pool.install(|| server.answer(&keys, &one)).unwrap();
         assert!(found == expected, "{threads} threads");
     }
-    // Answers at the same time have memory of their own.
+    // Simultaneous answers use separate memory.
     std::thread::scope(|scope| {
         let answer = || server.answer(&keys, &one).unwrap();
         let both = [scope.spawn(answer), scope.spawn(answer)];
@@ -122,7 +122,7 @@ fn records_are_replaced_and_added() {
     let keys = Evaluation::from(&keys);
     let (mut server, client) = deploy(60, 900, 3);
     let (asked, query) = client.query(&mut rng(7), &session, &[5, 6, 59]).unwrap();
-    // A query made before is answered with what stands there now.
+    // An older query is answered with the current records.
     server.database_mut().replace(6, b"new").unwrap();
     let answer = server.answer(&keys, &query).unwrap();
     let found = client.recover(&session, asked, &answer).unwrap();
@@ -145,7 +145,7 @@ fn records_are_replaced_and_added() {
     let found = client.recover(&session, asked, &answer).unwrap();
     assert_eq!(found, [0, 60, 61].map(|i| Some(record(i, 900))));
 
-    // From one row to several, and what stood there is where it was.
+    // The layout grows from one row to several, and the earlier records stay in place.
     let more: Vec<_> = (62..1500).map(|i| record(i, 900)).collect();
     server.database_mut().append(&more).unwrap();
     let client = Client::new(server.database().params(), &SEED);

@@ -1,4 +1,4 @@
-//! Retrieval by honest parties: records come back, at every layout and after changes.
+//! Retrieval by honest parties, which recovers records at every layout and after changes.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 
@@ -16,7 +16,7 @@ mod worst_rows;
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
-/// A generator that gives the same numbers in every run.
+/// A generator with the same output in every run.
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
 }

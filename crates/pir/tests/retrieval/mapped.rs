@@ -1,4 +1,4 @@
-//! Databases that are scanned where they lie in a file.
+//! Databases that are scanned in a mapped file.
 
 #![expect(unsafe_code, reason = "maps files that this test alone writes")]
 
@@ -17,7 +17,7 @@ fn a_mapped_database_answers_is_updated_in_memory_and_notices_that_its_file_shri
     let before = std::fs::read(&path).unwrap();
     let seed = Seed([7; 32]);
     let mut rng = ChaCha20Rng::from_seed([2; 32]);
-    // SAFETY: only this test knows the file, and it is not changed while a scan runs.
+    // SAFETY: only this test uses the file, and changes nothing in it during a scan.
     let mapped = unsafe { Database::map_file(&path).unwrap() };
     let (server, hint) = Server::setup(mapped, &params, &seed).unwrap();
     let client = Client::new(&params, &seed, &hint).unwrap();

@@ -4,11 +4,11 @@ use sordino_pir::params::AnyParams;
 use sordino_pir::plan::{Candidate, Cost, Plan};
 use sordino_pir::{Error, Params, Protocol, Security, Set};
 
-/// Layouts, the set and the bits that serve them, and their failure bound: written and checked by
-/// `scripts/param_check.py`, which derives them from the scheme's definition.
+/// Layouts, each with its set, its bits and its failure bound. `scripts/param_check.py` writes and
+/// checks them; it derives them from the scheme's definition.
 const FAILURE: &str = include_str!("../failure.csv");
 
-/// The numbers of parameters of either scheme, and their failure bound.
+/// The numbers of a scheme's parameters, and their failure bound.
 fn bound<P: Protocol>(params: Result<Params<P>, Error>) -> (AnyParams, f64) {
     let params = params.unwrap();
     (params.into(), params.log2_failure())
@@ -47,7 +47,7 @@ fn failure_bounds_are_those_derived_from_the_definition() {
 
 #[test]
 fn the_most_columns_of_uniform_secrets_depend_on_the_record() {
-    // The same values stand in scripts/pir_failure.py.
+    // scripts/pir_failure.py has the same values.
     let simple = [
         (1, 733),
         (12, 691),
@@ -74,7 +74,7 @@ fn the_most_columns_of_uniform_secrets_depend_on_the_record() {
 
 #[test]
 fn the_sets_are_those_that_were_estimated() {
-    // name, n, sigma, bits under MATZOV, core-SVP: lattice-estimator 27a581b.
+    // name, n, sigma, bits under MATZOV, core-SVP: from lattice-estimator 27a581b.
     let uniform = 295.602_8;
     let golden = [
         (Set::N64U, 64, uniform, 128.0, 128.0),
@@ -98,7 +98,7 @@ fn the_sets_are_those_that_were_estimated() {
 
 #[test]
 fn few_columns_are_hidden_whatever_is_computed() {
-    // The most columns, by scripts/param_check.py in exact integers.
+    // The largest number of columns, which scripts/param_check.py computes in exact integers.
     let golden = [
         (Set::N64U, 81),
         (Set::N128U, 174),
@@ -124,7 +124,7 @@ fn few_columns_are_hidden_whatever_is_computed() {
     };
     assert_eq!(set(548, Security::Statistical128).unwrap(), Set::N512U);
     assert_eq!(set(548, Security::CoreSvp128).unwrap(), Set::N512U);
-    // DoublePIR needs both levels hidden.
+    // In DoublePIR, the queries of both levels must hide their columns.
     let double = |slots| {
         let params = Params::for_double_with(100_000, 3, slots).unwrap();
         params.set()
@@ -144,7 +144,7 @@ fn few_columns_are_hidden_whatever_is_computed() {
 
 #[test]
 fn long_records_of_double_are_refused_only_where_the_wide_layout_is_too_large() {
-    // 1,024 slots of 4 MiB would be 2^32 rows.
+    // 1,024 slots of 4 MiB would take 2^32 rows.
     let params = Params::for_double(1 << 20, 1 << 22).unwrap();
     assert_eq!((params.per_column(), params.set()), (64, Set::N1024S32));
     assert!(matches!(
@@ -206,7 +206,7 @@ fn queries_are_rounded_as_far_as_costs_the_hint_nothing() {
         [double(100_000), double(1 << 20), double(1 << 30)],
         [24, 25, 28]
     );
-    // Two words of 24 bits behind the header.
+    // The query has two words of 24 bits after the header.
     let two = Params::for_columns(2, 1).unwrap();
     assert_eq!(two.query_len(), two.to_bytes().len() + 6);
 }
@@ -222,8 +222,8 @@ fn every_layout_keeps_the_bound_and_rounding_answers_costs_an_eighth_of_the_colu
     for records in [1000, 100_000, 100_000_000] {
         assert!(Params::for_double(records, 3).unwrap().log2_failure() <= -40.0);
     }
-    // With whole hints the bound would be the golden one of 61,745 columns for 256 bytes; rounding
-    // the answer to 12 bits costs an eighth of that.
+    // With full hints, 256 bytes would allow the golden bound of 61,745 columns. Rounding the
+    // answer to 12 bits reduces this by an eighth.
     assert_eq!(
         Params::for_columns(53_000, 256).unwrap().set(),
         Set::N1024S32
@@ -273,7 +273,7 @@ fn the_readme_names_the_right_limits() {
     assert_eq!(set(50_000), Set::N1024S16);
     assert_eq!(set(190_000), Set::N1024S16);
     assert!(Params::for_columns(200_000, 10_000).is_err());
-    // One byte a column entry: the hint is n * 21 / 8 bytes a row.
+    // With one byte per column entry, the hint takes n * 21 / 8 bytes per row.
     let smaller = |m: usize| Params::for_columns(m, 1000).unwrap().hint_len() < 1000 * m;
     assert!(smaller(2_700) && !smaller(2_650));
 }

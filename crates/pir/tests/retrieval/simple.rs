@@ -1,4 +1,4 @@
-//! SimplePIR recovers every record at its real noise, on every backend and for every layout.
+//! SimplePIR recovers every record at its real noise, on every backend and with every layout.
 
 use rand_core::Rng;
 use sordino_lattice::matrix::Backend;
@@ -34,7 +34,7 @@ fn every_index_of_every_layout_is_recovered() {
         Params::for_columns(1, 10).unwrap(),
         Params::with_layout(100, 3, 100, Security::Classical128).unwrap(),
         Params::for_columns(547, 2).unwrap(),
-        // Gaussian secrets.
+        // With Gaussian secrets.
         Params::for_columns(700, 2).unwrap(),
         Params::for_database(200, 5)
             .unwrap()

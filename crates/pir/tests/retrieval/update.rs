@@ -1,4 +1,5 @@
-//! Changed databases: clients follow by deltas, and every version stays apart from the others.
+//! Databases that change. Clients follow by deltas, and messages of different versions are not
+//! mixed.
 
 use rand_core::Rng;
 use sordino_pir::simple::{self, Change, Client, Server, Update};
@@ -16,7 +17,7 @@ fn recover(server: &Server, client: &Client, index: usize) -> Vec<u8> {
 
 #[test]
 fn a_database_grows_from_strip_to_strip() {
-    // 2,046 columns of one record: the first strip is not full yet, and has padding.
+    // There are 2,046 columns of one record, so the first strip is not full and has padding.
     let mut records: Vec<[u8; 2]> = (0..2046u16).map(u16::to_le_bytes).collect();
     let params = Params::for_columns(records.len(), 2).unwrap();
     let seed = Seed([2; 32]);
@@ -79,7 +80,7 @@ fn clients_follow_every_kind_of_change_across_columns() {
         records[index] = vec![round, round, round, 0, 0];
         changes.push(Change::Delete { index: index + 1 });
         records[index + 1] = vec![0; 5];
-        // Enough to fill the last column, to open others, and once to outgrow the padding.
+        // Appends enough to fill the last column, to add columns, and once to exceed the padding.
         for i in 0..=40 * round.min(3) {
             let record = vec![i, round, 255, 128, 127];
             records.push(record.clone());
@@ -115,7 +116,7 @@ fn clients_follow_every_kind_of_change_across_columns() {
         }
     }
     assert!(client.params().columns() > params.columns().next_multiple_of(64));
-    // A client that starts now finds the same.
+    // A new client finds the same records.
     let params = *server.params();
     let fresh = Client::new(&params, &seed, &server.hint().unwrap()).unwrap();
     for index in (0..records.len()).step_by(41) {
@@ -213,7 +214,7 @@ fn clients_of_double_follow(params: &double::Params) {
                 index,
                 record: vec![255 - round],
             },
-            // The same slot in another column, and then the first one again.
+            // Changes the same slot in another column, and then the first record again.
             Change::Delete { index: index + 7 },
             Change::Replace {
                 index,
@@ -222,7 +223,8 @@ fn clients_of_double_follow(params: &double::Params) {
         ];
         records[index] = vec![round, 128];
         records[index + 7] = vec![0; 2];
-        // None, some in the last column, others, and once more than the padding holds.
+        // Appends nothing, some records in the last column, more columns, and once more than the
+        // padding holds.
         for i in 0..2 * usize::from(round).pow(5) {
             let record = vec![i.to_le_bytes()[0], round];
             records.push(record.clone());
@@ -230,7 +232,7 @@ fn clients_of_double_follow(params: &double::Params) {
         }
         let update = server.update(&changes).unwrap();
         let wire = update.to_bytes();
-        // One slot is as long as nine bits of 4 n digits for both bytes.
+        // For both bytes of a record, a slot takes nine bits for each of 4 n digits.
         let slots = [1, 3, 7, 7][usize::from(round)];
         assert_eq!(wire.len(), 56 + slots * (8 + 2 * 4 * params.n() * 9 / 8));
         let update = double::Update::from_bytes(client.params(), &wire).unwrap();
@@ -252,7 +254,7 @@ fn clients_of_double_follow(params: &double::Params) {
         }
     }
     assert!(client.params().columns() > params.columns().next_multiple_of(64));
-    // A client that starts now finds the same, and so does a server.
+    // A new client finds the same records, and so does a new server.
     let params = *server.params();
     let fresh = double::Client::new(&params, &seed, &server.hint()).unwrap();
     for index in (0..records.len()).step_by(19) {
@@ -279,7 +281,7 @@ fn an_updated_double_server_is_the_one_that_is_set_up_with_the_new_records() {
     server.update(&changes).unwrap();
     let database = Database::from_records(&params, (0..60).map(|i| [i])).unwrap();
     let (_, expected) = double::Server::setup(database, &params, &seed).unwrap();
-    // Everything but the version in bytes 32 to 40.
+    // Compares everything except the version, which is in bytes 32 to 40.
     let (found, expected) = (server.hint().to_bytes(), expected.to_bytes());
     assert_eq!(found[..32], expected[..32]);
     assert_eq!(found[40..], expected[40..]);
@@ -300,7 +302,8 @@ fn an_update_of_double_that_no_server_writes_is_refused() {
         let result = double::Update::from_bytes(&params, &wire);
         assert!(matches!(result, Err(Error::Header(_))), "{result:?}");
     };
-    // Slots in another order, twice the same, past the last; a growth by 256; fewer records before.
+    // Slots out of order, a repeated slot, a slot after the last; a growth by 256 records; fewer
+    // records than before.
     refused(&|wire| wire[56..].rotate_left(entry));
     refused(&|wire| wire[56 + entry] = 0);
     refused(&|wire| wire[56 + entry] = 5);

@@ -1,4 +1,4 @@
-//! Verified mode: honest answers pass, any other is caught before decryption.
+//! Verified mode accepts honest answers, and finds any other answer before decryption.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -21,7 +21,7 @@ fn honest_answers_pass_and_every_changed_word_is_caught() {
     let wire = server.answer_raw(&query).unwrap().to_bytes();
     assert_eq!(wire.len(), params.raw_answer_len());
     for word in 0..params.rows() {
-        // The least change, and one in the highest bit, which an even factor would hide.
+        // The smallest change, and a change of the highest bit, which an even factor would hide.
         for bit in [0, 31] {
             let mut wire = wire.clone();
             wire[48 + 4 * word + bit / 8] ^= 1 << (bit % 8);

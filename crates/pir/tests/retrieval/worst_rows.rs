@@ -1,6 +1,6 @@
-//! The databases that are worst for the noise: a row of zeros, whose digits are all -128, and a row of
-//! 0xff, all 127. Every error of a query meets the same factor there, so that an error whose mean is not
-//! zero adds up over the columns. Such rows are common: records that are padded, or deleted, are zeros.
+//! The databases with the largest noise: a row of zeros, whose digits are all -128, and a row of 0xff,
+//! whose digits are all 127. Every error of a query has the same factor there, so errors whose mean is
+//! not zero would add up over the columns. Such rows are common: padded and deleted records are zeros.
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -17,7 +17,7 @@ fn rows_of_zeros_and_of_ones_are_right_at_every_width_of_simplepir() {
     for columns in [60_000, 150_000, 185_000] {
         let params = Params::for_columns(columns, 2).unwrap();
         assert!(params.log2_failure() <= -40.0 && params.query_bits() < 32);
-        // One record tells that the column fetched is the one asked for.
+        // One record differs, to show that the right column was fetched.
         let mut records = vec![[0x00, 0xff]; columns];
         records[7] = [0x5a, 0xa5];
         let seed = Seed([9; 32]);
