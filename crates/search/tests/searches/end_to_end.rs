@@ -1,4 +1,4 @@
-//! Whole searches on a small clustered set: what is found, and what an observer sees.
+//! Whole searches on a small clustered set: their results, and what an observer sees.
 
 use sordino_index::wire::Request;
 use sordino_search::Exchange;
@@ -26,7 +26,7 @@ fn sealed(set: &Set, routing: Routing) -> Index {
         steps.push(step);
     })
     .expect("an index");
-    // Long ones are told more than once.
+    // Long steps are reported more than once.
     steps.dedup();
     assert_eq!(steps, Step::SEALED);
     built.index
@@ -50,7 +50,7 @@ fn masked(set: &Set, packing: Packing) -> Index {
     build::masked(&mut rng(1), &keys(), &set.base, K, packing, &mut |_| ()).expect("an index")
 }
 
-/// An index of each mode and, where a mode has two forms, of each form.
+/// An index of each mode. If a mode has two forms, an index of each form.
 fn all(set: &Set) -> [Index; 8] {
     [
         sealed(set, Routing::Downloaded),
@@ -69,10 +69,10 @@ fn every_mode_finds_what_exact_search_finds() {
     let set = Set::clustered(N, 30, DIM, K);
     for index in all(&set) {
         let name = index.manifest().mode.kind().name();
-        // Recall, and how far a score may be from the cosine.
+        // The least recall, and the largest difference of a score from the cosine.
         let (least, most) = match index.manifest().mode {
             Mode::Sealed(_) => (0.85, 0.06),
-            // A score is off by 2e-3, times the length of a difference to a base.
+            // A score is wrong by at most 2e-3, times the distance of the vector from its base.
             Mode::Routed(_) => (0.85, 0.01),
             Mode::Local(_) => (0.97, 0.06),
             _ => (0.99, 0.001),
@@ -103,7 +103,8 @@ fn every_mode_finds_what_exact_search_finds() {
     }
 }
 
-/// Enough vectors that their codes are worth comparing first, whatever the seed of the codes, which follows from the id of the segment.
+/// Enough vectors that comparing their codes first is worthwhile. This holds for all seeds of the codes, which follow from
+/// the segment's id.
 #[test]
 fn local_mode_in_two_stages_finds_what_scoring_everything_finds() {
     let (base, queries) = synthetic::clustered(40_000, 50, 128, 11);
@@ -125,7 +126,7 @@ fn local_mode_in_two_stages_finds_what_scoring_everything_finds() {
         let found = client.search(&mut rng(2), &mut transport, query).unwrap();
         recall += truth.recall(at, K, found.numbers()) / queries.len() as f64;
     }
-    // The loss of 8-bit codes is in it.
+    // The recall includes the loss of 8-bit codes.
     assert!(recall > 0.97, "{recall}");
     assert!(transport.take_exchanges().is_empty());
 }
@@ -177,13 +178,14 @@ fn the_same_query_twice_shares_nothing_on_the_wire() {
                 .search(&mut rng, &mut transport, set.queries.row(0))
                 .unwrap();
         }
-        // Fresh secrets make equal plaintexts look unrelated.
+        // Fresh secrets make the messages of equal queries look unrelated.
         let (first, second) = transport.requests.split_at(transport.requests.len() / 2);
         for (first, second) in first.iter().zip(second) {
             assert_eq!(first.len(), second.len());
             let same: Vec<_> = first.iter().zip(second).map(|(a, b)| a == b).collect();
             let runs = same.chunk_by(|a, b| a == b).filter(|run| run[0]);
-            // The head of a message and that of the query behind it; by chance 1 byte in 256.
+            // Longer runs of equal bytes are the head of a message and the head of its query. In
+            // the rest, 1 byte in 256 is equal by chance.
             let (heads, others): (Vec<_>, Vec<_>) =
                 runs.map(<[bool]>::len).partition(|run| *run >= 5);
             assert!(heads.iter().all(|head| *head < 100), "{heads:?}");
@@ -198,7 +200,7 @@ fn the_same_query_twice_shares_nothing_on_the_wire() {
     }
 }
 
-/// A reply in a batch, whatever else is in it, is that of the request alone.
+/// A reply in a batch equals the reply to the same request alone, whatever else the batch contains.
 #[test]
 fn a_batch_answers_as_its_requests_alone_would_be_answered() {
     let set = Set::clustered(N, 30, DIM, K);
@@ -210,7 +212,7 @@ fn a_batch_answers_as_its_requests_alone_would_be_answered() {
             client.search(&mut rng(5), &mut transport, query).unwrap();
         }
         let mut requests = transport.requests;
-        // Between them: damaged ones, and one that is no request.
+        // Adds damaged requests, an empty request, and a reply in place of a request.
         let last = requests.last().unwrap().clone();
         for (at, byte) in [(0, 4), (2, 6), (3, 17), (5, last.len() - 1)] {
             let mut damaged = last.clone();
@@ -279,7 +281,7 @@ fn builds_repeat_only_in_what_they_should() {
         build(2).to_bytes(),
     );
     assert_eq!(a, b);
-    // Another index id: other keys, so nothing but the heads agrees.
+    // An index with another id has other keys, so only the heads are equal.
     let equal = a.iter().zip(&c).filter(|(a, c)| a == c).count();
     assert!(equal < a.len() / 100, "{equal} of {}", a.len());
 }
@@ -362,7 +364,8 @@ fn a_tiny_set_works_too() {
     }
 }
 
-/// Even from a generator that repeats itself, which makes equal ids only for equal content.
+/// This holds even for a generator that repeats its output, with which only equal content gives
+/// equal ids.
 #[test]
 fn one_generator_and_two_forms_make_two_ids() {
     let set = Set::clustered(N, 30, DIM, K);

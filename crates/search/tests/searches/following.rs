@@ -1,4 +1,4 @@
-//! A server that follows its index: it answers like one that was started again, and reads only what is new.
+//! A server that follows its index. It answers like a newly started server, and reads only new parts.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,8 @@ use tempfile::TempDir;
 const DIM: usize = 16;
 const N: usize = 600;
 
-/// Every form, with payloads that are downloaded or fetched as its clients wait the least; and one form with every way.
+/// Indexes of every form, with payloads in the way for which clients wait the least, and indexes of one form with every
+/// way.
 fn built() -> impl Iterator<Item = (TempDir, Store)> {
     let ways = WAYS.map(|way| build_by(way, Form::Masked(Packing::T4)));
     forms().map(build).into_iter().chain(ways)
@@ -103,7 +104,7 @@ fn a_part_that_did_not_change_is_not_read_again() {
         store
             .upsert(&mut rng(6), &[9000u32], &synthetic::uniform(1, DIM, 202))
             .expect("a change");
-        // Gone, or something else: whoever reads one of them fails.
+        // Removes or overwrites all old parts, so a server that reads one of them fails.
         let changes = [
             PartKind::Deleted,
             PartKind::Payloads,
@@ -123,7 +124,7 @@ fn a_part_that_did_not_change_is_not_read_again() {
         let error = Server::open_dir(dir.path(), &owner).expect_err("damaged parts");
         assert!(!error.to_string().is_empty());
         assert_eq!(found(&followed, 1).len(), 3);
-        // The server before answers on.
+        // The server of the version before still answers.
         assert_eq!(found(&server, 1).len(), 3);
     }
 }
@@ -154,8 +155,8 @@ fn an_index_that_was_built_anew_shares_nothing() {
     );
 }
 
-/// The way from every version to the newest is shown by a server that followed step by step, although the
-/// manifests before were not read again, and by one that missed a step.
+/// Servers show the way from every version to the newest: a server that followed step by step, although
+/// it did not read the earlier manifests again, and one that missed a step.
 #[test]
 fn a_server_that_follows_shows_how_it_came_there() {
     let (dir, mut store) = build(Form::Local);
@@ -170,7 +171,7 @@ fn a_server_that_follows_shows_how_it_came_there() {
             .upsert(rng, &[7u32], &synthetic::uniform(1, DIM, 300 + step))
             .expect("a change");
         if step == 3 {
-            // Two versions at once.
+            // Makes two versions at once.
             store.delete(rng, &[100u32]).expect("a change");
         }
         server = OpenOptions::new(&owner)

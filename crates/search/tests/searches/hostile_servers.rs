@@ -1,4 +1,5 @@
-//! Damaged files, a hostile server, a hostile client: typed errors, no panic, the same messages.
+//! Damaged files, hostile servers and hostile clients: typed errors, no panic, and the messages of
+//! an honest search.
 
 use proptest::prelude::*;
 use sordino_index::wire::Message;
@@ -44,8 +45,8 @@ fn a_damaged_index_file_is_refused() {
         let bytes = index.to_bytes();
         let read = |bytes: &[u8]| Index::from_bytes(bytes, &keys().public());
         assert!(read(&bytes).is_ok());
-        // Checking a signature takes a fraction of a millisecond, so every byte cannot be tried;
-        // a stride without common factors with any field's size reaches all of them.
+        // Checking a signature takes a fraction of a millisecond, so the test cannot try every
+        // byte. The stride shares no factor with the size of a field, so it reaches all fields.
         let stride = (bytes.len() / 400) | 1;
         for at in (0..bytes.len()).step_by(stride).chain(0..64) {
             let mut flipped = bytes.clone();
@@ -88,7 +89,8 @@ fn tampering(
     })
 }
 
-/// One search against a server whose replies to `kind` are changed, and the messages it took.
+/// Searches once while the server changes its replies to `kind`. Returns the result and the
+/// messages.
 fn tampered(
     server: &Server,
     client: &Client,
@@ -137,8 +139,8 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
                 match found {
                     Err(Error::BadReply) => {}
                     Err(other) => panic!("kind {kind}, case {case}: {other}"),
-                    // A changed score may route elsewhere, and the lowest bits of an answer are
-                    // noise: nothing but the owner's vectors can come of it.
+                    // A changed score may route the search elsewhere, and the lowest bits of an
+                    // answer are noise. But all results are the owner's records.
                     Ok(hits) if kind == FETCH => assert_eq!(hits, honest, "case {case}"),
                     Ok(hits) => assert!(hits.iter().all(|hit| hit.id.number() < Some(600))),
                 }
@@ -149,8 +151,8 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
 
 type Tamper = fn(&mut Vec<u8>);
 
-/// A server that changes a reply changes scores. A reply of another form is caught, and one that checks of scores refuse. What is
-/// never possible: another message flow, a panic, a row that the index does not have.
+/// A server that changes a reply can change scores. Clients refuse replies of another form, and changes that the checks of
+/// scores find. No change of a reply can cause other messages, a panic, or a result that the index lacks.
 #[test]
 fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
     for index in [OPEN, MASKED].map(of) {
@@ -189,7 +191,7 @@ fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
                 Err(other) => panic!("byte {at}: {other}"),
                 Ok(hits) => {
                     assert!(hits.iter().all(|hit| hit.id.number() < Some(600)));
-                    // One byte lies in the answers of two vectors at most.
+                    // Each byte belongs to the answers of at most two vectors.
                     let same = hits.iter().filter(|hit| honest.contains(hit)).count();
                     assert!(same >= 3, "byte {at}");
                 }
@@ -198,7 +200,7 @@ fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
     }
 }
 
-/// The same of routed mode, with records that were added since: the reply has two parts.
+/// The test above for routed mode, with added records: the reply then has two parts.
 #[test]
 fn a_changed_routed_reply_is_refused_by_its_form_or_moves_scores() {
     let disk = Memory::default();
@@ -258,7 +260,7 @@ fn a_changed_routed_reply_is_refused_by_its_form_or_moves_scores() {
                 Ok(hits) => assert!(hits.iter().all(|hit| hit.id.number() < Some(607))),
             }
         }
-        // A query of another shape, and one cut short, are refused by the server.
+        // The server refuses a query of another shape, and a truncated query.
         let mut wire = Hostile::new(&server, |_, _| ());
         client
             .search(&mut rng(3), &mut wire, base().row(1))
@@ -348,7 +350,7 @@ proptest! {
         };
         SERVERS.with(|servers| for server in servers {
             let _ = server.handle(&message);
-            // The same about the version that is served.
+            // Sends the message again with the edition of the current version.
             let mut current = message.clone();
             if let Some(edition) = current.get_mut(16..40) {
                 edition[..8].copy_from_slice(&server.manifest().version.to_le_bytes());

@@ -1,14 +1,16 @@
-//! Every kind of lie about scores, in each mode in which a server scores and each way to check it: none is accepted, and no honest reply refused.
+//! Every kind of lie about scores, in each mode in which a server scores and with each way to check scores. No lie is
+//! accepted, and no honest reply is refused.
 //!
-//! A few trials of each kind in every run; as many as `SORDINO_LIES` says where it is set (`scripts/long.sh lies` has 100,000 of each). `SORDINO_LIE`
-//! chooses kinds, by a word in their names: `SORDINO_LIE=small SORDINO_LIES=100000`. Each lie is at least as large as docs/security promises to refuse
-//! but with probability `2^-40`, or `2^-96` where checks are exact; the first, the many small ones and the few
-//! are larger by a step or by one change at most.
+//! Each run has a few trials of each kind. `SORDINO_LIES` sets another number (`scripts/long.sh lies` has 100,000).
+//! `SORDINO_LIE` chooses kinds by a word in their names: `SORDINO_LIE=small SORDINO_LIES=100000`. Each lie is at least as
+//! large as the changes that docs/security promises to refuse, except with probability `2^-40`, or `2^-96` if checks are
+//! exact. Three kinds, the first one, the many small changes and the few changes, exceed that size by at most one step or
+//! one change.
 
 mod bed; // readers, and a server that lies
-mod kinds; // the lies
-mod promise; // what is promised to be seen
-mod words; // answers in a reply
+mod kinds; // the kinds of lies
+mod promise; // the changes that checks must refuse
+mod words; // the answers in a reply
 
 use sordino_search::Error;
 use sordino_search::manifest::Checking;
@@ -16,7 +18,7 @@ use sordino_search::manifest::Checking;
 use bed::{Bed, K};
 use kinds::{KINDS, OF_CHECK_ROWS};
 
-/// Replies of each kind.
+/// The number of replies of each kind.
 fn trials() -> u64 {
     let few = 6;
     let set = std::env::var("SORDINO_LIES").ok();
@@ -25,7 +27,8 @@ fn trials() -> u64 {
     })
 }
 
-/// True of the kinds that are chosen: all, or those with a word in their names.
+/// True if the kind is chosen: all kinds are by default, and otherwise those whose names contain
+/// the word.
 fn is_chosen(kind: &str) -> bool {
     let word = std::env::var("SORDINO_LIE").unwrap_or_default();
     let known = KINDS.iter().any(|(name, _)| name.contains(&word));
@@ -33,8 +36,8 @@ fn is_chosen(kind: &str) -> bool {
     kind.contains(&word)
 }
 
-/// Tells lies of every kind about each of many searches, and answers each honestly. Where a server stores no check rows there are no
-/// lies about these.
+/// Tells lies of every kind about each of several searches, and also answers each search honestly. If the server stores no
+/// check rows, there are no lies about check rows.
 fn refused(name: &str, mut bed: Bed, check_rows: bool) {
     let (trials, chosen) = (
         trials(),
@@ -97,7 +100,8 @@ fn exact_checks_of_open_rows_refuse_every_lie() {
     refused("open, exact", Bed::open(Checking::Exact), false);
 }
 
-/// The same lies where nothing checks scores: most of them are believed, so that the tests above can fail.
+/// Tells the same lies to clients that check nothing. They believe most of them, which shows that the
+/// tests above can fail.
 #[test]
 fn without_checks_lies_are_believed() {
     let mut bed = Bed::open(Checking::None);

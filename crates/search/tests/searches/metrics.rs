@@ -1,4 +1,4 @@
-//! The recall that is promised of every metric, measured with queries that the builder has not seen.
+//! The recall of every metric, measured with queries that the builder has not used.
 
 use sordino_search::code::Codec;
 use sordino_search::manifest::Mode;
@@ -7,7 +7,7 @@ use sordino_testkit::{connect, create, rng, serve};
 
 const K: usize = 10;
 
-/// Vectors of many lengths.
+/// Vectors with different lengths.
 fn scaled(unit: &Vectors) -> Vectors {
     let length = |at: u32| 0.7 + (at * 31 % 60) as f32 / 100.0;
     let rows = (0..)
@@ -16,7 +16,7 @@ fn scaled(unit: &Vectors) -> Vectors {
     Vectors::new(unit.dim(), rows.collect()).expect("a matrix")
 }
 
-/// Larger is nearer.
+/// Nearer vectors have larger values.
 fn nearness(metric: Metric, a: &[f32], b: &[f32]) -> f32 {
     let sum = |of: fn(f32, f32) -> f32| a.iter().zip(b).map(|(&a, &b)| of(a, b)).sum::<f32>();
     match metric {
@@ -35,7 +35,7 @@ fn nearest(metric: Metric, base: &Vectors, query: &[f32]) -> Vec<u32> {
     all.iter().take(K).map(|found| found.1).collect()
 }
 
-/// A store in this form, and the recall of searches in it.
+/// A store of this form, and the recall of searches in it.
 fn measured(
     metric: Metric,
     form: Form,
@@ -69,8 +69,8 @@ fn recall_of(metric: Metric, form: Form, base: &Vectors, queries: &Vectors) -> (
     (store, recall)
 }
 
-/// Vectors as image descriptors are: whole numbers of 0 to 218 in 128 dimensions, about 512 long, in
-/// clusters within which distances differ by little.
+/// Vectors similar to image descriptors: integers from 0 to 218 in 128 dimensions, with a length of
+/// about 512, in clusters whose members have similar distances.
 fn descriptors(n: usize, seed: u64) -> Vectors {
     let (units, _) = synthetic::clustered(n, 1, 128, seed);
     let coordinates = units.as_slice().iter();
@@ -78,7 +78,8 @@ fn descriptors(n: usize, seed: u64) -> Vectors {
     Vectors::new(128, whole.collect()).expect("a matrix")
 }
 
-/// Distances of such vectors need more than 8 bits a coordinate: those find less than .96.
+/// The distances of such vectors need more than 8 bits per coordinate, with which recall is below
+/// 0.96.
 #[test]
 fn local_searches_by_distance_find_the_nearest_of_whole_numbers() {
     let all = descriptors(12_060, 7);
@@ -114,7 +115,8 @@ fn sealed_searches_reach_the_recall_that_the_builder_measured() {
     }
 }
 
-/// A client that compares codes first finds what the codes of vectors give, whatever the metric.
+/// A client that compares codes first finds what a scan of all vectors' codes finds, with every
+/// metric.
 #[test]
 fn local_searches_find_what_a_whole_scan_would() {
     for metric in Metric::ALL {

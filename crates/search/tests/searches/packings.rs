@@ -1,4 +1,5 @@
-//! Routed mode with each packing of a query's secret, of clusters with odd and even numbers of check rows' parts.
+//! Routed mode with each packing of a query's secret, for clusters with odd and even numbers of parts of check
+//! rows.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,8 @@ use sordino_testkit::{keys, rng};
 
 const K: usize = 10;
 
-/// An index for clients of so many searches, its cut, and the recall that its builder measured.
+/// An index for clients with this number of searches, its grid, and the recall that its builder
+/// measured.
 fn built(base: &Vectors, recall: f64, queries: u64) -> (Index, Grid, f64) {
     let wish = Wish::default().k(K).recall(recall).queries(queries);
     let mut rng = rng(1);
@@ -60,7 +62,7 @@ fn every_packing_is_read_whatever_the_number_of_check_rows() {
             "{share}, {measured} measured"
         );
     }
-    // Blocks of t = 16 are two of the steps in which check rows come.
+    // With t = 16, a block holds two steps of check rows.
     use SecretPacking::{T16, T32, T64, T128};
     let all = [(T16, 1), (T32, 0), (T64, 1), (T128, 1)];
     assert_eq!(cut, all.into());
@@ -73,7 +75,7 @@ fn of_vectors_with_many_copies_some_are_found_and_counted() {
     let rows = (0..copies).flat_map(|_| points.as_slice()).copied();
     let base = Vectors::new(32, rows.collect()).expect("vectors");
     let (index, _, measured) = built(&base, 0.95, 10);
-    // Any copy counts: by their numbers some of sixty would.
+    // Every copy counts as found. If ids decided, only some of the sixty copies would count.
     assert!(measured > 0.9, "{measured}");
     let server = Server::new(index).expect("a server");
     let mut transport = InProcess::new(&server);

@@ -1,5 +1,5 @@
-//! Payloads in every mode: what is found carries what its owner gave it, the server sees the same
-//! messages whatever was asked, and what is wrong ends in one error after all of them.
+//! Payloads in every mode. Results carry the payloads that the owner gave them, and the server sees
+//! the same messages for all queries. A wrong reply gives one error after all messages.
 
 mod contents;
 mod long;
@@ -26,13 +26,13 @@ use sordino_testkit::{
     sealed, serve,
 };
 
-/// Enough payloads of enough bytes that fetching them by PIR moves fewer bytes than downloading all.
+/// With this number and length of payloads, fetching by PIR moves fewer bytes than downloading all.
 const N: usize = 5000;
 const LONGEST: usize = 2000;
 const DIM: usize = 16;
 const K: usize = 2;
 
-/// A record's payload: its length varies, its content says whose it is.
+/// A record's payload. Its length varies, and its content names the record.
 fn payload(id: usize, most: usize) -> Vec<u8> {
     let len = 1 + id * 7919 % most;
     (0..len).map(|at| (id * 31 + at).to_le_bytes()[0]).collect()
@@ -162,13 +162,13 @@ fn clients_that_come_once_download_no_payloads_and_no_hint() {
     }
 }
 
-/// Records with payloads.
+/// A batch of records with payloads.
 fn carrying(ids: &[u32], vectors: &Vectors, payloads: &[Vec<u8>]) -> [Result<Batch, Error>; 1] {
     let batch = Batch::new(ids.iter().copied(), vectors.clone());
     [batch.and_then(|batch| batch.with_payloads(payloads.to_vec()))]
 }
 
-/// The row of a record that was numbered.
+/// The row of a record whose id is its row number.
 fn row(hit: &Hit) -> usize {
     let number = hit.id.number().expect("a number");
     usize::try_from(number).expect("a row")
@@ -191,7 +191,7 @@ fn few_payloads_are_downloaded_and_fewer_records_than_results_are_no_trouble() {
         let found = client
             .search(&mut rng(3), &mut transport, base.row(1))
             .unwrap();
-        // Sealed mode finds what lies in the buckets that it reads.
+        // Sealed mode only finds records in the buckets that it reads.
         assert!(
             found.hits.len() <= 3 && found.hits[0].id == 1u32,
             "{form:?}"
@@ -237,11 +237,11 @@ fn followed_through_changes(way: FetchKind) {
         )
         .unwrap();
     store.delete(&mut rng(2), &[17u32]).unwrap();
-    // Without payloads, those of the records are empty.
+    // Records that are added without payloads have empty payloads.
     store
         .upsert(&mut rng(3), &[30u32], &synthetic::uniform(1, DIM, 9))
         .unwrap();
-    // Changes bring what is new.
+    // A change writes only the new payloads.
     let second = store.manifest().payloads.clone().unwrap();
     assert_eq!((first.records, &second), (60, &first));
     let recent = store.manifest().recent.iter().map(|it| it.records);
@@ -273,7 +273,7 @@ fn followed_through_changes(way: FetchKind) {
     };
     check(&store, &mut client);
     store.compact(&mut rng(5), &mut |_| ()).unwrap();
-    // The same records in other places: the same payloads, written again.
+    // After compaction the records are in other places, and their payloads are written again.
     let third = store.manifest().payloads.clone().unwrap();
     assert_eq!(third.records, second.records);
     assert!(third.id != second.id && store.manifest().recent.is_empty());
@@ -297,7 +297,7 @@ fn fetched_by_id(way: FetchKind) {
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     for _ in 0..2 {
-        // Keys go up with the first search.
+        // The keys are sent with the first search.
         transport.take_exchanges();
         client
             .search(&mut rng(1), &mut transport, base.row(0))
@@ -320,7 +320,8 @@ fn fetched_by_id(way: FetchKind) {
     let none = client.payloads(&mut rng(3), &mut transport, &[]).unwrap();
     assert!(none.is_empty() && transport.take_exchanges().is_empty());
 
-    // A wrong reply is no reason to end: where messages end would show which of them held something wanted.
+    // A wrong reply does not end the fetch early. Otherwise the last message would reveal which reply held
+    // a wanted record.
     let ids: Vec<Id> = (0..=3 * K as u64).map(Id::Number).collect();
     let mut refused = 0;
     for at in (0..6000).step_by(977) {
@@ -332,10 +333,11 @@ fn fetched_by_id(way: FetchKind) {
     assert!(refused > 0);
 }
 
-/// Bytes of a message next to its body.
+/// The number of bytes of a message without its body.
 const HEAD: usize = 16;
 
-/// The cost of payloads is the difference between an index with them and one without.
+/// The cost of payloads is the difference between the costs of an index with payloads and one
+/// without.
 #[test]
 fn a_plan_says_what_payloads_will_move() {
     let random = &mut rng(3);
@@ -351,7 +353,7 @@ fn a_plan_says_what_payloads_will_move() {
         let planned = *plan.payloads().unwrap();
         let form = planned.way.name();
         let dir = tempfile::tempdir().unwrap();
-        // Payloads of equal lengths that do not compress.
+        // Payloads of equal lengths, which do not compress.
         let payloads = (0..n).map(|_| {
             let mut payload = vec![0; len];
             random.fill_bytes(&mut payload);
@@ -384,7 +386,7 @@ fn a_plan_says_what_payloads_will_move() {
                 (sum(|seen| seen.up), sum(|seen| seen.down))
             };
             let (first, later) = (search(2), search(3));
-            // The keys of a session go up once.
+            // The keys of a session are sent once.
             (once + first.0 - later.0, later.0, later.1)
         };
         let with = moved(&serve(dir.path()));
@@ -408,7 +410,7 @@ fn a_plan_says_what_payloads_will_move() {
         };
         assert_eq!(planned.cost, more);
 
-        // It is part of every mode's figures, and stands below them.
+        // The cost is included in every mode's figures, and also printed below them.
         let (table, before) = (plan.table(Terms::default()), plain.table(Terms::default()));
         let (server, client) = planned.times(&Speed::ZEN5);
         assert_eq!(form != "downloaded", server.min(client) > Duration::ZERO);
@@ -428,8 +430,8 @@ fn a_plan_says_what_payloads_will_move() {
     }
 }
 
-/// Payloads that did not change, or the hint to fetch them with, are not downloaded again: a refresh
-/// brings the manifest and what else changed.
+/// A refresh downloads the manifest and the changed parts. Clients do not download unchanged
+/// payloads, or an unchanged hint, again.
 #[test]
 fn a_refresh_leaves_out_payloads_that_did_not_change() {
     const PARTS: [PartKind; 3] = [
@@ -447,7 +449,8 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
             Client::connect(&mut transport, &keys().reader(), None).unwrap()
         };
         let mut client = client(dir.path());
-        // The reply with the parts, and the bytes of payloads that changes have brought, and of others.
+        // The bytes of the reply with the parts, of the payloads that changes wrote, and of the other
+        // new parts.
         let refresh = |store: &Store, client: &mut Client| {
             let server = serve(dir.path());
             let mut transport = InProcess::new(&server);
@@ -455,7 +458,7 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
             let exchanges = transport.take_exchanges();
             let parts = store.manifest().parts().unwrap();
             let given = parts.iter().filter(|part| part.holder.is_given());
-            // The frame of the first version serves all after it.
+            // All versions use the frame of the first version.
             let given = given.filter(|part| part.kind != PartKind::Frame);
             let recent = &store.manifest().recent;
             let recent = |part: &Part| recent.iter().any(|it| it.has(&part.digest));
@@ -467,7 +470,7 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
                 });
                 parts.map(|part| part.len).sum::<u64>()
             };
-            // A message or more, by what fits in one.
+            // The parts may need more than one message.
             let down: usize = exchanges[1..].iter().map(|seen| seen.down - HEAD).sum();
             let found = client.search(&mut rng(4), &mut transport, base.row(9));
             let found = found.unwrap();
@@ -482,7 +485,7 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
             matches!(first.as_ref().unwrap().fetch, Fetch::Pir { .. }),
             fetched
         );
-        // One more record.
+        // Adds one more record.
         let more = synthetic::uniform(1, DIM, 10);
         let new = carrying(&[u32_of(n)], &more, &[b"new".to_vec()]);
         store.add(&mut rng(3), new, &mut |_| ()).unwrap();
@@ -493,7 +496,7 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
             (payloads..=payloads + others).contains(&down),
             "{down} {payloads}"
         );
-        // All vectors in one segment, in the order that they had.
+        // All vectors are then in one segment, in their old order.
         store.compact(&mut rng(2), &mut |_| ()).unwrap();
         assert_eq!(store.manifest().payloads, second);
         let (down, _, others) = refresh(&store, &mut client);
@@ -525,7 +528,7 @@ fn senseless_payloads_are_refused_before_anything_is_changed() {
     store.verify().unwrap();
 }
 
-/// A server whose replies to one kind of request are changed.
+/// A server that changes its replies to one kind of request.
 fn tampering(server: &Server, of: u16, at: usize) -> Hostile<'_, impl FnMut(&[u8], &mut Vec<u8>)> {
     Hostile::new(server, move |request, reply| {
         if kind(request) == of {
@@ -555,7 +558,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
             let found = client.search(&mut rng(8), &mut transport, queries.row(0));
             (found, transport.inner.take_exchanges())
         };
-        // Keys go up with the first search.
+        // The keys are sent with the first search.
         search(0, 0).0.unwrap();
         let (honest, messages) = search(0, 0);
         let honest = honest.unwrap();
@@ -567,7 +570,8 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
                 match found {
                     Err(Error::BadReply) => refused += 1,
                     Err(other) => panic!("{form:?}, kind {kind}, byte {at}: {other}"),
-                    // The low bits of an answer are noise; a changed score may rank others.
+                    // The low bits of an answer are noise, and a changed score may rank other
+                    // records.
                     Ok(found) if kind == FETCH_PAYLOADS => {
                         assert_eq!(found.payloads, honest.payloads);
                     }

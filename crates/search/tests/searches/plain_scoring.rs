@@ -1,4 +1,4 @@
-//! Sealed mode, against scoring of the same buckets in the clear.
+//! Sealed mode, compared with plain scoring of the same buckets.
 
 use sordino_index::code;
 use sordino_index::manifest::{Mode, PartKind};
@@ -11,8 +11,8 @@ use sordino_vectors::recall::Scored;
 use sordino_vectors::rotation::Rotation;
 use sordino_vectors::u32_of;
 
-/// The whole protocol returns what scoring the same buckets in the clear returns:
-/// same rows, same order, same scores.
+/// The whole protocol returns what plain scoring of the same buckets returns: the same rows, order
+/// and scores.
 #[test]
 fn a_private_search_ranks_as_plain_scoring_of_its_buckets_does() {
     let (base, queries) = synthetic::clustered(2000, 12, 40, 21);

@@ -1,5 +1,5 @@
-//! The recall that is printed is the recall that is got, and it is high on data as people have them: with an offset that all rows share,
-//! with rows far longer than the others, with few dimensions.
+//! The measured recall equals the recall that the build prints. It is high for typical data: with an offset that all rows
+//! share, with a few very long rows, and with few dimensions.
 
 use sordino_search::manifest::Packing;
 use sordino_search::{
@@ -9,7 +9,7 @@ use sordino_testkit::{keys, rng};
 
 const K: usize = 10;
 
-/// Numbers near to normal: a sum of twelve that are uniform.
+/// Roughly normal numbers: sums of twelve uniform numbers.
 fn normal(n: usize, dim: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let mut uniform = || {
@@ -28,7 +28,8 @@ fn single(data: &[f64], dim: usize) -> Vectors {
     Vectors::new(dim, data.collect()).unwrap()
 }
 
-/// Nearness in double precision, from the numbers that an index is given; larger is nearer.
+/// Nearness in double precision, computed from the index's input. Nearer vectors have larger
+/// values.
 fn near(metric: Metric, x: &[f32], q: &[f32]) -> f64 {
     let sum = |each: &dyn Fn(f64, f64) -> f64| -> f64 {
         let pairs = x.iter().zip(q);
@@ -38,7 +39,7 @@ fn near(metric: Metric, x: &[f32], q: &[f32]) -> f64 {
     match metric {
         Metric::InnerProduct => product,
         Metric::Euclidean => -sum(&|x, q| (x - q) * (x - q)),
-        // By the difference of directions: the cosine itself is rounded where it is near to 1.
+        // Uses the difference of directions, because the cosine is rounded when it is near 1.
         Metric::Cosine => {
             let (a, b) = (sum(&|x, _| x * x).sqrt(), sum(&|_, q| q * q).sqrt());
             -sum(&|x, q| (x / a - q / b) * (x / a - q / b))
@@ -46,7 +47,7 @@ fn near(metric: Metric, x: &[f32], q: &[f32]) -> f64 {
     }
 }
 
-/// The recall of searches, and the one that the build measured.
+/// The recall of searches, and the recall that the build measured.
 fn recalls(spec: &Spec, base: &Vectors, queries: &Vectors) -> (f64, f64) {
     let keys = keys();
     let rng = &mut rng(1);
@@ -82,7 +83,7 @@ fn recalls(spec: &Spec, base: &Vectors, queries: &Vectors) -> (f64, f64) {
     (sum / queries.len() as f64, measured)
 }
 
-/// The three forms of which each scores all rows.
+/// The three forms that score all rows.
 fn whole() -> [Form; 3] {
     [
         Form::Masked(Packing::T4),
@@ -91,7 +92,7 @@ fn whole() -> [Form; 3] {
     ]
 }
 
-/// All rows of `base` are as good as said in these forms, and the build says so.
+/// Checks that searches in these forms have at least this recall, and that the build measured it.
 fn check(
     name: &str,
     metric: Metric,
@@ -102,7 +103,8 @@ fn check(
     for &form in forms {
         let spec = Spec::new(form).metric(metric);
         let (got, said) = recalls(&spec, base, queries);
-        // Eight bits a coordinate are downloaded where the build measures .985 with them.
+        // The client downloads 8 bits per coordinate if the build measures a recall of 0.985 with
+        // them.
         let least = if form == Form::Local {
             least.min(0.98)
         } else {
@@ -119,7 +121,7 @@ fn check(
     }
 }
 
-/// Queries next to some of these rows.
+/// Queries near some of these rows.
 fn beside(rows: &[f64], dim: usize, count: usize, by: f64) -> Vec<f64> {
     let away = normal(count, dim, 77);
     let step = rows.len() / dim / count;
@@ -148,7 +150,7 @@ fn one_row_that_is_far_longer_takes_nothing_from_the_others() {
             (&base, &single(&queries, DIM)),
             0.99,
         );
-        // Queries that do not find it first.
+        // Queries for which the long row is not the first result.
         let other: Vec<f64> = queries
             .chunks_exact(DIM)
             .filter(|q| {
@@ -187,11 +189,11 @@ fn an_offset_that_all_rows_share_costs_nothing() {
     }
 }
 
-/// Positions between 40.6 and 40.9, -74.1 and -73.8, and numbers between 0 and 1.
+/// Coordinates from 40.6 to 40.9 and from -74.1 to -73.8, and numbers from 0 to 1.
 fn places() -> [(Vectors, Vectors); 2] {
     let uniform = |n: usize, seed| -> Vec<f64> {
         let drawn = normal(n, 12, seed);
-        // The part behind the point of a sum of many is as good as uniform.
+        // The fractional part of a large sum is almost uniform.
         let drawn = drawn
             .chunks_exact(12)
             .map(|some| some.iter().sum::<f64>() * 1000.0);
@@ -235,7 +237,7 @@ fn one_large_coordinate_and_all_magnitudes_are_searched_as_well() {
     for (at, row) in seconds.chunks_exact_mut(DIM).enumerate() {
         row[0] = 1.7e9 + 1e4 * at as f64;
     }
-    // A quarter of the way from one to the next, so that no two are as near as each other.
+    // A quarter of the way from one row to the next, so that no two rows have the same distance.
     let mut queries = seconds[5 * DIM..45 * DIM].to_vec();
     queries.iter_mut().step_by(DIM).for_each(|x| *x += 2500.0);
     let queries = single(&queries, DIM);
@@ -259,8 +261,8 @@ fn one_large_coordinate_and_all_magnitudes_are_searched_as_well() {
     }
 }
 
-/// One encrypted query serves all bases, so that neighbours in a cluster far from the centre are not told apart: then the build says so,
-/// and the second look that it advises helps.
+/// One encrypted query serves all bases, so neighbours in a cluster far from the centre have almost equal scores. The build
+/// says so, and the second look that it advises restores the recall.
 #[test]
 fn where_precision_does_not_suffice_the_build_says_so() {
     const DIM: usize = 48;
@@ -269,7 +271,7 @@ fn where_precision_does_not_suffice_the_build_says_so() {
         let offset = if at % 2 == 0 { 1000.0 } else { -1000.0 };
         row.iter_mut().for_each(|x| *x += offset);
     }
-    // Queries are of both clusters, in turn.
+    // The queries alternate between both clusters.
     let queries = single(&beside(&rows, DIM, 23, 0.0), DIM);
     let base = single(&rows, DIM);
     let spec = |second_look| {
@@ -289,7 +291,8 @@ fn where_precision_does_not_suffice_the_build_says_so() {
     );
 }
 
-/// Modes that read a part of the rows measure it against the truth, not against their own scores.
+/// Modes that read a part of the rows measure their recall against the true results, not against
+/// their own scores.
 #[test]
 fn the_recall_of_parts_is_the_one_that_is_got() {
     let [(map, queries), _] = places();

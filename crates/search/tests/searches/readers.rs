@@ -1,7 +1,7 @@
-//! Readers of their own: who can read what, now, after being revoked, and after compacting; and what a reader who changes
-//! its client gets out of everything that a server gives.
+//! Readers with their own keys: which records each can read, now, after revocation, and after compaction; and what a
+//! reader with a changed client gets from a server's data.
 
-pub(crate) mod bed; // an owner, its readers, and what they find
+pub(crate) mod bed; // an owner, its readers, and the records that they find
 
 mod hidden;
 mod labels;

@@ -1,4 +1,4 @@
-//! Records by ids of every kind, their payloads and attributes, and questions about them.
+//! Records with ids of every kind, their payloads and attributes, and conditions on them.
 
 use sordino_search::{
     Attributes, Batch, Client, Column, Contents, Error, Filter, Form, Id, IdKind, InProcess,
@@ -14,7 +14,7 @@ fn forms() -> impl Iterator<Item = Form> {
     sordino_testkit::forms().into_iter().take(5)
 }
 
-/// The id of record `at`: in no order of their numbers.
+/// The id of record `at`. The ids are not in the order of the records.
 fn id(kind: IdKind, at: usize) -> Id {
     let number = (at as u64 * 7919) % 100_003;
     match kind {
@@ -74,7 +74,7 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
         let first = [batch(kind, &base, 0..150), batch(kind, &base, 150..250)];
         let store = Store::create(dir.path(), &mut rng(1), &keys(), &spec, first, &mut |_| ());
         let mut store = store.unwrap();
-        // Some that are there, and some that are not.
+        // Adds records, some of which exist already.
         let added = store.add(&mut rng(1), [batch(kind, &base, 200..N)], &mut |_| ());
         let added = added.unwrap();
         assert_eq!((added.records, added.replaced), (N - 200, 50));
@@ -114,7 +114,7 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
     }
 }
 
-/// All that is stored comes back, with a reader's key.
+/// Checks that a reader's key gives all stored contents.
 fn check_contents(dir: &std::path::Path, kind: IdKind, base: &Vectors, gone: &[Id]) {
     let contents = Contents::open_dir(dir, &keys().reader()).unwrap();
     assert_eq!(contents.len(), N - gone.len());
@@ -207,7 +207,7 @@ fn questions_are_answered_by_the_client_alone() {
     }
 }
 
-/// The 20 nearest of the records that pass.
+/// The 20 nearest of the records that satisfy the condition.
 fn nearest(
     metric: Metric,
     base: &Vectors,
@@ -229,7 +229,7 @@ fn nearest(
     rows
 }
 
-/// A question that cannot be answered is refused before any message.
+/// Checks that a question without an answer is refused before any message.
 fn refused(client: &Client, transport: &mut InProcess<'_>, query: &[f32]) {
     let mut question = Question::new(query);
     for k in [0, 21] {
@@ -275,7 +275,7 @@ fn an_id_that_comes_twice_in_one_change_is_refused_wherever_it_is() {
     );
     let mut store = store.unwrap();
     let version = store.version();
-    // More records than a segment has.
+    // The batch has more records than a segment can have.
     let twice = [some(0..140_000), some(3..4)];
     let error = store.add(&mut rng(1), twice, &mut |_| ()).unwrap_err();
     assert!(matches!(error, Error::RepeatedId { id: Id::Number(3) }));
@@ -321,7 +321,7 @@ fn columns_are_known_from_the_newest_segments_that_have_them() {
         .unwrap();
     let rows = |rows| [batch(kind, &base, rows)];
     store.add(&mut rng(1), rows(200..210), &mut |_| ()).unwrap();
-    // The old segment's attributes are many; they are not needed.
+    // An addition does not need the old segment's attributes, which are many.
     let hex = attributes_of_the_first.digest.map(|b| format!("{b:02x}"));
     std::fs::remove_file(dir.path().join("parts").join(hex.concat())).unwrap();
     let added = store.add(&mut rng(1), rows(210..220), &mut |_| ()).unwrap();
@@ -339,10 +339,11 @@ fn columns_are_known_from_the_newest_segments_that_have_them() {
         matches!(refused, Err(Error::Attribute { .. })),
         "{refused:?}"
     );
-    // A column that is new may have been there before.
+    // For a new column, the store must read all attributes, because the column may have existed
+    // before.
     let refused = store.add(&mut rng(1), one("month", text), &mut |_| ());
     assert!(matches!(refused, Err(Error::File { .. })), "{refused:?}");
-    // Refused changes have used up no number.
+    // Refused changes use up no version numbers.
     let next = store.add(&mut rng(1), rows(220..230), &mut |_| ()).unwrap();
     assert_eq!(next.version, added.version + 1);
 }

@@ -1,4 +1,5 @@
-//! All refusals at all moments of a search: what a session sends after one is the same whether or not a reply before it was bad.
+//! All refusals at all moments of a search. What a session sends after a refusal does not depend on whether an earlier reply
+//! was bad.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -15,18 +16,18 @@ use sordino_testkit::{ASKED, by, keys, kind, rng};
 const N: usize = 3000;
 const DIM: usize = 16;
 
-/// Bytes of a reply's head, and some more.
+/// The number of bytes of a reply's head, and a few more.
 const HEAD: usize = 24;
 
-/// The first message that is refused, the refusal, and how many are.
+/// The first refused message, the refusal, and the number of refused messages.
 type Refused = (usize, fn() -> Error, usize);
 
-/// A server's plan for the messages of a session, and those that it has seen.
+/// A server's plan for the messages of a session, and the messages that it has seen.
 #[derive(Default)]
 struct Script {
-    /// Kind and length of each message.
+    /// The kind and the length of each message.
     sent: Vec<(u16, usize)>,
-    /// The message whose reply is bad.
+    /// The number of the message whose reply is bad.
     bad: Option<usize>,
     refused: Option<Refused>,
 }
@@ -111,7 +112,7 @@ struct Outcome {
     second: Result<Vec<u64>, Error>,
 }
 
-/// Two searches of one batch, and what was sent for them.
+/// Makes two searches in one batch, and returns the messages.
 fn searched(
     served: &(Server, OwnerKeys, Vectors),
     retry: Retry,
@@ -147,7 +148,7 @@ fn searched(
         true => Ok(Vec::new()),
         false => ask(4),
     };
-    // The session is over when the batch is, and not before.
+    // The session ends after the batch, not during it.
     assert!(session.batch().is_ok());
     drop(batch);
     let sent = script.lock().expect("no thread panics").sent.clone();
@@ -184,7 +185,8 @@ fn what_is_sent_after_a_refusal_does_not_tell_of_a_bad_reply_before_it() {
         let messages = honest.sent.len() / 2;
         assert!(messages > 1, "{name}: {:?}", honest.sent);
         assert_eq!(honest.first.unwrap()[0], 3, "{name}");
-        // A bad reply alone: the other search of the batch is made, and the session ends.
+        // If there is only a bad reply, the batch's other search is still made, and then the
+        // session ends.
         for bad in 0..messages {
             let only = searched(&served, long, Some(bad), None);
             assert_eq!(only.sent, honest.sent, "{name}, {bad}");
@@ -219,7 +221,7 @@ fn what_is_sent_after_a_refusal_does_not_tell_of_a_bad_reply_before_it() {
     }
 }
 
-/// The refusals go on while the session follows the index.
+/// The refusals continue while the session follows the index.
 #[test]
 fn a_refusal_of_the_next_version_is_the_same_with_and_without_a_bad_reply() {
     let served = served(Form::Masked(Packing::T4), Some(8), FetchKind::Scan);

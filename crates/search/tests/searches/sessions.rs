@@ -1,5 +1,5 @@
-//! Sessions of retrieval without a hint: keys go up once, a server forgets them and says so, and whoever sends nonsense
-//! or fills its memory changes nothing for others.
+//! Sessions of retrieval without a hint. A client sends its keys once, and the server says if it no longer has them. A
+//! client that sends malformed data or fills the server's memory does not affect other clients.
 
 use sordino_index::wire::{Message, message_len};
 use sordino_pir::hintless::{Client as Pir, Keys, Query, Session};
@@ -12,21 +12,22 @@ use sordino_search::{
 };
 use sordino_testkit::{FETCH, FETCH_PAYLOADS, create, keys, rng, serve};
 
-/// Enough records that nothing is cheaper than to fetch them without a hint; and enough for buckets.
+/// Numbers of records for which fetching without a hint is the cheapest way; the second is for
+/// buckets.
 const N: usize = 700;
 const MANY: usize = 20_000;
 const DIM: usize = 16;
 const K: usize = 3;
-/// Requests of a session.
+/// The number of requests of a session.
 const REQUESTS: usize = 64;
-/// Sessions whose keys a server holds.
+/// The number of sessions whose keys a server holds.
 const HELD: u64 = 128;
-/// The payload of one of `n` records: shorter ones of many.
+/// The payload of one of `n` records, which is shorter if there are many records.
 fn payload(row: usize, n: usize) -> Vec<u8> {
     vec![row.to_le_bytes()[0]; if n == N { 900 } else { 400 }]
 }
 
-/// Records with payloads in a folder, for clients that come once.
+/// Records with payloads in a folder, for clients that connect once.
 fn store(form: Form, n: usize) -> (tempfile::TempDir, Vectors) {
     let (base, _) = synthetic::clustered(n, 1, DIM, 3);
     let payloads = (0..n).map(|row| payload(row, n)).collect();
@@ -40,7 +41,7 @@ fn store(form: Form, n: usize) -> (tempfile::TempDir, Vectors) {
 
 const MASKED: Form = Form::Masked(Packing::T4);
 
-/// A search near a record, which comes with its payload: the messages by which it fetches.
+/// Searches near a record, whose payload comes with it. Returns the messages that fetch.
 fn search(
     client: &Client,
     transport: &mut InProcess<'_>,
@@ -52,7 +53,7 @@ fn search(
     let found = client.search(&mut rng(seed), transport, base.row(row));
     let found = found.expect("a search");
     let nearest = found.hits[0].id.number().expect("a number");
-    // Short codes of buckets may rank another record first.
+    // In buckets, codes are short, so another record may come first.
     assert!(base.len() == MANY || nearest == row as u64);
     let nearest = usize::try_from(nearest).expect("a row");
     assert_eq!(found.payloads[0], payload(nearest, base.len()));
@@ -75,11 +76,12 @@ fn keys_go_up_once_a_session_and_again_when_they_are_forgotten() {
     for row in 2..REQUESTS {
         assert_eq!(search(&client, &mut transport, &base, row), without);
     }
-    // The next session.
+    // The next session begins.
     assert_eq!(search(&client, &mut transport, &base, 64), with);
     assert_eq!(search(&client, &mut transport, &base, 65), without);
 
-    // Another server of the same version has not the keys: one message is refused, and the next one brings them.
+    // A second server of the same version lacks the keys. It refuses one message, and the next one brings the
+    // keys.
     let second = serve(dir.path());
     let mut transport = InProcess::new(&second);
     let refused = Exchange {
@@ -106,7 +108,7 @@ fn buckets_and_payloads_of_a_search_share_a_session() {
     assert!(mode.hint.is_none(), "buckets fetched with a hint");
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
-    // Nothing but lists of records, digests and centroids.
+    // The client downloads only lists of records, digests and centroids.
     let parts = client.manifest().parts().unwrap();
     let given = parts.iter().filter(|part| part.holder.is_given());
     let names: Vec<_> = given.map(|part| part.kind.name()).collect();
@@ -116,14 +118,14 @@ fn buckets_and_payloads_of_a_search_share_a_session() {
     assert_eq!(first.len(), 2);
     assert_eq!(first[0].up, later[0].up + Keys::LEN);
     assert_eq!((first[0].kind, later[0].down), (FETCH, first[0].down));
-    // The keys came with the buckets.
+    // The message for buckets brought the keys.
     assert_eq!(first[1], later[1]);
     for row in 3..8 {
         assert_eq!(search(&client, &mut transport, &base, row), later);
     }
 }
 
-/// Whoever has the public facts, and sends what it likes.
+/// A client with the public facts that sends arbitrary messages.
 struct Stranger {
     server: Server,
     pir: Pir,
@@ -165,13 +167,13 @@ fn keys_and_queries_that_do_not_belong_together_are_refused() {
     let query = stranger.query(&session).to_bytes();
     let of_other = stranger.query(&other).to_bytes();
 
-    // Keys that nobody sent.
+    // A query whose keys were never sent.
     assert!(matches!(send(&[&query]), Err(Error::Session)));
-    // Those of another session, which are not kept.
+    // Keys of another session, which the server does not keep.
     let found = send(&[&other_keys, &query]);
     assert!(matches!(found, Err(Error::Pir(PirError::SessionMismatch))));
     assert!(matches!(send(&[&of_other]), Err(Error::Session)));
-    // Cut short, long, twice, in the other order, alone.
+    // Truncated keys, keys that are too long or come twice, keys after the query, and keys alone.
     let cut = &keys[..keys.len() - 1];
     for parts in [
         &[cut, &query][..],
@@ -184,7 +186,8 @@ fn keys_and_queries_that_do_not_belong_together_are_refused() {
         assert!(matches!(send(parts), Err(Error::Malformed { .. })));
     }
     assert!(matches!(send(&[&query, &keys]), Err(Error::Pir(_))));
-    // From another ring: a coefficient that is not below q, another set, another kind.
+    // Keys of another ring: with a coefficient that is not below q, of another set, of another
+    // kind.
     for (at, byte) in [
         (keys.len() - 1, 0xff),
         (7, 9),
@@ -208,7 +211,7 @@ fn keys_and_queries_that_do_not_belong_together_are_refused() {
     let (_, stale) = elsewhere.query(&mut rng(1), &session, &[1]).unwrap();
     let found = send(&[&keys, &stale.to_bytes()]);
     assert!(matches!(found, Err(Error::Pir(_))), "{found:?}");
-    // Both again, as they should be; and then the query alone.
+    // Correct keys with a correct query, and then the query alone.
     let reply = stranger.send(&[&keys, &query]).unwrap();
     assert_eq!(reply.len(), message_len(params.answer_len()));
     assert_eq!(stranger.send(&[&query]).unwrap(), reply);
@@ -228,12 +231,12 @@ fn a_flood_of_sessions_drives_out_the_oldest_and_no_more_are_held() {
         );
         let (other, keys) = Session::new(&mut rng(seed));
         let mut asked = stranger.query(&other).to_bytes();
-        // An answer is not what is tested: the epoch is another one.
+        // The epoch is wrong, because this test needs no answers.
         asked[32] ^= 1;
         let found = stranger.send(&[&keys.to_bytes(), &asked]);
         assert!(matches!(found, Err(Error::Pir(_))), "{found:?}");
     }
-    // So many others since it was asked for last.
+    // Since the last request of the first session, this number of other sessions came.
     for seed in 200..200 + HELD {
         let (other, keys) = Session::new(&mut rng(seed));
         let mut asked = stranger.query(&other).to_bytes();

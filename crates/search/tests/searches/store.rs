@@ -1,4 +1,4 @@
-//! Stores that change: what searches find afterwards, what an observer sees, what is refused.
+//! Stores that change: the results of later searches, what an observer sees, and refusals.
 
 mod bed;
 mod changes;

@@ -1,5 +1,5 @@
-//! Stores that are interrupted, run out of disk, or are damaged: the old version, the new version, or a
-//! clear error; and no segment id that ever stands for two contents.
+//! Stores that are interrupted, whose disk is full, or that are damaged. The result is the old version,
+//! the new version, or a clear error. No segment id ever stands for two contents.
 
 mod contents;
 mod crashes;

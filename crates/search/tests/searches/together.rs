@@ -1,4 +1,4 @@
-//! Searches that share passes find what they find alone.
+//! Searches that share passes find the same as separate searches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -37,7 +37,7 @@ fn with_server(form: Form, work: impl FnOnce(&Server, &Client, &Vectors)) {
     with_server_of(&Spec::new(form), work);
 }
 
-/// The same, of payloads that are fetched in this way.
+/// The same for an index whose payloads are fetched in this way.
 fn with_server_by(way: FetchKind, work: impl FnOnce(&Server, &Client, &Vectors)) {
     let spec = by(way, Spec::new(Form::Masked(Packing::T4)));
     with_server_of(&spec, |server, client, queries| {
@@ -79,7 +79,8 @@ fn same_together(server: &Server, client: &Client, queries: &Vectors) {
     let expected: Vec<_> = expected.collect();
     let together = Together::new(server);
     let members: Vec<_> = (0..THREADS).map(|_| together.member()).collect();
-    // Threads have different numbers of searches, and the last ones wait for none that has ended.
+    // The threads have different numbers of searches. The last searches do not wait for threads
+    // that have ended.
     let found = thread::scope(|scope| {
         let search = |(first, mut member): (usize, sordino_search::Member<'_>)| {
             let mine = (first..queries.len()).step_by(THREADS);

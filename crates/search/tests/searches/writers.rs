@@ -1,6 +1,7 @@
-//! Writers: what they add and who finds it, what the owner takes in, and what a stolen key does not do.
+//! Writers: their additions, which readers find them, what the owner includes, and what a stolen key
+//! cannot do.
 
-mod bed; // an owner, writers, and the folder that they share
+mod bed; // an owner, writers, and their shared folder
 
 mod added;
 mod poisoned;

@@ -1,16 +1,16 @@
-//! Scores in a reply, as they lie in it: the last bytes, 15 bits each, or 16 in routed mode.
+//! The scores in a reply: its last bytes, with 15 bits per score, or 16 in routed mode.
 
-/// Bits of an answer.
+/// The number of bits of an answer.
 pub(crate) const BITS: usize = 15;
 
-/// Bits of an answer of routed mode.
+/// The number of bits of an answer in routed mode.
 pub(crate) const ROUTED_BITS: usize = 16;
 
 /// The answers of a reply.
 #[derive(Clone)]
 pub(crate) struct Answers(pub(crate) Vec<u16>);
 
-/// Answers of so many bits, the last of a reply.
+/// The last `count` answers of a reply, with `bits` bits each.
 fn unpack(reply: &[u8], bits: usize, count: usize) -> Vec<u16> {
     let body = &reply[reply.len() - (bits * count).div_ceil(8)..];
     let bit = |at: usize| u16::from(body[at / 8] >> (at % 8) & 1);
@@ -18,7 +18,7 @@ fn unpack(reply: &[u8], bits: usize, count: usize) -> Vec<u16> {
     (0..count).map(answer).collect()
 }
 
-/// Puts them in their place again.
+/// Writes the answers back to a reply.
 fn pack(answers: &[u16], bits: usize, reply: &mut [u8]) {
     let start = reply.len() - (bits * answers.len()).div_ceil(8);
     let body = &mut reply[start..];
@@ -32,34 +32,34 @@ fn pack(answers: &[u16], bits: usize, reply: &mut [u8]) {
 }
 
 impl Answers {
-    /// Reads this many answers.
+    /// Reads `count` answers of a reply.
     pub(crate) fn read(reply: &[u8], count: usize) -> Self {
         Self(unpack(reply, BITS, count))
     }
 
-    /// Reads this many answers of routed mode.
+    /// Reads `count` answers of a reply in routed mode.
     pub(crate) fn read_routed(reply: &[u8], count: usize) -> Self {
         Self(unpack(reply, ROUTED_BITS, count))
     }
 
-    /// Puts them instead of a reply's.
+    /// Replaces the answers of a reply.
     pub(crate) fn write(&self, reply: &mut [u8]) {
         pack(&self.0, BITS, reply);
     }
 
-    /// Puts answers of routed mode instead of a reply's.
+    /// Replaces the answers of a reply in routed mode.
     pub(crate) fn write_routed(&self, reply: &mut [u8]) {
         pack(&self.0, ROUTED_BITS, reply);
     }
 
-    /// Moves an answer of routed mode by this many steps mod 2^16.
+    /// Adds this number of steps, mod 2^16, to an answer of routed mode.
     pub(crate) fn add_routed(&mut self, position: usize, steps: i32) {
         let moved = i32::from(self.0[position]) + steps;
         let moved = moved.rem_euclid(1 << ROUTED_BITS);
         self.0[position] = moved.try_into().expect("16 bits");
     }
 
-    /// Moves an answer by this many steps mod 2^15.
+    /// Adds this number of steps, mod 2^15, to an answer.
     pub(crate) fn add(&mut self, position: usize, steps: i32) {
         let moved = i32::from(self.0[position]) + steps;
         self.0[position] = moved.rem_euclid(1 << BITS).try_into().expect("15 bits");

@@ -1,4 +1,4 @@
-//! The owner of what is attacked, and a server that keeps what it is sent and changes what it answers.
+//! The owner of the attacked indexes, and a server that keeps its requests and changes its replies.
 
 use rand::Rng;
 use sordino_search::manifest::{Checking, Packing};
@@ -18,7 +18,7 @@ pub(crate) fn masked(seed: u64, vectors: &Vectors) -> Index {
     build::masked(rng, &keys, vectors, K, Packing::T4, &mut |_| ()).unwrap()
 }
 
-/// An open index whose scores nothing checks.
+/// An open index without checks of scores.
 pub(crate) fn open(seed: u64, vectors: &Vectors) -> Index {
     let spec = Spec::new(Form::Open(Packing::T4))
         .k(K)
@@ -33,7 +33,7 @@ pub(crate) fn open_with_sums(seed: u64, vectors: &Vectors) -> Index {
     build::open(rng, &keys, vectors, K, Packing::T4, &mut |_| ()).unwrap()
 }
 
-/// An index of as many records as there are payloads.
+/// An index with one record for each payload.
 pub(crate) fn with_payloads(spec: &Spec, payloads: Vec<Vec<u8>>) -> Index {
     let batch = Batch::from(vectors(payloads.len())).with_payloads(payloads);
     let (disk, rng, keys) = (Memory::default(), &mut rng(1), keys());
@@ -41,12 +41,14 @@ pub(crate) fn with_payloads(spec: &Spec, payloads: Vec<Vec<u8>>) -> Index {
     Index::open_on(disk, "", &keys.public()).unwrap()
 }
 
-/// A server of so many records with payloads of these lengths, for clients that come once: payloads are fetched without a hint.
+/// A server of `n` records with payloads of these lengths, for clients that connect once. Payloads are fetched without a
+/// hint.
 pub(crate) fn without_hint(n: usize, len: impl Fn(usize) -> usize) -> Server {
     Server::new(fetched_by(FetchKind::Hintless, n, len)).unwrap()
 }
 
-/// An index of records with payloads of these lengths that do not compress, which are fetched in this way.
+/// An index of records whose payloads have these lengths and do not compress. They are fetched in this
+/// way.
 pub(crate) fn fetched_by(way: FetchKind, n: usize, len: impl Fn(usize) -> usize) -> Index {
     let spec = by(way, Spec::new(Form::Masked(Packing::T4)).k(K));
     let index = with_payloads(&spec, random(n, len));
@@ -55,7 +57,8 @@ pub(crate) fn fetched_by(way: FetchKind, n: usize, len: impl Fn(usize) -> usize)
     index
 }
 
-/// Indexes of such records, one for each way in which a server is asked for pages: also one whose pages are dealt.
+/// Indexes of such records, one for each way in which clients ask a server for pages. One further index has dealt
+/// pages.
 pub(crate) fn of_all_ways(
     n: usize,
     len: impl Fn(usize) -> usize + Copy,
@@ -68,7 +71,7 @@ pub(crate) fn of_all_ways(
     all.chain([("dealt", of_deal)]).collect()
 }
 
-/// Payloads of these lengths that do not compress.
+/// Payloads of these lengths, which do not compress.
 fn random(n: usize, len: impl Fn(usize) -> usize) -> Vec<Vec<u8>> {
     let payloads = (0..n).map(|row| {
         let mut payload = vec![0; len(row)];
@@ -78,7 +81,7 @@ fn random(n: usize, len: impl Fn(usize) -> usize) -> Vec<Vec<u8>> {
     payloads.collect()
 }
 
-/// The part of the bytes in which two messages are equal: 1 in 256 by chance.
+/// The share of the bytes in which two messages are equal, which is 1 in 256 by chance.
 pub(crate) fn agreement(a: &[u8], b: &[u8]) -> f64 {
     assert_eq!(a.len(), b.len());
     let equal = a.iter().zip(b).filter(|(a, b)| a == b).count();

@@ -1,5 +1,5 @@
-//! Changes below the tolerance, and their results, where a server knows which row is nearest and lowers it: the table of
-//! docs/security/masked.md. Nothing refuses such changes; the test counts what they reach.
+//! Changes below the tolerance by a server that knows the nearest row and lowers its score: the table of
+//! docs/security/masked.md. Checks do not refuse such changes. The test measures their effect.
 
 use sordino_index::checks;
 use sordino_search::manifest::Packing;
@@ -13,11 +13,13 @@ const PACKING: Packing = Packing::T8;
 const FOUND: usize = 10;
 const QUERIES: usize = 100;
 
-/// Steps of the tolerance in an answer of 15 bits of the modulus' 26.
+/// The number of steps of the tolerance in one step of an answer, which has 15 of the modulus' 26
+/// bits.
 const STEP: f64 = 2048.0;
 
-/// Parts of the tolerance, with the part of the change that goes onto the check rows of the group: above `T` a change of the row alone is
-/// refused half the time, by a server that knows neither the sign nor waits for one refusal to learn it.
+/// Changes relative to the tolerance `T`, and whether a part of the change is made to the group's check rows. Above `T`, a
+/// change of the row alone is refused half the time. Such a server does not know the sign, and does not wait for a refusal
+/// to learn it.
 const CHANGES: [(f64, bool); 4] = [(0.6, false), (1.0, false), (1.2, true), (1.6, true)];
 
 struct Bed {
@@ -50,14 +52,14 @@ impl Bed {
         }
     }
 
-    /// The tolerance in steps of an answer.
+    /// The tolerance, in steps of an answer.
     fn tolerance(&self) -> f64 {
         let count = checks::count(self.n, self.dim);
         f64::from(checks::tolerance(&PACKING.masked(), self.dim, count)) / STEP
     }
 
-    /// The score of a row, if it is among those that are found, when its answer is lowered by so many steps and those of its group's check rows
-    /// are moved by others; none if that is refused.
+    /// Searches while the server lowers the row's answer by `lowered` steps and moves the answers of its group's check rows
+    /// by `moved`. Returns the row's score if the row is found. Returns `None` if the reply is refused.
     fn finds(&self, query: &[f32], row: usize, lowered: i32, moved: i32) -> Option<Option<f32>> {
         let stored = checks::stored(self.n, self.dim);
         let place = self.places[row];
@@ -79,7 +81,7 @@ impl Bed {
     }
 }
 
-/// Rows by their cosine with the query, the nearest first.
+/// The rows in the order of their cosine with the query, the nearest first.
 fn nearest(base: &Vectors, query: &[f32]) -> Vec<(f32, usize)> {
     let cosine = |row: &[f32]| dot(row, query) / (dot(row, row) * dot(query, query)).sqrt();
     let mut all: Vec<_> = base.rows().map(cosine).zip(0..).collect();
@@ -87,7 +89,8 @@ fn nearest(base: &Vectors, query: &[f32]) -> Vec<(f32, usize)> {
     all
 }
 
-/// Vectors and queries, by name: generated, and those of the files that `SORDINO_BASE` and `SORDINO_QUERIES` name.
+/// Named sets of vectors and queries: generated sets, and the files that `SORDINO_BASE` and `SORDINO_QUERIES`
+/// name.
 fn sets() -> Vec<(String, Vectors, Vectors)> {
     let mut sets = Vec::new();
     for dim in [128, 384] {
@@ -123,7 +126,7 @@ fn what_lies_below_the_tolerance_moves_few_results() {
                 let row = all[0].1;
                 let before = bed.finds(query, row, 0, 0).flatten();
                 honest += usize::from(before.is_some());
-                // The sign is one bit, which one refusal tells.
+                // The sign is one bit, which one refusal reveals. So the server tries both signs.
                 let moved = if on_checks { steps / 2 } else { 0 };
                 let found = bed.finds(query, row, steps, moved);
                 match found.or_else(|| bed.finds(query, row, steps, -moved)) {

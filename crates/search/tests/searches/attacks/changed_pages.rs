@@ -1,4 +1,4 @@
-//! A server that answers what it is asked for payloads from pages that it has changed.
+//! A server that answers requests for payloads from pages that it has changed.
 
 use sordino_index::digest;
 use sordino_index::wire::{INDEX, Message, file_head};
@@ -7,17 +7,18 @@ use sordino_search::payload::{Fetch, FetchKind};
 use sordino_search::{Index, KEYS_LEN, Server};
 use sordino_testkit::keys;
 
-/// Bytes before a request's body: the message's head, and the edition.
+/// The bytes before a request's body: the message's head and the edition.
 const HEADS: usize = 16 + 24;
 
-/// A server of other pages. It is sent what the honest one is sent, and keeps the keys that it has seen.
+/// A server of changed pages. It gets the honest server's requests, and keeps the keys that it has seen.
 pub(crate) struct ChangedPages {
     server: Server,
     pub(crate) keys: Vec<u8>,
 }
 
 impl ChangedPages {
-    /// A server of an index whose pages, of this length each, are changed, and which has these keys of a client, if any.
+    /// A server of an index whose pages are changed. `change` gets all pages and a page's length, and `keys` are a
+    /// client's keys, if any.
     pub(crate) fn new(
         index: &Index,
         keys: Vec<u8>,
@@ -43,7 +44,7 @@ impl ChangedPages {
     }
 }
 
-/// The same index with other pages, as if its owner had signed it.
+/// The index with changed pages, with a manifest as if its owner had signed them.
 pub(crate) fn changed(index: &Index, change: impl FnOnce(&mut Vec<u8>, usize)) -> Index {
     let (signed, mut parts) = index.clone().into_parts();
     let mut manifest: Manifest = (*signed).clone();
@@ -65,7 +66,7 @@ pub(crate) fn changed(index: &Index, change: impl FnOnce(&mut Vec<u8>, usize)) -
         },
     ) = (scan, &mut payloads.fetch)
     {
-        // It answers by the hint of its own pages.
+        // The server answers with the hint of its own pages.
         let table = scan.table(*seed, &pages).unwrap();
         let made = scan.downloaded(&table, *hint_seed).unwrap();
         *hint = digest::of(&made);

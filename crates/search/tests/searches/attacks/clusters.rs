@@ -1,6 +1,6 @@
-//! Changed scores of routed mode's clusters: check rows refuse what they promise to refuse, and no honest reply.
+//! Changed scores of routed mode's clusters: check rows refuse the changes that they promise to refuse, and no honest reply.
 //!
-//! Routed mode has no index without check rows, so that the same lies are not told there to a client that believes them: those that are small are
+//! Every index of routed mode has check rows, so these lies cannot be shown to a client without checks. Small changes are
 //! accepted here, and `lies` has larger ones in open mode without checks.
 
 use rand::prelude::*;
@@ -15,10 +15,10 @@ use super::bed::{DIM, K, vectors};
 
 const N: usize = 2000;
 
-/// Replies of each kind; the tests `lies` have as many as they are told to.
+/// The number of replies of each kind. The tests `lies` let the environment choose this number.
 const FEW: u64 = 20;
 
-/// The steps of an answer in 256ths of a step of `P`.
+/// The size of an answer's step, in 256ths of a step of `P`.
 const STEP: f64 = 1024.0;
 
 struct Bed {
@@ -49,7 +49,7 @@ impl Bed {
         }
     }
 
-    /// A search for a record, whose answers are changed.
+    /// Searches for a record and changes the answers. Returns the result and the exchanges.
     fn ask(
         &mut self,
         row: usize,
@@ -74,14 +74,15 @@ impl Bed {
         self.ask(row, |_| ())
     }
 
-    /// Steps of an answer above what is promised to be seen, half of the tolerance's root.
+    /// The number of steps of an answer just above the smallest change of a row that checks must
+    /// refuse, which is half of the tolerance's root.
     #[expect(clippy::cast_possible_truncation, reason = "some hundred steps")]
     fn seen(&self) -> i32 {
         let root = (self.grid.tolerance(DIM) as f64).sqrt();
         (root / 2.0 / STEP).ceil() as i32 + 2
     }
 
-    /// A place of a group, and the first check row of its part.
+    /// The position of a row in a group, and of the first check row of its part.
     fn place(&self, rng: &mut StdRng) -> (usize, usize) {
         let first = rng.random_range(0..self.grid.groups as usize) * self.grid.stored();
         let slots = self.grid.slots as usize;
@@ -89,7 +90,8 @@ impl Bed {
         (first + place, first + slots + place / PLACES * COUNT)
     }
 
-    /// Asks many times, and is refused each time, after the messages of an honest search.
+    /// Repeats a search with this lie. Each search is refused, after the messages of an honest
+    /// search.
     fn refused(&mut self, name: &str, lie: Lie) {
         let (_, honest) = self.honest();
         let seen = self.seen();
@@ -106,7 +108,8 @@ impl Bed {
     }
 }
 
-/// A place of a group and the first check row of its part, and what is promised to be seen.
+/// The position of a row in a group, the first check row of its part, and the size of a change that
+/// checks must refuse.
 #[derive(Clone, Copy)]
 struct Lied {
     at: (usize, usize),
@@ -125,7 +128,7 @@ fn any(rng: &mut StdRng, seen: i32) -> i32 {
 /// A change of an honest reply's answers.
 type Lie = fn(&mut StdRng, &mut Answers, Lied);
 
-/// Every kind of lie, each above what is promised to be seen.
+/// Every kind of lie. Each is larger than the changes that checks may miss.
 const LIES: [(&str, Lie); 11] = [
     (
         "the least that is promised",
@@ -240,7 +243,7 @@ fn honest_replies_are_accepted_and_so_are_small_changes() {
     for _ in 0..100 {
         assert_eq!(bed.honest().0.expect("hits").len(), K);
     }
-    // An eighth of what is promised to be seen: less than the noise that an honest reply has.
+    // An eighth of that size is less than the noise of an honest reply.
     let (seen, chance) = (bed.seen(), &mut rng(3));
     for row in 0..20 {
         let (place, _) = bed.place(chance);
@@ -256,7 +259,7 @@ fn answers_to_another_query_of_clusters_are_refused() {
     let (first, honest) = bed.ask(3, |answers| before = Some(answers.clone()));
     first.expect("hits");
     for row in 0..20 {
-        // The one after next gets this one's.
+        // Each search gets the answers of the search before the last one.
         let replay = |answers: &mut Answers| std::mem::swap(answers, before.as_mut().unwrap());
         let (found, exchanges) = bed.ask(row, replay);
         assert!(matches!(found, Err(Error::BadReply)), "{row}");
@@ -264,9 +267,9 @@ fn answers_to_another_query_of_clusters_are_refused() {
     }
 }
 
-/// Chi squared of eleven degrees of freedom: by how much more than by chance the shares of accepted replies differ between twelve
-/// queries. The same change is made to the answers of a place of the first group and of its part's first check row, of a size of
-/// which about half are refused; `place` says which place, by the query.
+/// Chi squared with eleven degrees of freedom, of the shares of accepted replies for twelve queries. A larger value means
+/// that the shares differ more than by chance. Each reply has the same change, to one row's answer in the first group and to
+/// its part's first check row. About half of these replies are refused. `place` chooses the row by the query.
 fn differing(bed: &mut Bed, place: impl Fn(usize) -> usize) -> f64 {
     const QUERIES: usize = 12;
     const TIMES: usize = 40;
@@ -282,7 +285,7 @@ fn differing(bed: &mut Bed, place: impl Fn(usize) -> usize) -> f64 {
         });
         asked.count()
     };
-    // The larger the change the fewer replies are accepted.
+    // A larger change means that fewer replies are accepted.
     let (mut low, mut high) = (0, 3 * seen);
     while high - low > 1 {
         let middle = i32::midpoint(low, high);
@@ -301,17 +304,18 @@ fn differing(bed: &mut Bed, place: impl Fn(usize) -> usize) -> f64 {
     squares / (mean * (1.0 - mean / TIMES as f64))
 }
 
-/// A selective failure: were the bits of check rows each cluster's own, a server that changes the same place in all replies would be
-/// refused more often by some clusters than by others, and see which searches choose the same.
+/// A selective failure. Suppose that each cluster had its own bits of check rows. A server that changes the same row in all
+/// replies would then be refused more often by some clusters, and learn which searches choose the same cluster.
 #[test]
 fn refusals_do_not_tell_which_cluster_was_chosen() {
     let mut bed = Bed::new();
-    // Twelve queries do not all choose one of so many.
+    // With this number of clusters, the twelve queries do not all choose the same one.
     assert!(bed.grid.clusters >= 4, "{:?}", bed.grid);
     let same = differing(&mut bed, |_| 0);
-    // One in 100,000 by chance.
+    // By chance, a larger value occurs once in 100,000 runs.
     assert!(same < 42.0, "{same}");
-    // The bits of another place for each query show, as those of another cluster would.
+    // If each query has a different row changed, the shares differ visibly, as they would with
+    // different clusters.
     let others = differing(&mut bed, |query| query);
     assert!(others > 60.0, "{others}");
 }

@@ -1,5 +1,5 @@
-//! Messages of one index in another: both are signed by one owner, are read with one key and have one shape, and the server
-//! puts the one's instead of the other's.
+//! Messages of one index used for another. One owner signed both indexes, one key reads both, and they have one shape. The
+//! server replaces the messages of one by the other's.
 
 use sordino_search::{Client, Error, Found, InProcess, Index, Server, Vectors};
 use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};
@@ -7,9 +7,10 @@ use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};
 use super::bed::{DIM, masked, open, open_with_sums, vectors};
 
 const N: usize = 2000;
-/// Records of which nearly all scores are possible by chance.
+/// With this number of records, all scores of another index are often possible values.
 const FEW: usize = 20;
-/// Bytes of a message's head, of the edition behind it, of the head of a query or a reply, of what it is about.
+/// The number of bytes: a message's head, the edition after it, the head of a query or a reply, the name of the
+/// seed in that head, and the index's state.
 const HEAD: usize = 16;
 const EDITION: usize = 24;
 const INNER: usize = 16;
@@ -21,7 +22,8 @@ fn epoch(request: &mut [u8]) -> &mut [u8] {
     &mut request[HEAD + EDITION + INNER..][..EPOCH]
 }
 
-/// A reply of `other` to a request for this server, with every name in both changed so that they fit.
+/// A reply of `other` to a request for this server. All names in request and reply are changed so
+/// that they fit.
 fn substitute(other: &Server, seen: &[u8], request: &[u8], reply: &mut Vec<u8>) {
     let mut forged = request.to_vec();
     forged[HEAD..HEAD + EDITION].copy_from_slice(&other.manifest().edition().to_bytes());
@@ -33,10 +35,11 @@ fn substitute(other: &Server, seen: &[u8], request: &[u8], reply: &mut Vec<u8>) 
     *reply = answer;
 }
 
-/// An index of these vectors, by the seed of the owner's generator.
+/// Builds an index of these vectors with a generator of this seed.
 type Build = fn(u64, &Vectors) -> Index;
 
-/// A search among so many records, of which the server has two indexes: with the one's scores instead of the other's, or with its own.
+/// Searches among `n` records at a server with two indexes. The first result has the other index's scores, the second the
+/// own index's.
 fn asked(build: Build, n: usize, seed: u64) -> [Result<Found, Error>; 2] {
     let vectors = vectors(n);
     let own = Server::new(build(1, &vectors)).unwrap();
@@ -44,7 +47,7 @@ fn asked(build: Build, n: usize, seed: u64) -> [Result<Found, Error>; 2] {
     turned.rotate_left(5);
     let turned = Vectors::new(DIM, turned).unwrap();
     let other = Server::new(build(2, &turned)).unwrap();
-    // A request for the other one, to know its seed's name.
+    // A request for the other index, which shows the name of its seed.
     let mut transport = Hostile::new(&other, |_: &[u8], _: &mut Vec<u8>| ());
     let honest = connect(&other).search(&mut rng(1), &mut transport, vectors.row(3));
     honest.unwrap();
@@ -69,12 +72,13 @@ fn scores_of_another_index_are_refused() {
     for build in [masked as Build, open, open_with_sums] {
         let [others, own] = asked(build, N, 1);
         assert!(matches!(others, Err(Error::BadReply)), "{others:?}");
-        // The same way with its own answers is a search like any.
+        // The same method with the index's own answers gives a usual search.
         assert_eq!(own.unwrap().hits[0].id, 3u32);
     }
 }
 
-/// Another index's scores are numbers like any to a client. Where nothing checks them but that they are possible, and they are few, it believes them.
+/// A client cannot distinguish another index's scores. If only their range is checked and they are few, the client believes
+/// them.
 #[test]
 fn a_few_scores_of_another_index_are_believed_without_checks_alone() {
     let believed = |build: Build| {

@@ -1,4 +1,4 @@
-//! Weaker indexes of the same owner, which are signed as the stronger one is: a server shows one of them in its place.
+//! A server replaces an index by a weaker one that the same owner signed.
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Client, Error, Index, Server, build};
@@ -15,7 +15,7 @@ fn coarse() -> Index {
     build::masked(rng, &keys, &vectors(N), K, Packing::T64, &mut |_| ()).unwrap()
 }
 
-/// All are of one state of the owner's generator, and of the same vectors.
+/// All indexes have the same vectors and are made with the same state of the owner's generator.
 #[test]
 fn a_weaker_index_is_taken_for_the_checked_one_by_a_client_without_a_pin_alone() {
     let vectors = vectors(N);
@@ -49,7 +49,8 @@ fn a_weaker_index_is_taken_for_the_checked_one_by_a_client_without_a_pin_alone()
     }
 }
 
-/// The use of it to the server: where a client took the index without checks, a record of the server's choice comes among the first.
+/// What the server gains: a client that took the index without checks gets a record of the server's choice among the first
+/// results.
 #[test]
 fn who_took_the_index_without_checks_believes_scores_that_the_other_one_refuses() {
     let vectors = vectors(N);

@@ -1,5 +1,5 @@
-//! Forks: a server, or a backup that went on, has two histories of one index, and shows one client this and another that;
-//! or shows one client an older version than before.
+//! Forks: a server, or a backup that was changed, has two histories of one index and shows each to a different client. Or
+//! the server shows a client an older version than before.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::bed::K;
 
 const DIM: usize = 4;
-/// Versions that the histories have in common, and all of each.
+/// The number of versions that the histories share, and the number of all versions.
 const COMMON: u64 = 3;
 const ALL: u64 = 7;
 
@@ -41,7 +41,8 @@ impl History {
         Self { dir, servers }
     }
 
-    /// Goes on to a version, with records of this seed; from now on there is a server of each.
+    /// Continues to this version, with records of this seed. Makes a server of each further
+    /// version.
     fn go_on(&mut self, version: u64, seed: u64) {
         let mut store = Store::open(self.dir.path(), &keys()).unwrap();
         while store.version() < version {
@@ -52,7 +53,7 @@ impl History {
         }
     }
 
-    /// A backup of it, restored.
+    /// A restored backup of this history.
     fn copied(&self) -> Self {
         let dir = tempfile::tempdir().unwrap();
         copy(self.dir.path(), dir.path());
@@ -66,7 +67,7 @@ impl History {
     }
 }
 
-/// Copies a folder, with what is in it.
+/// Copies a folder and its contents.
 pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -84,7 +85,7 @@ fn connect(server: &Server, pin: Option<&Pin>) -> Result<Client, Error> {
     Client::connect(&mut InProcess::new(server), &keys().reader(), pin)
 }
 
-/// The two histories behind what they have in common, and the newest version of that.
+/// A server of the newest shared version, and two histories that continue from it.
 fn histories() -> (Server, [History; 2]) {
     let mut first = History::begin();
     first.go_on(COMMON, 10);
@@ -95,8 +96,8 @@ fn histories() -> (Server, [History; 2]) {
     (common, [first, second])
 }
 
-/// Whatever a client saw of one history, no version of the other is accepted, however far that went on; and no older
-/// version of its own. A client without a pin accepts all of them.
+/// A client that saw one history accepts no version of the other, however long that is, and no older version of its
+/// own. A client without a pin accepts all of them.
 #[test]
 fn who_saw_one_history_accepts_no_other() {
     let (common, [first, second]) = histories();
@@ -117,15 +118,15 @@ fn who_saw_one_history_accepts_no_other() {
         let older = connect(&common, Some(&pin)).map(drop);
         assert!(matches!(older, Err(Error::Rollback { .. })), "{older:?}");
     }
-    // From what they have in common both ways are whole.
+    // A pin of the shared version accepts both histories.
     let pin = connect(&common, None).unwrap().pin();
     for history in [&first, &second] {
         assert!(connect(history.server(ALL), Some(&pin)).is_ok());
     }
 }
 
-/// Two clients that were shown different histories see it by comparing pins, at the first version that differs and at all
-/// after it.
+/// Two clients that saw different histories notice the fork when they compare pins of the first version that differs, or
+/// of any later one.
 #[test]
 fn two_clients_that_compare_pins_see_a_fork() {
     let (_, [first, second]) = histories();
@@ -136,8 +137,8 @@ fn two_clients_that_compare_pins_see_a_fork() {
     }
 }
 
-/// Clients that store their pins in one place check each other's: older and newer ones of their own history are accepted, of
-/// another none is, whichever the server shows.
+/// Clients that store their pins in one place check each other's pins. They accept older and newer pins of their own history
+/// and refuse all pins of another, whatever the server shows.
 #[test]
 fn a_client_refuses_a_pin_of_another_history() {
     let (common, [first, second]) = histories();
@@ -156,14 +157,14 @@ fn a_client_refuses_a_pin_of_another_history() {
                     "{at}, {seen}: {fork:?}"
                 );
             }
-            // A server that is behind one of the two shows nothing.
+            // A server that is older than one of the two pins proves nothing.
             let behind = check(first.server(at), &own);
             assert_eq!(behind.is_ok(), seen <= at, "{at}, {seen}: {behind:?}");
         }
     }
 }
 
-/// Withholds all manifests between: shows none, and counts how often it was asked.
+/// Shows no manifests between two versions, and counts how often a client asks for them.
 struct Withholds<'a>(InProcess<'a>, usize);
 
 impl Transport for Withholds<'_> {
@@ -177,7 +178,8 @@ impl Transport for Withholds<'_> {
     }
 }
 
-/// The next version of another history proves the fork by itself: no withheld manifest makes a gap of it, and nobody goes on over that.
+/// If the next version belongs to another history, it proves the fork by itself. Withholding manifests does not turn the
+/// fork into a gap, which a client may accept.
 #[test]
 fn a_fork_that_the_offered_version_proves_is_no_gap() {
     let (_, [first, second]) = histories();

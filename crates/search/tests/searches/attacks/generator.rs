@@ -1,5 +1,5 @@
-//! Bytes of a generator are never shown. A copy of it, in a child process or a restored machine, may make a
-//! secret of what this one shows.
+//! Output bytes of a generator are never shown. A copy of the generator, in a child process or a restored
+//! machine, may make a secret of the same bytes.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -18,20 +18,20 @@ use sordino_testkit::{keys, rng};
 
 const DIM: usize = 16;
 
-/// Keeps all that goes over the wire.
+/// A transport that keeps all messages.
 struct Wire<'a> {
     inner: InProcess<'a>,
     seen: Vec<Vec<u8>>,
 }
 
-/// True if anything that was seen holds bytes that the generator gives. It gives words of four bytes.
+/// True if a message holds bytes of the generator, whose output is in words of four bytes.
 fn shows(seen: &[Vec<u8>], stream: &[u8]) -> bool {
     let given: HashSet<&[u8]> = stream.windows(8).step_by(4).collect();
     let mut windows = seen.iter().flat_map(|message| message.windows(8));
     windows.any(|window| given.contains(window))
 }
 
-/// Bytes that the generator gives: more than the largest of these draws.
+/// Bytes of the generator, more than the largest of these operations draws.
 fn stream() -> Vec<u8> {
     let mut stream = vec![0; 1 << 20];
     rng(8).fill_bytes(&mut stream);
@@ -83,7 +83,7 @@ fn neither_an_index_nor_a_search_shows_bytes_of_the_generator() {
     }
 }
 
-/// Facts for tasks are sent to machines of their own, and what these return comes back.
+/// The facts for tasks are sent to other machines, and the tasks' results come back.
 #[test]
 fn neither_blueprints_nor_pieces_nor_centroids_show_bytes_of_the_generator() {
     let keys = keys();
@@ -120,7 +120,7 @@ fn neither_blueprints_nor_pieces_nor_centroids_show_bytes_of_the_generator() {
     assert!(shows(&seen, &stream));
 }
 
-/// A generator that gives these bytes.
+/// A generator whose output is these bytes.
 struct Given<'a>(&'a [u8]);
 
 impl TryRng for Given<'_> {
@@ -144,17 +144,18 @@ impl TryRng for Given<'_> {
 
 impl TryCryptoRng for Given<'_> {}
 
-/// Bytes of ML-KEM's half of a public key of X-Wing.
+/// The number of bytes of ML-KEM's half of an X-Wing public key.
 const KEM_KEY_LEN: usize = 1184;
 
-/// ML-KEM's half of what is encapsulated for a reader with these bytes, which the reader learns.
+/// ML-KEM's half of an encapsulation for a reader, made with these random bytes. The reader learns
+/// the bytes.
 fn encapsulated(reader: &ReaderPublicKey, bytes: &[u8]) -> Vec<u8> {
     let key = &reader.as_bytes()[..KEM_KEY_LEN];
     let key = EncapsulationKey::<MlKem768>::new(key.try_into().unwrap()).unwrap();
     key.encapsulate_with_rng(&mut Given(bytes)).0.to_vec()
 }
 
-/// The places in a generator's stream whose bytes somebody who opens the ring learns.
+/// The positions in a generator's stream whose bytes a reader learns from the ring.
 fn learned(ring: &[u8], reader: &ReaderPublicKey, stream: &[u8]) -> Vec<usize> {
     let windows: HashSet<&[u8]> = ring.windows(32).collect();
     let drawn = stream.windows(32).step_by(4).zip((0..).step_by(4));
@@ -162,7 +163,7 @@ fn learned(ring: &[u8], reader: &ReaderPublicKey, stream: &[u8]) -> Vec<usize> {
     drawn.map(|(_, at)| at).collect()
 }
 
-/// Decapsulation gives a reader the bytes that its entry was made with.
+/// By decapsulation, a reader learns the random bytes with which its entry was made.
 #[test]
 fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
     let keys = keys();
@@ -189,7 +190,7 @@ fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
         .into_iter()
         .find(|(part, _)| part.kind == PartKind::Ring);
     let ring = ring.unwrap().1.to_vec();
-    // Far more than a change of readers draws.
+    // A change of readers draws far fewer bytes.
     let stream = &stream()[..1024];
     assert!(learned(&ring, &reader, stream).is_empty());
     assert!(!shows(&[ring], stream));
@@ -197,7 +198,8 @@ fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
     assert_eq!(learned(&shown, &reader, stream), [72_usize]);
 }
 
-/// A person who sees 32 bytes of a generator has no key that a copy of it makes.
+/// Seeing 32 bytes of a generator does not give a person the keys that a copy of the generator
+/// makes.
 #[test]
 fn keys_are_no_bytes_of_the_generator() {
     let stream = stream();

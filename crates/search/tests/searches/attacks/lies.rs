@@ -1,5 +1,5 @@
-//! Changed scores: check rows refuse what they promise to refuse, and no honest reply; without them the row of the
-//! server's choice comes first.
+//! Changed scores: check rows refuse the changes that they promise to refuse, and no honest reply. Without check
+//! rows, the row of the server's choice comes first.
 
 use rand::prelude::*;
 use rand::rngs::StdRng;
@@ -11,13 +11,13 @@ use sordino_testkit::{Hostile, SCORE, connect, kind, rng};
 use super::answers::{Answers, BITS};
 use super::bed::{DIM, K, masked, open, vectors};
 
-/// Two groups of rows, of which the second is not whole.
+/// Two groups of rows, of which the second is incomplete.
 pub(crate) const N: usize = 2000;
 
-/// Replies of each kind; the tests `lies` have as many as they are told to.
+/// The number of replies of each kind. The tests `lies` let the environment choose this number.
 const FEW: u64 = 25;
 
-/// Rows that a masked segment of them stores.
+/// The number of rows that a masked segment stores for these records.
 pub(crate) fn stored() -> usize {
     checks::stored(N, DIM)
 }
@@ -27,13 +27,13 @@ pub(crate) fn first_check(row: usize) -> usize {
     N + row / checks::group(DIM) * checks::COUNT
 }
 
-/// The most that a check row of an honest reply is off, in steps of an answer.
+/// The largest error of a check row in an honest reply, in steps of an answer.
 pub(crate) fn tolerance() -> i32 {
     let tolerance = checks::tolerance(&Packing::T4.masked(), DIM, checks::count(N, DIM));
     tolerance.div_ceil(1 << (26 - BITS)).cast_signed()
 }
 
-/// Steps above what is promised to be seen, twice the tolerance.
+/// The number of steps above twice the tolerance, which checks must refuse.
 fn seen() -> i32 {
     2 * tolerance() + 1
 }
@@ -43,7 +43,7 @@ pub(crate) struct Bed {
     client: Client,
     vectors: Vectors,
     rng: StdRng,
-    /// Rows that a reply is about.
+    /// The number of rows in a reply.
     stored: usize,
 }
 
@@ -70,7 +70,7 @@ impl Bed {
         }
     }
 
-    /// A search for a record, whose answers are changed.
+    /// Searches for a record and changes the answers. Returns the result and the exchanges.
     pub(crate) fn ask(
         &mut self,
         row: usize,
@@ -90,13 +90,14 @@ impl Bed {
         (found.map(|found| found.hits), exchanges)
     }
 
-    /// A search for any record, without a lie.
+    /// Searches for a random record, without a lie.
     fn honest(&mut self) -> (Result<Vec<Hit>, Error>, Vec<Exchange>) {
         let row = self.rng.random_range(0..N);
         self.ask(row, |_| ())
     }
 
-    /// Asks many times, and is refused each time, after the messages of an honest search.
+    /// Repeats a search with this lie. Each search is refused, after the messages of an honest
+    /// search.
     fn refused(&mut self, name: &str, lie: Lie) {
         let (_, honest) = self.honest();
         for trial in 0..FEW {
@@ -118,7 +119,7 @@ fn row(rng: &mut StdRng) -> usize {
     rng.random_range(0..N)
 }
 
-/// More than is promised to be seen, anywhere in the window.
+/// A random change anywhere in the window that checks must refuse.
 fn any(rng: &mut StdRng) -> i32 {
     rng.random_range(seen()..(1 << BITS) - seen())
 }
@@ -126,7 +127,7 @@ fn any(rng: &mut StdRng) -> i32 {
 /// A change of an honest reply's answers.
 type Lie = fn(&mut StdRng, &mut Answers);
 
-/// Every kind of lie, each above what is promised to be seen.
+/// Every kind of lie. Each is larger than the changes that checks may miss.
 const LIES: [(&str, Lie); 13] = [
     ("the least that is promised", |rng, answers| {
         answers.add(row(rng), sign(rng) * seen());
@@ -136,11 +137,11 @@ const LIES: [(&str, Lie); 13] = [
         let (row, steps) = (row(rng), any(rng));
         answers.add(row, steps);
         for check in first_check(row)..first_check(row) + checks::COUNT {
-            // The liar guesses which check rows the record is in, and with which sign.
+            // The liar guesses which check rows contain the record, and with which sign.
             answers.add(check, rng.random_range(-1..=1) * steps);
         }
     }),
-    // With signs alone every check row would change by half of P, whatever the signs are.
+    // If check rows had signs alone, each would change by half of P, whatever the signs are.
     ("half of the window, on check rows too", |rng, answers| {
         let (row, half) = (row(rng), 1 << (BITS - 1));
         answers.add(row, half);
@@ -166,7 +167,8 @@ const LIES: [(&str, Lie); 13] = [
         }
     }),
     ("swapped", |rng, answers| {
-        // Two answers that are near each other may be swapped: that is less than what is promised to be seen.
+        // Answers that are close to each other may be swapped, because such a change is small enough to be
+        // accepted.
         let apart = |row: usize| {
             let [a, b] = [answers.0[row], answers.0[row + N / 2]].map(i32::from);
             (seen()..=(1 << BITS) - seen()).contains(&(a - b).rem_euclid(1 << BITS))
@@ -210,7 +212,7 @@ fn answers_to_another_query_are_refused() {
     let (first, honest) = bed.ask(3, |answers| before = Some(answers.clone()));
     first.expect("hits");
     for row in 0..20 {
-        // The one after next gets this one's.
+        // Each search gets the answers of the search before the last one.
         let replay = |answers: &mut Answers| std::mem::swap(answers, before.as_mut().unwrap());
         let (found, exchanges) = bed.ask(row, replay);
         assert!(matches!(found, Err(Error::BadReply)), "{row}");
@@ -218,7 +220,7 @@ fn answers_to_another_query_are_refused() {
     }
 }
 
-/// The attack that check rows are against: seven tenths are added to the score of the row that the server likes.
+/// The attack that check rows prevent: the server adds seven tenths to the score of a row of its choice.
 #[test]
 fn without_check_rows_the_servers_row_is_among_the_first() {
     let steps = 11_000;
@@ -228,7 +230,7 @@ fn without_check_rows_the_servers_row_is_among_the_first() {
         let id = liked as u64;
         found.is_ok_and(|hits| hits.iter().any(|hit| hit.id.number() == Some(id)))
     };
-    // Rows of open mode lie in the order of their ids. Without sums of them, a score that becomes impossible is refused, and no other.
+    // Rows of open mode are in the order of their ids. Without sums of rows, only scores that become impossible are refused.
     let mut bed = Bed::open();
     let lifted = (0..20).filter(|&row| first(&mut bed, row)).count();
     assert!(lifted >= 10, "{lifted} of 20");

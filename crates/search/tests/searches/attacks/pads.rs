@@ -1,5 +1,5 @@
-//! Two contents under one keystream: their difference is in the clear. A restored machine writes the same rows of the same
-//! version with the same randomness, and another content.
+//! Two contents under one keystream reveal their difference. A restored machine writes other content to the same rows of
+//! the same version, with the same randomness.
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Form, Index, Memory, Spec, Store, Vectors, synthetic};
@@ -7,11 +7,11 @@ use sordino_testkit::{keys, rng};
 
 use super::bed::{DIM, K, vectors};
 
-/// Records of the change.
+/// The number of records that the change writes.
 const CHANGED: u32 = 40;
 
-/// The part of the differences between two contents that are those of codes: at most twice the largest. Of uniform
-/// numbers mod 2^26 it is 1 in 2,900.
+/// The share of the differences between two contents that are as small as differences of codes: at most twice the
+/// largest code. For uniform numbers mod 2^26 the share is about 1 in 2,900.
 fn in_the_clear(a: &[i32], b: &[i32]) -> f64 {
     const MOST: u32 = 2 * 5722;
     assert_eq!(a.len(), b.len());
@@ -20,7 +20,7 @@ fn in_the_clear(a: &[i32], b: &[i32]) -> f64 {
     count as f64 / a.len() as f64
 }
 
-/// The rows of the newest segment, as the server has them.
+/// The rows of the newest segment, which the server has.
 fn newest_rows(disk: &Memory) -> Vec<i32> {
     let index = Index::open_on(disk.clone(), "", &keys().public()).unwrap();
     let (manifest, parts) = index.into_parts();
@@ -48,13 +48,13 @@ fn a_restored_owner_with_the_same_randomness_shows_no_difference() {
         assert_eq!(store.version(), 2);
         newest_rows(&disk)
     };
-    // The same content is the same rows: the state of the machine is the same in all.
+    // Equal content gives equal rows, because the machine's state is the same in all runs.
     assert_eq!(rows(1), rows(1));
     let clear = in_the_clear(&rows(1), &rows(2));
     assert!(clear < 0.02, "{clear} of the differences are in the clear");
 }
 
-/// The attack that ids are bound to contents against: one id for both.
+/// The attack with one id for two contents. Real ids depend on the contents, which prevents it.
 #[test]
 fn one_id_for_two_contents_shows_their_difference() {
     let reader = keys().shared();

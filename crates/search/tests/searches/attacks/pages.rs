@@ -1,5 +1,5 @@
-//! Pages that are not the owner's: changed, swapped, of another version. A client refuses them by one error after the messages of an
-//! honest search, and what is not wanted is no oracle of how much is.
+//! Pages that are not the owner's: changed, swapped, or of another version. A client refuses them with one error after the
+//! messages of an honest search. Pages that the client fetches without need do not reveal how many records it wants.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use super::changed_pages::ChangedPages;
 
 const N: usize = 300;
 
-/// Payloads of records that are there or not.
+/// Payloads of records, some of which may not exist.
 type Read = Result<Vec<Option<Vec<u8>>>, Error>;
 
-/// A fetch of some records that is answered by a server of changed pages, and its messages.
+/// Fetches records from a server of changed pages. Returns the result and the messages.
 fn fetch(
     index: &Index,
     ids: &[u64],
@@ -48,7 +48,7 @@ fn is_refused<T: std::fmt::Debug>(found: Result<T, Error>) -> bool {
 fn pages_that_are_not_the_owners_are_refused_after_the_same_messages() {
     let others = of_all_ways(N, another);
     for ((way, index), (_, other)) in of_all_ways(N, |_| 900).into_iter().zip(others) {
-        // The same records, of which other pages are written.
+        // The pages of an index with the same records, of which one payload differs.
         let (_, parts) = other.into_parts();
         let mut parts = parts.into_iter();
         let other = parts.find(|(part, _)| part.kind == PartKind::Payloads);
@@ -80,7 +80,7 @@ fn pages_that_are_not_the_owners_are_refused_after_the_same_messages() {
             assert!(is_refused(found), "{way}, {name}");
             assert_eq!(seen, messages, "{way}, {name}");
         }
-        // One page, wanted or not.
+        // Changes one page, which the client may want or not.
         for page in [0, 7, N / 8] {
             let (found, seen) = fetch(&index, &ids, 1, |pages, len| {
                 let at = page * len % pages.len();
@@ -98,12 +98,13 @@ fn pages_that_are_not_the_owners_are_refused_after_the_same_messages() {
     }
 }
 
-/// The lengths of payloads after one of them has changed.
+/// The lengths of payloads, of which one differs.
 fn another(row: usize) -> usize {
     if row == 5 { 899 } else { 900 }
 }
 
-/// A record that is asked for alone leaves pages that are not wanted. Were these one page, a server that changes it would see so.
+/// A fetch of one record leaves room for pages that are not wanted. If that room always held one fixed page, a server that
+/// changes this page would notice.
 #[test]
 fn no_one_page_stands_where_none_is_wanted() {
     let index = fetched_by(FetchKind::Hintless, N, |_| 900);
@@ -119,9 +120,9 @@ fn no_one_page_stands_where_none_is_wanted() {
             refusing.insert(page);
         }
     }
-    // Those of the record itself at most.
+    // Only the page of the record itself may cause refusals.
     assert!(refusing.len() <= 1, "{refusing:?}");
-    // Where all pages are changed, nothing says whether any was wanted.
+    // If all pages are changed, the fetch is refused only if it wanted a record.
     for ids in [&[9][..], &[N as u64], &[]] {
         let (found, _) = fetch(&index, ids, 1, |pages, _| pages.fill(0));
         assert_eq!(is_refused(found), !ids.is_empty());
@@ -146,7 +147,7 @@ fn replies_of_another_length_are_refused_after_the_same_messages() {
             let found = client.payloads(&mut rng(1), &mut transport, &ids);
             (found, transport.inner.take_exchanges())
         };
-        // Keys go up with the first request.
+        // The first request brings the keys.
         ask(0).0.unwrap();
         let (honest, messages) = ask(0);
         honest.unwrap();

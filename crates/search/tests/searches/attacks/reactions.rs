@@ -1,8 +1,8 @@
-//! Reactions to changed replies: what a server learns by seeing that a reply was refused.
+//! Reactions to changed replies: what a server learns when it sees that a reply was refused.
 //!
-//! Check rows hold for the life of a segment. A change below the tolerance, and one on a check row, pass or not by one
-//! sign or one bit, so a server that sees refusals learns a row's part of the sums, and forges its scores from then on
-//! (docs/security/masked.md). A client that ends at the first refusal tells about two of the bits.
+//! Check rows stay the same for the life of a segment. Whether a change near the tolerance passes depends on one sign
+//! or one bit. So a server that sees refusals learns a row's part of the sums, and can forge the row's scores from
+//! then on (docs/security/masked.md). A client that ends at the first refusal reveals about two of these bits.
 
 use sordino_index::checks::COUNT;
 use sordino_search::{Error, Server};
@@ -14,7 +14,8 @@ use super::lies::{self, Bed, first_check, tolerance};
 
 /// The row that the server wants to forge.
 const TARGET: usize = 5;
-/// Searches for each bit: one of 40 sums that are to pass is refused in a sixth of them, for noise.
+/// The number of searches for each bit. Noise refuses one of the 40 sums that should pass in about
+/// a sixth of the searches.
 const TIMES: usize = 4;
 
 /// The sign and the bits of a row.
@@ -24,16 +25,16 @@ struct Part {
 }
 
 impl Part {
-    /// The steps by which a check row's sum moves where the row moves by these.
+    /// The steps by which a check row's sum changes if the row changes by `steps`.
     fn follows(&self, check: usize, steps: i32) -> i32 {
         self.sign * steps * i32::from(self.bits[check])
     }
 }
 
-/// A reader, and what the server sees of it.
+/// A reader, and the reactions that the server sees.
 struct Victim {
     bed: Bed,
-    /// Ends at the first refusal.
+    /// True if the reader ends at the first refusal.
     prudent: bool,
     refusals: usize,
     searches: usize,
@@ -49,7 +50,8 @@ impl Victim {
         }
     }
 
-    /// The reaction to a row that is moved, with its check rows: `None` from a reader that searches here no more.
+    /// Whether the reader refuses a reply with a changed row and changed check rows. `None` if the reader
+    /// searches no more.
     fn refuses(&mut self, steps: i32, check: impl Fn(usize) -> i32) -> Option<bool> {
         if self.prudent && self.refusals > 0 {
             return None;
@@ -67,7 +69,7 @@ impl Victim {
         Some(refused)
     }
 
-    /// True if it refuses each time.
+    /// True if the reader refuses each of several such replies.
     fn always_refuses(&mut self, steps: i32, check: impl Fn(usize) -> i32) -> Option<bool> {
         for _ in 0..TIMES {
             if !self.refuses(steps, &check)? {
@@ -77,9 +79,10 @@ impl Victim {
         Some(true)
     }
 
-    /// The row's part of the sums: `None` if the reader ends before all is known.
+    /// The row's part of the sums, or `None` if the reader ends before the server knows it.
     fn part(&mut self) -> Option<Part> {
-        // Two fifths above the tolerance, and half of it three tenths below.
+        // A change of 7/5 of the tolerance exceeds it, and half of that change is below the
+        // tolerance.
         let probe = tolerance() * 7 / 5;
         let minus = self.always_refuses(probe, |_| probe / 2)?;
         let sign = if minus { -1 } else { 1 };
@@ -96,9 +99,9 @@ impl Victim {
 fn refusals_that_are_shown_forge_a_row() {
     let mut victim = Victim::new(false);
     let part = victim.part().expect("a reader who goes on");
-    // 41 questions, of which one in two is refused.
+    // There are 41 questions, and about half of them are refused.
     assert!((10..=TIMES * (COUNT + 1)).contains(&victim.refusals));
-    // A third of a cosine less, whatever was asked: the row is out of all results.
+    // Lowers the cosine by a third for all queries, so that the row is in no results.
     let less = -(1 << BITS) / 6;
     for _ in 0..10 {
         let refused = victim.refuses(less, |check| part.follows(check, less));
@@ -114,10 +117,10 @@ fn a_reader_that_ends_at_the_first_refusal_tells_too_little() {
     assert!(victim.searches < 20, "{} searches", victim.searches);
 }
 
-/// True if a reply is refused in which the score of row 0 is raised to where only a query for that row makes it
-/// impossible.
+/// True if a reply is refused in which row 0's score is raised. The raised score is impossible only for a query
+/// for that row.
 fn is_refused(server: &Server, stored: usize, query: &[f32], seed: u64) -> bool {
-    // .02 of a window of 2.05: 1.02 is impossible.
+    // The change is 0.02 in a window of 2.05, and a cosine of 1.02 is impossible.
     let steps = (1 << BITS) * 4 / 410 + 1;
     let client = connect(server);
     let mut transport = Hostile::new(server, |request: &[u8], reply: &mut Vec<u8>| {
@@ -131,8 +134,8 @@ fn is_refused(server: &Server, stored: usize, query: &[f32], seed: u64) -> bool 
     matches!(found, Err(Error::BadReply))
 }
 
-/// Whoever shows a refusal tells a server of open mode if the query was the document that it suspects, where nothing checks scores but that
-/// they are possible. Where sums of rows do, a score that is moved so far is refused whatever it was.
+/// Suppose that a server of open mode suspects that the query is a certain document. If only the range of scores is checked,
+/// a refusal tells the server whether this is true. With sums of rows, such a change is refused for every query.
 #[test]
 fn a_refusal_tells_if_the_query_is_a_document_without_checks_alone() {
     let vectors = vectors(lies::N);

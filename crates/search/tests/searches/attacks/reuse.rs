@@ -1,5 +1,5 @@
-//! Randomness that is used twice: a machine is restored, or a process forks, and its generator goes on from a state that
-//! was used before. Under one secret two queries differ by what they ask for, in the clear.
+//! Randomness that is used twice: after a machine is restored or a process forks, its generator continues from a state
+//! that was used before. If two queries had one secret, their difference would reveal the difference of their contents.
 
 use rand::rngs::StdRng;
 use sordino_pir::{Database, Params, Seed, simple};
@@ -10,19 +10,19 @@ use sordino_testkit::{ASKED, FETCH, FETCH_PAYLOADS, Hostile, by, connect, keys, 
 
 use super::bed::{K, agreement, masked, open, vectors, with_payloads};
 
-/// Records; enough of them that payloads are fetched with a hint where there are many searches; enough that buckets are fetched without one where
-/// there are few.
+/// Numbers of records. With the second number, clients of many searches fetch payloads with a hint. With the third, clients
+/// of few searches fetch buckets without one.
 const N: usize = 600;
 const MORE: usize = 5000;
 const MOST: usize = 20_000;
-/// Bytes of a message's head and the edition, and no fewer than are before a query's numbers.
+/// The bytes of a message's head and the edition, and at least the bytes before a query's numbers.
 const HEADS: usize = 16 + 24;
 const INNER: usize = 88;
 
-/// A server that changes nothing.
+/// A change of replies that does nothing.
 type Silent = fn(&[u8], &mut Vec<u8>);
 
-/// Indexes whose searches have one message, of scores.
+/// Indexes whose searches have one message, for scores.
 fn scored() -> [Index; 3] {
     let vectors = vectors(N);
     let wish = Wish::default().k(K);
@@ -34,15 +34,15 @@ fn scored() -> [Index; 3] {
     ]
 }
 
-/// An index of this number of records with payloads that are fetched in this way.
+/// An index of `n` records, whose payloads are fetched in this way.
 fn fetched(form: Form, n: usize, way: FetchKind) -> Index {
     let spec = by(way, Spec::new(form).k(K));
-    // All payloads have as many bytes, however many they are.
+    // The total number of payload bytes does not depend on the number of records.
     let longest = 1500 * MORE / n;
     with_payloads(&spec, (0..n).map(|row| vec![1; row % longest]).collect())
 }
 
-/// True if buckets are fetched with a hint; and the way to payloads.
+/// Whether buckets are fetched with a hint, if there are buckets, and the way to payloads.
 fn ways(index: &Index) -> (Option<bool>, FetchKind) {
     let manifest = index.manifest();
     let buckets = match &manifest.mode {
@@ -53,7 +53,7 @@ fn ways(index: &Index) -> (Option<bool>, FetchKind) {
     (buckets, fetch.kind())
 }
 
-/// The messages of what a new client asks for, all from one state of the generator.
+/// The messages of a new client's requests, all made from one state of the generator.
 fn messages(
     server: &Server,
     state: u64,
@@ -65,7 +65,7 @@ fn messages(
     transport.requests
 }
 
-/// A request's keys, if it brings those of a session, where clients have any, and what is encrypted in it.
+/// The session keys in a request, if it has any, and the encrypted part.
 fn split(request: &[u8], session: bool) -> (&[u8], &[u8]) {
     let fetches = [FETCH, FETCH_PAYLOADS].contains(&kind(request));
     let brings = fetches && session && request.len() > KEYS_LEN;
@@ -73,21 +73,22 @@ fn split(request: &[u8], session: bool) -> (&[u8], &[u8]) {
     (keys, &query[INNER..])
 }
 
-/// Asks twice for record 3 and once for record 4 from one state, and once from another state.
+/// Asks twice for record 3 and once for record 4 from one state, and for record 4 from another
+/// state.
 fn share_nothing(server: &Server, request: impl Fn(usize, u64) -> Vec<Vec<u8>>) {
     let payloads = server.manifest().payloads.as_ref();
     let session = payloads.is_some_and(|it| it.fetch.kind() == FetchKind::Hintless);
     let (first, again) = (request(3, 9), request(3, 9));
     let (other, independent) = (request(4, 9), request(4, 10));
-    // Equality shows, as it must: a message is a function of the query and of the state.
+    // Equal queries from equal states give equal messages, as they must.
     assert_eq!(first, again);
     assert_eq!((first.len(), first.len()), (other.len(), independent.len()));
     for ((one, other), independent) in first.iter().zip(&other).zip(&independent) {
         let ((keys, one), (others, other)) = (split(one, session), split(other, session));
-        // A session is a function of the state alone. Its queries are not.
+        // A session depends on the state alone, but its queries do not.
         assert_eq!(keys, others);
         let (_, independent) = split(independent, session);
-        // Queries that share a message have a head each.
+        // A message with several queries has a head for each of them.
         let heads = agreement(one, independent);
         let part = agreement(one, other);
         assert!(heads < 0.2, "{heads} of the bytes are heads");
@@ -137,7 +138,8 @@ fn fetches_from_one_state_of_the_generator_share_nothing_unless_they_are_the_sam
     indexes.into_iter().for_each(searches_share_nothing);
 }
 
-/// Two lists of records that agree in one place: a query that was bound to its own record alone would be the same in both.
+/// Two lists of records that have one record in common. A query that depended only on its own record would be equal in
+/// both.
 #[test]
 fn lists_that_agree_in_a_place_share_nothing_from_one_state() {
     for way in ASKED {
@@ -152,15 +154,15 @@ fn lists_that_agree_in_a_place_share_nothing_from_one_state() {
     }
 }
 
-/// The bytes in which two requests differ, the first and the last, as parts of their length.
+/// The positions of the first and the last byte in which two requests differ.
 fn difference(a: &[u8], b: &[u8]) -> (usize, usize) {
     let mut places = (0..a.len()).filter(|&at| a[at] != b[at]);
     let first = places.next().expect("a difference");
     (first, places.next_back().unwrap_or(first))
 }
 
-/// Queries that are prepared before they are for something cannot be bound to it, as their documentation says: two of one state
-/// show both columns. A query that knows what it is for shows neither.
+/// Queries that are prepared before their use is known cannot depend on it, as their documentation says. Two of them from
+/// one state reveal both columns. Queries made for a known use reveal neither.
 #[test]
 fn prepared_queries_from_one_state_show_both_columns_and_bound_ones_none() {
     let params = Params::for_columns(N, 2).unwrap();

@@ -1,5 +1,5 @@
-//! The keeper of an index shows its owner an older version, which the owner has signed, or another history: the next change would
-//! give a reader that was revoked all that is written from then on, and bring back what was deleted.
+//! The keeper of an index shows its owner another history, or an older version that the owner signed. The owner's next
+//! change would give a revoked reader everything that is written from then on, and bring back deleted records.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ const NONE: [String; 0] = [];
 /// A change of an index.
 type Work = fn(&mut Store) -> Result<u64, Error>;
 
-/// An owner's folder, which somebody else keeps, and the owner's memory of it next to the key.
+/// An owner's folder, which an untrusted party keeps, and the owner's memory of it next to the key.
 pub(crate) struct Kept {
     dir: TempDir,
 }
@@ -34,7 +34,7 @@ fn bob() -> ReaderSecret {
 }
 
 impl Kept {
-    /// An index that bob may read, at version 2.
+    /// An index at version 2, which bob may read.
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let kept = Self { dir };
@@ -78,12 +78,12 @@ impl Kept {
         self.pins().change(&place, &mut store, change)
     }
 
-    /// Keeps what is there now under a name.
+    /// Keeps a copy of the folder under a name.
     pub(crate) fn keep(&self, name: &str) {
         copy(&self.at("index"), &self.at(name));
     }
 
-    /// Shows what was kept.
+    /// Replaces the folder by a kept copy.
     pub(crate) fn show(&self, name: &str) {
         std::fs::remove_dir_all(self.at("index")).unwrap();
         copy(&self.at(name), &self.at("index"));
@@ -101,7 +101,7 @@ pub(crate) fn add(store: &mut Store) -> Result<u64, Error> {
     Ok(added.version)
 }
 
-/// The ids of the newest segment that bob reads.
+/// The ids of the newest segment that bob can read.
 fn read_by_bob(dir: &Path) -> Vec<u64> {
     let (manifest, parts) = Index::open_dir(dir, &keys().public()).unwrap().into_parts();
     let part = |kind, segment| {
@@ -143,7 +143,7 @@ fn a_revocation_that_is_taken_back_is_refused_before_the_next_change() {
         .unwrap();
     kept.keep("after");
     kept.show("before");
-    // Something that only a newer version has is not removed by looking.
+    // Opening an older version does not remove parts of a newer version.
     std::fs::write(kept.at("index/parts").join("0".repeat(64)), "newer").unwrap();
     let before = names(&kept.at("index"));
     let changes: [Work; 4] = [
@@ -166,7 +166,8 @@ fn a_revocation_that_is_taken_back_is_refused_before_the_next_change() {
         );
     }
     assert_eq!(names(&kept.at("index")), before);
-    // It does not follow from a change that is made again there either.
+    // Versions that another machine makes from the old version do not follow from the newest one
+    // either.
     for more in [3_u64, 4] {
         let mut other = Store::open(kept.at("index"), &keys()).unwrap();
         other
@@ -179,13 +180,14 @@ fn a_revocation_that_is_taken_back_is_refused_before_the_next_change() {
             "{refused}"
         );
     }
-    // The newest one is taken, and bob reads nothing that is added to it.
+    // The owner accepts the newest version, and bob cannot read what is added to it.
     kept.show("after");
     assert_eq!(kept.change(add).unwrap(), 4);
     assert!(read_by_bob(&kept.at("index")).is_empty());
 }
 
-/// The same with an owner that remembers nothing: bob reads what is written after he was revoked.
+/// The same attack on an owner without a memory: bob reads records that are written after his
+/// revocation.
 #[test]
 fn without_a_memory_a_revocation_is_undone() {
     let kept = Kept::new();
@@ -210,7 +212,7 @@ fn a_deletion_that_is_taken_back_is_refused() {
         matches!(refused, Error::Owner(OwnerFault::Undone(_))),
         "{refused}"
     );
-    // A pin that is given does what a file of them does.
+    // A pin that the caller gives has the same effect as a file of pins.
     let pin = {
         kept.show("before");
         let mut store = Store::open(kept.at("index"), &keys()).unwrap();
@@ -226,11 +228,12 @@ fn a_deletion_that_is_taken_back_is_refused() {
     );
 }
 
-/// Versions that others have made meanwhile follow, also over several versions; where manifests between are withheld, nothing shows that.
+/// The owner follows versions that others have made, even several at once. If manifests between are withheld, the version is
+/// refused.
 #[test]
 fn an_owner_follows_what_another_machine_has_changed() {
     let kept = Kept::new();
-    // Another machine, which has the key and a memory of its own.
+    // Another machine, with the owner's key and its own memory.
     let mut other = Store::open(kept.at("index"), &keys()).unwrap();
     for id in 0..4u32 {
         other.delete(&mut rng(5), &[id]).unwrap();
@@ -247,7 +250,7 @@ fn an_owner_follows_what_another_machine_has_changed() {
     );
     kept.show("newest");
     assert_eq!(kept.open().unwrap().version(), 6);
-    // From then on it is remembered, though nothing was changed.
+    // The owner remembers the version from then on, although nothing was changed.
     std::fs::remove_file(fourth()).unwrap();
     assert_eq!(kept.change(add).unwrap(), 7);
 }
@@ -263,7 +266,7 @@ fn another_index_in_its_place_is_refused_and_a_new_one_is_not() {
         matches!(&refused, Error::Owner(OwnerFault::Undone(fault)) if matches!(**fault, Error::OtherIndex { .. })),
         "{refused}"
     );
-    // In another place the index is what it was: an older version is refused there too.
+    // The memory also covers this index in other folders, where an older version is refused too.
     kept.show("own");
     kept.change(add).unwrap();
     copy(&kept.at("own"), &kept.at("moved"));
@@ -273,7 +276,7 @@ fn another_index_in_its_place_is_refused_and_a_new_one_is_not() {
     ));
     copy(&kept.at("index"), &kept.at("moved-too"));
     assert_eq!(kept.open_at("moved-too").unwrap().version(), 3);
-    // Who makes a new one where one was means it.
+    // An owner who makes a new index in an old place does so on purpose.
     std::fs::remove_dir_all(kept.at("index")).unwrap();
     kept.make("index", 10);
     assert_eq!(kept.change(add).unwrap(), 2);
@@ -292,7 +295,7 @@ fn a_backup_that_is_restored_on_purpose_is_taken_once_it_is_said() {
     let store = pins.open_restored(Files, &dir, &Pins::place(&dir), &keys());
     assert_eq!(store.unwrap().version(), 2);
     kept.change(add).unwrap();
-    // Now the other history is the one that is not to come back.
+    // Now the other history may not come back.
     kept.show("lost");
     assert!(matches!(
         kept.open(),
@@ -300,7 +303,7 @@ fn a_backup_that_is_restored_on_purpose_is_taken_once_it_is_said() {
     ));
 }
 
-/// The process ends after the change is made and before it is remembered.
+/// The process ends after the change is made, but before it is remembered.
 #[test]
 fn a_crash_before_a_change_is_remembered_costs_nothing() {
     let kept = Kept::new();
@@ -310,7 +313,7 @@ fn a_crash_before_a_change_is_remembered_costs_nothing() {
     assert_eq!(deleted.unwrap(), 4);
 }
 
-/// Two processes share the file: who ends late does not take it back, and two histories are not swallowed.
+/// Two processes share the file. The later one does not restore an older memory, and a fork is an error.
 #[test]
 fn two_processes_remember_in_one_file() {
     let kept = Kept::new();
@@ -327,12 +330,12 @@ fn two_processes_remember_in_one_file() {
     kept.open().unwrap();
     let newest = text();
     assert_ne!(third, newest);
-    // A store of an older version, which another process opened before.
+    // A store of an older version, which another process opened earlier.
     kept.show("common");
     let old = Store::open(kept.at("index"), &keys()).unwrap();
     kept.pins().remember(&place, &old).unwrap();
     assert_eq!(text(), newest);
-    // One that was shown another history, which is as long.
+    // A store of another history of the same length.
     let mut other = old;
     other.delete(&mut rng(5), &[2u32]).unwrap();
     other.delete(&mut rng(5), &[3u32]).unwrap();
@@ -344,7 +347,7 @@ fn two_processes_remember_in_one_file() {
     assert_eq!(text(), newest);
 }
 
-/// Without a memory nothing is changed: neither where it cannot be written nor where it cannot be read.
+/// An owner that cannot write or read its memory changes nothing.
 #[test]
 fn nothing_is_changed_that_could_not_be_remembered() {
     let kept = Kept::new();
@@ -379,7 +382,7 @@ fn nothing_is_changed_that_could_not_be_remembered() {
     assert_eq!(kept.open().unwrap().version(), 2);
 }
 
-/// A key that has no file yet remembers as long as it lives, and what it remembers goes to the file that it gets.
+/// The memory of a key without a file lasts while the key is in use, and moves to the file when the key gets one.
 #[test]
 fn a_memory_without_a_file_moves_to_one() {
     let kept = Kept::new();
@@ -405,7 +408,7 @@ fn a_memory_without_a_file_moves_to_one() {
     pins.move_to(&file("other.key")).unwrap();
     refuses(&pins);
     refuses(&Pins::at(&kept.at("other.key.pins")));
-    // A file's versions are copied to the next one, where a newer version that is known stays.
+    // A file's versions are copied to the next file, in which a newer known version stays.
     pins.move_to(&file("third.key")).unwrap();
     refuses(&file("third.key"));
     let old = Pins::in_memory();

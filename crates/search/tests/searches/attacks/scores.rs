@@ -1,8 +1,8 @@
-//! Scores that come back to the server: the secret of a query falls to linear algebra, and nothing here shows any.
+//! Shown scores would let the server compute a query's secret by linear algebra. No code here shows scores.
 //!
-//! A client computes `z - (H s)[m]` with the hint `H` as it was rounded, which the server knows, so a score that is
-//! shown is an equation without noise: it gives `(H s)[m]` mod `2^20`. With as many as the secret has entries the lowest bits give its
-//! support, by elimination over two elements, and the next ones its signs.
+//! A client computes `z - (H s)[m]` with the rounded hint `H`, which the server knows. So each shown score is an equation
+//! without noise, which gives `(H s)[m]` mod `2^20`. If there is a score for each entry of the secret, the lowest bits give
+//! its support by elimination over two elements. The next bits give its signs.
 
 use rand::RngExt;
 use sordino_ckks::column::{Client, Database, Params};
@@ -10,18 +10,20 @@ use sordino_testkit::rng;
 
 use super::answers::{Answers, BITS};
 
-/// The ring's degree, entries of a secret; coordinates that share a polynomial; vectors of a block.
+/// The ring's degree, which is the number of entries of a secret; the number of coordinates in a
+/// polynomial; the number of vectors in a block.
 const N: usize = 2048;
 const T: usize = 4;
 const BLOCK: usize = N / T;
-/// Blocks that the server solves by, and one more, which it then reads.
+/// The number of blocks that the server solves with. It reads one more block afterwards.
 const BLOCKS: usize = 10;
-/// Bytes before a hint's or a reply's numbers.
+/// The number of bytes before the numbers of a hint or a reply.
 const HEAD: usize = 32;
-/// Bits that a number of the hint lies below one of P.
+/// The number of bits by which the hint's unit is below a unit of P.
 const BELOW: u32 = 6;
 
-/// The hint's numbers of all blocks, centred, in units of `2^-20`: eight share 159 bits, so every eighth has 19.
+/// The hint's numbers of all blocks, centred, in units of `2^-20`. Eight numbers share 159 bits, so every eighth
+/// number has 19 bits.
 fn hint(bytes: &[u8]) -> Vec<i64> {
     let bit = |at: usize| i64::from(bytes[at / 8] >> (at % 8) & 1);
     let block = (N * 159 / 64) * 8;
@@ -35,7 +37,7 @@ fn hint(bytes: &[u8]) -> Vec<i64> {
     (0..bytes.len() * 8 / block * N).map(number).collect()
 }
 
-/// All that a server knows of a query, but for its scores.
+/// What a server knows of a query without its scores.
 struct Known {
     hint: Vec<i64>,
     answers: Answers,
@@ -53,13 +55,13 @@ impl Known {
         (0..N).map(coefficient).collect()
     }
 
-    /// `(H s)[m]` mod 2^20, of a score that was shown.
+    /// `(H s)[m]` mod 2^20, computed from a shown score.
     fn mask(&self, v: usize, score: i64) -> i64 {
         let answer = i64::from(self.answers.0[v]) << (26 - BITS);
         ((answer - score) >> BELOW).rem_euclid(1 << 20)
     }
 
-    /// The score of a vector, by a secret.
+    /// The score of a vector under this secret.
     fn score(&self, v: usize, secret: &[i64]) -> i64 {
         let mask: i64 = self.row(v).iter().zip(secret).map(|(h, s)| h * s).sum();
         let answer = i64::from(self.answers.0[v]) << (26 - BITS);
@@ -67,7 +69,7 @@ impl Known {
         score - (score >> 25 << 26)
     }
 
-    /// The secret, from scores of some vectors, if they are enough.
+    /// The secret, computed from the scores of some vectors, if they suffice.
     fn secret(&self, shown: &[(usize, i64)]) -> Option<Vec<i64>> {
         let rows: Vec<Vec<i64>> = shown.iter().map(|&(v, _)| self.row(v)).collect();
         let masks: Vec<i64> = shown.iter().map(|&(v, x)| self.mask(v, x)).collect();
@@ -81,7 +83,8 @@ impl Known {
     }
 }
 
-/// Solves for `N` bits by elimination: the lowest bits of each row, times these, are `right`.
+/// Solves for `N` bits by elimination: the product of each row's lowest bits with these bits is
+/// `right`.
 fn solve(rows: &[Vec<i64>], right: impl Fn(usize) -> i64) -> Option<Vec<i64>> {
     const WORDS: usize = N / 64 + 1;
     let mut system: Vec<[u64; WORDS]> = vec![[0; WORDS]; rows.len()];
@@ -104,7 +107,7 @@ fn solve(rows: &[Vec<i64>], right: impl Fn(usize) -> i64) -> Option<Vec<i64>> {
     Some((0..N).map(|k| i64::from(bit(&system[k], N) == 1)).collect())
 }
 
-/// A query of masked mode, its scores, and what the server knows.
+/// A query of masked mode, its scores, and the server's knowledge.
 fn query() -> (Known, Vec<i64>) {
     let (params, rng, dim) = (Params::modular_26_t4(), &mut rng(3), T);
     let count = (BLOCKS + 1) * BLOCK;
@@ -130,11 +133,12 @@ fn scores_that_are_shown_give_the_secret_away_and_a_few_do_not() {
     let shown: Vec<(usize, i64)> = scores.into_iter().enumerate().collect();
     let (shown, kept) = shown.split_at(BLOCKS * BLOCK);
     let secret = known.secret(shown).expect("more equations than entries");
-    // With the secret the server reads what it was not shown.
+    // With the secret, the server computes the scores that it was not shown.
     for &(v, score) in kept {
         assert_eq!(known.score(v, &secret), score, "{v}");
     }
-    // The results of a search are far fewer than the secret's entries: nothing is fixed by them alone.
+    // A search has far fewer results than the secret has entries, so results alone do not determine
+    // the secret.
     assert!(known.secret(&shown[..10]).is_none());
     assert!(known.secret(&shown[..N - 1]).is_none());
 }

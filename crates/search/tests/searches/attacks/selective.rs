@@ -1,6 +1,5 @@
-//! Selective failure: a server answers from records of which it has changed some, and sees by what the client does next
-//! if those were wanted. By halving the changed ones it finds the record in as many tries as
-//! its number has bits.
+//! Selective failure: a server changes some records, answers from them, and sees by the client's next message whether
+//! they were wanted. By halving the changed set, it finds the wanted record in as few tries as its number has bits.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ use super::bed::{K, fetched_by};
 use super::changed_pages::ChangedPages;
 
 const N: usize = 700;
-/// Messages of a client that fetches the records of two requests.
+/// The number of messages of a client that fetches records in two requests.
 const ALL: usize = 2;
 /// The record that the client wants.
 const WANTED: u64 = 123;
@@ -22,7 +21,7 @@ struct Game {
     server: Server,
     client: Client,
     keys: Vec<u8>,
-    /// True of a client that ends at the first wrong reply.
+    /// True if the client ends at the first wrong reply.
     hasty: bool,
 }
 
@@ -40,8 +39,8 @@ impl Game {
         }
     }
 
-    /// The messages of a client that fetches one record, in a request, and then others, where the first request is
-    /// answered from pages of which these are zeros.
+    /// The number of messages of a client that fetches one record, and then others. The server answers the first
+    /// request from pages of which the `changed` ones are zeros.
     fn messages(&mut self, changed: Range<usize>) -> usize {
         let keys = std::mem::take(&mut self.keys);
         let mut liar = ChangedPages::new(&self.index, keys, |pages, len| {
@@ -85,8 +84,8 @@ impl Game {
         payloads.pages as usize
     }
 
-    /// The eighth of the pages in which the server takes the wanted one to be: it halves the changed pages, and the wanted
-    /// one is among them if the client sends fewer messages than to an honest server.
+    /// The eighth of the pages that the server believes to hold the wanted page. The server halves the changed pages: if
+    /// the client sends fewer messages than usual, the wanted page is among them.
     fn guess(&mut self) -> Range<usize> {
         let mut pages = 0..self.pages();
         while pages.len() > self.pages().div_ceil(8) {
@@ -103,7 +102,7 @@ impl Game {
 
 #[test]
 fn a_client_that_ends_at_the_first_wrong_reply_shows_where_the_record_is() {
-    // With a hint, a changed page makes all wrong that lies in its rows, whichever is wanted.
+    // With a hint, a changed page spoils all pages in its rows, so this game uses no hint.
     let mut game = Game::new(FetchKind::Hintless, true);
     let pages = game.guess();
     assert_eq!(game.messages(pages.clone()), 1);
@@ -120,7 +119,7 @@ fn a_client_that_sends_all_its_messages_shows_nothing() {
         for changed in [0..all / 2, all / 2..all] {
             assert_eq!(game.messages(changed), ALL);
         }
-        // So that the guess is the same for every record.
+        // The guess is then the same for every record.
         assert_eq!(game.guess().end, all);
     }
 }

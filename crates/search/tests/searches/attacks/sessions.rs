@@ -1,5 +1,6 @@
-//! Decryption failures: a server changes what it answers without a hint by less than a step, and learns from each reply that comes out wrong about the
-//! secret of the session. Sessions are short, and end when they are used up, whatever was answered: one that ended early would show the reaction itself.
+//! Decryption failures: without a hint, a server changes its answers by less than a step, and learns about the session's
+//! secret from each reply that comes out wrong. Sessions are short, and end only when they are used up, whatever was
+//! answered. A session that ended early would itself show the reaction.
 
 use sordino_pir::hintless::{Keys, Query};
 use sordino_search::{Client, Error, Id, KEYS_LEN, Server};
@@ -8,19 +9,19 @@ use sordino_testkit::{FETCH_PAYLOADS, Hostile, connect, kind, rng};
 use super::bed::{agreement, without_hint};
 
 const N: usize = 700;
-/// Requests of a session.
+/// The number of requests of a session.
 const SESSION: usize = 64;
 /// Bytes before a request's body.
 const HEADS: usize = 16 + 24;
-/// No fewer than are before a reply's numbers.
+/// At least the number of bytes before a reply's numbers.
 const REPLY_HEADS: usize = 128;
 
 fn server() -> Server {
     without_hint(N, |_| 900)
 }
 
-/// Requests as a server sees them, of a client that fetches so many records one after the other and is answered wrongly where `lies` says so. After a
-/// wrong reply `next` is the client that goes on.
+/// The requests of a client that fetches `count` records one after the other. `lies` says which replies are wrong. After a
+/// wrong reply, the client that `next` returns continues.
 fn requests(
     server: &Server,
     count: usize,
@@ -61,12 +62,13 @@ fn sessions_end_when_they_are_used_up_whatever_was_answered() {
         let requests = requests(&server, SESSION + 2, lies, |client| client);
         assert_eq!(beginnings(&requests), [0, SESSION]);
     }
-    // A client that connects again when it was answered wrongly shows that it was.
+    // A client that connects again after a wrong reply shows that the reply was wrong.
     let requests = requests(&server, 20, |at| at % 10 == 5, |_| connect(&server));
     assert_eq!(beginnings(&requests), [0, 6, 16]);
 }
 
-/// A secret that was learned is that of one session: the next has keys that have nothing in common with it, and no query names those of another.
+/// A learned secret belongs to one session. The keys of the next session have nothing in common with it, and no query names
+/// another session's keys.
 #[test]
 fn sessions_of_a_client_have_nothing_in_common() {
     let server = server();

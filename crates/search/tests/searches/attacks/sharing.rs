@@ -1,5 +1,5 @@
-//! Processes that share a folder of downloaded parts, and a clock that jumps under it: a server sees which parts somebody with this folder has had, all of
-//! which it has made public itself, and of searches what it sees of any two.
+//! Processes that share a folder of downloaded parts, while the clock jumps. The server sees which public parts the folder
+//! had already. Of the searches it sees no more than of any two clients' searches.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,17 +14,19 @@ const N: usize = 700;
 const CLIENTS: usize = 6;
 const GET_MANIFEST: u16 = 101;
 const GET_PARTS: u16 = 103;
-/// Bytes before a request's body, the edition, and no fewer than are before a query's numbers.
+/// Numbers of bytes: a message's head, the edition, and at least the bytes before a query's
+/// numbers.
 const HEAD: usize = 16;
 const EDITION: usize = 24;
 const HEADS: usize = 160;
 
-/// Payloads are fetched without a hint, so that clients have sessions.
+/// Payloads are fetched without a hint, so clients have sessions.
 fn server() -> Server {
     without_hint(N, |_| 900)
 }
 
-/// The messages of a process of its own that connects and searches for a record's vector: those before the search, and its own.
+/// The messages of a new process that connects and searches for a record's vector: the messages before the search, and the
+/// messages of the search.
 fn process(server: &Server, cache: &Cache, state: u64, row: usize) -> [Vec<Vec<u8>>; 2] {
     let mut transport = Hostile::new(server, |_: &[u8], _: &mut Vec<u8>| ());
     let reader = keys().reader();
@@ -44,7 +46,7 @@ fn process(server: &Server, cache: &Cache, state: u64, row: usize) -> [Vec<Vec<u
     [requests, searches]
 }
 
-/// The numbers of the parts that a request asks for.
+/// The part numbers in a request.
 fn parts(request: &[u8]) -> Vec<u16> {
     let (numbers, rest) = request[HEAD + EDITION..].as_chunks();
     assert!(rest.is_empty());
@@ -69,7 +71,7 @@ fn processes_with_one_cache_show_the_parts_that_were_there_and_no_more() {
     });
     let known = server.manifest().parts().unwrap();
     for [downloads, searches] in &all {
-        // Nothing but numbers of parts, each once, in their order.
+        // The downloads contain only part numbers, each once, in ascending order.
         assert_eq!(kind(&downloads[0]), GET_MANIFEST);
         assert_eq!(downloads[0].len(), HEAD);
         let asked = downloads[1..].iter().flat_map(|request| {
@@ -85,7 +87,7 @@ fn processes_with_one_cache_show_the_parts_that_were_there_and_no_more() {
         };
         assert_eq!(sizes(searches), sizes(&expected));
     }
-    // Neither sessions nor anything else of one process is in the searches of another.
+    // The searches of one process have nothing in common with another's, not even a session.
     for (at, [_, one]) in all.iter().enumerate() {
         for [_, other] in &all[..at] {
             for (one, other) in one.iter().zip(other) {
@@ -94,10 +96,10 @@ fn processes_with_one_cache_show_the_parts_that_were_there_and_no_more() {
             }
         }
     }
-    // Processes that share their generator's state, too, are one and the same, whatever the folder has by then.
+    // Processes that also share their generator's state send the same searches, whatever the folder contains.
     let [downloads, again] = process(&server, cache, 3, 30);
     assert_eq!((downloads.len(), &again), (1, &all[3][1]));
-    // The folder has public parts alone.
+    // The folder has only public parts.
     let digests: BTreeSet<String> = known
         .iter()
         .map(|part| {
@@ -120,7 +122,7 @@ fn a_clock_that_jumps_changes_no_message() {
     let cache = Cache::new(folder.path(), u64::MAX);
     let [all, first] = process(&server, &cache, 1, 3);
     assert!(all.len() > 1);
-    // Files from before all time, and from a hundred years on.
+    // The folder's files have times before 1970 and a hundred years from now.
     let later = SystemTime::now() + Duration::from_secs(100 * 365 * 24 * 3600);
     for time in [SystemTime::UNIX_EPOCH, later] {
         for file in fs::read_dir(folder.path()).unwrap() {
@@ -132,7 +134,7 @@ fn a_clock_that_jumps_changes_no_message() {
         assert_eq!(downloads.len(), 1);
         assert_eq!(search, first);
     }
-    // A folder that was emptied in between does.
+    // An empty folder makes the client download all parts again.
     Cache::new(folder.path(), 0).trim().unwrap();
     assert_eq!(process(&server, &cache, 1, 3), [all, first]);
 }

@@ -1,5 +1,5 @@
-//! Intersection: whoever sees what searches touch, and that some are for the same thing, finds it, however many decoys
-//! hide each of them.
+//! Intersection: an observer sees which records each search touches, and knows that some searches are for one record.
+//! It finds this record, whatever number of decoys each search has.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use rand::RngExt;
 use sordino_pir::{Database, Params, Seed, simple};
 use sordino_testkit::rng;
 
-/// Records, and bytes of one.
+/// The number of records, and the bytes of a record.
 const RECORDS: usize = 48;
 const LEN: usize = 16;
-/// Searches for the same record, and decoys next to each.
+/// The number of searches for one record, and of decoys in each search.
 const SEARCHES: usize = 8;
 const DECOYS: usize = 15;
 
@@ -21,7 +21,7 @@ fn intersection(views: &[BTreeSet<usize>]) -> BTreeSet<usize> {
     first.iter().filter(all).copied().collect()
 }
 
-/// Servers of the same records, but that one of them is another at each.
+/// A server of the records, and for each record a server on which only this record differs.
 struct Servers {
     own: simple::Server,
     changed: Vec<simple::Server>,
@@ -44,7 +44,7 @@ impl Servers {
         }
     }
 
-    /// The records that an answer depends on, as anybody finds out who can change them.
+    /// The records on which an answer depends. An attacker finds them by changing records.
     fn touched(&self, query: &simple::Query) -> BTreeSet<usize> {
         let answer = |server: &simple::Server| server.answer(query).unwrap().to_bytes();
         let own = answer(&self.own);
@@ -64,7 +64,7 @@ fn what_repeats_among_decoys_is_found_and_a_private_request_touches_everything()
     let client = simple::Client::new(&params, &seed, &hint).unwrap();
     let servers = Servers::new(&params, &seed, &records);
     for wanted in [0, 17, RECORDS - 1] {
-        // By number, among decoys.
+        // The client asks by number, among decoys.
         let among_decoys: Vec<BTreeSet<usize>> = (0..SEARCHES)
             .map(|_| {
                 let decoys = (0..DECOYS).map(|_| rng.random_range(0..RECORDS));
@@ -72,7 +72,7 @@ fn what_repeats_among_decoys_is_found_and_a_private_request_touches_everything()
             })
             .collect();
         assert_eq!(intersection(&among_decoys), BTreeSet::from([wanted]));
-        // By private retrieval.
+        // The client uses private retrieval.
         let private: Vec<BTreeSet<usize>> = (0..SEARCHES)
             .map(|_| servers.touched(&client.query(rng, wanted).unwrap().1))
             .collect();

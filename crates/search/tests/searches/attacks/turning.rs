@@ -1,4 +1,5 @@
-//! A store that shows its owner one thing and a different one a moment later: while the owner opens an index, and while it compares versions.
+//! A store that shows its owner one version and, a moment later, another: while the owner opens an index, and while it
+//! compares versions.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -12,11 +13,11 @@ use sordino_testkit::{keys, rng};
 use super::forks::copy;
 use super::rollback::{Kept, add};
 
-/// A disk on which something happens before files are read.
+/// A disk with a hook before each read of a file.
 #[derive(Clone)]
 struct Turning<'a> {
     reads: Rc<Cell<usize>>,
-    /// Told the number of times that the newest version was asked for, or 0 where another file is read.
+    /// Gets the number of reads of the newest version's name, or 0 for another file.
     before: Rc<dyn Fn(usize) + 'a>,
 }
 
@@ -69,7 +70,7 @@ fn undone(opened: Result<u64, Error>) {
     assert!(undone, "{opened:?}");
 }
 
-/// Puts an index of this owner there, of which no memory knows.
+/// Puts an index of this owner there that no memory contains.
 fn put_unknown(to: &Path) {
     let stranger = Kept::new();
     stranger.make("another", 9);
@@ -110,7 +111,8 @@ fn a_version_that_another_process_makes_meanwhile_is_not_gone_back_from() {
                 kept.keep("newer");
                 kept.show("old");
             }
-            // The other process was between the two looks, and the store hides nothing.
+            // Here a second process replaced the index between the two reads, and the store is
+            // honest.
             4 if comes_back => kept.show("newer"),
             _ => (),
         });
@@ -124,7 +126,7 @@ fn a_version_that_another_process_makes_meanwhile_is_not_gone_back_from() {
     }
 }
 
-/// The versions between two are read from a store that somebody else keeps, who may let the owner wait.
+/// An untrusted store keeps the versions between two versions, and may delay the owner.
 #[test]
 fn a_slow_store_keeps_no_other_command_of_the_owner_waiting() {
     let kept = Kept::new();
@@ -145,7 +147,7 @@ fn a_slow_store_keeps_no_other_command_of_the_owner_waiting() {
     assert_eq!(held.get(), 0);
 }
 
-/// A link in a folder of theirs, by which the owner asks for an index.
+/// The untrusted folder has a link through which the owner opens an index.
 #[cfg(unix)]
 #[test]
 fn a_link_that_is_turned_to_another_index_is_refused() {

@@ -1,5 +1,4 @@
-//! Counting by volume: how many records a question finds shows in what a client fetches afterwards, if it fetches what
-//! it found.
+//! Counting by volume: if a client fetches what its search found, the size of the fetch reveals the number of results.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +15,13 @@ fn server(way: FetchKind, len: impl Fn(usize) -> usize) -> Server {
     Server::new(fetched_by(way, N, len)).unwrap()
 }
 
-/// The server's estimate of how many records were found: what it sent, in what it sends at once.
+/// The server's estimate of the number of results: the bytes that it sent, divided by the bytes of
+/// one fetch.
 fn count(exchanges: &[Exchange], once: usize) -> usize {
     fetched(exchanges) / once
 }
 
-/// Bytes of payloads that a server sent.
+/// The number of payload bytes that a server sent.
 fn fetched(exchanges: &[Exchange]) -> usize {
     let fetches = exchanges.iter().filter(|it| it.kind == FETCH_PAYLOADS);
     fetches.map(|it| it.down).sum()
@@ -44,7 +44,7 @@ fn counted(way: FetchKind) {
         let found = client.ask(&mut rng(row as u64), &mut transport, &question);
         (found.unwrap().hits, transport.take_exchanges())
     };
-    // Keys go up once.
+    // The keys are sent once.
     ask(0, 1, 0.0);
     let (most, honest) = ask(0, K, -1.0);
     assert_eq!(most.len(), K);
@@ -61,7 +61,7 @@ fn counted(way: FetchKind) {
         assert_eq!(exchanges, honest);
         hits
     });
-    // A client that fetches the payload of each hit by itself is counted exactly.
+    // If a client fetches each result's payload separately, the server counts the results exactly.
     let mut fetch_each = |hits: &[Hit]| {
         transport.take_exchanges();
         for hit in hits {
@@ -90,7 +90,7 @@ fn sized(way: FetchKind) {
         let len = |len: u64| usize::try_from(len).unwrap();
         parts.iter().map(|it| len(it.len)).collect()
     };
-    // The same lengths, of other records: pages are in an order of each index's own, and have a little more room or less.
+    // Other records with the same lengths. Each index has its own order of pages, so the parts' sizes differ a little.
     let some = parts(&|row| 40 + row % 7 * 100);
     for first in [1, 3, 5] {
         let others = parts(&|row| 40 + (row + first) % 7 * 100);
@@ -98,7 +98,7 @@ fn sized(way: FetchKind) {
             assert!(a.abs_diff(*b) <= a / 20, "{a} and {b} bytes");
         }
     }
-    // A sum twice as large shows.
+    // The sizes do reveal that the sum doubled.
     let all = |parts: &[usize]| parts.iter().sum::<usize>();
     let twice = parts(&|row| 80 + row % 7 * 200);
     assert!(all(&twice) > all(&some) + some.len());

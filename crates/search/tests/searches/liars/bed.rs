@@ -1,4 +1,4 @@
-//! Readers of an index in each mode, and a server that changes what it answers.
+//! Readers of an index in each mode, and a server that changes its answers.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use sordino_testkit::{SCORE, keys, kind, rng};
 use super::promise::Promise;
 use super::words::Words;
 
-/// Two groups of check rows, of which the second is not whole.
+/// Two groups of check rows, of which the second is incomplete.
 const N: usize = 2000;
 const DIM: usize = 16;
 pub(crate) const K: usize = 5;
@@ -25,41 +25,41 @@ pub(crate) const K: usize = 5;
 const HEAD: usize = 16;
 const EDITION: usize = 24;
 
-/// A reply's answers, and all that a liar needs to change them.
+/// The answers of a reply, and everything that a liar needs to change them.
 pub(crate) struct Liar<'a> {
     pub(crate) words: Words,
     pub(crate) rng: StdRng,
     pub(crate) place: Place,
     pub(crate) promise: Promise,
-    /// The answers to the last query, and those to one of the server's own.
+    /// The answers to the query before, and the answers to a query that the server made.
     pub(crate) before: &'a Words,
     pub(crate) other: &'a Words,
-    /// The answers of an older version, if the server has one.
+    /// An older version, if the server has one, and the query.
     older: Option<(&'a Older, &'a [u8])>,
 }
 
-/// Where a lie is told.
+/// The positions of the answers that a lie changes.
 #[derive(Clone)]
 pub(crate) struct Place {
-    /// The position of the record that was asked for, or of any other.
+    /// The position of the wanted record, or of a random record.
     pub(crate) at: usize,
-    /// Those of all records next to it, and of those that are checked together with it.
+    /// The positions of the records around it, and of the records that are checked together with it.
     pub(crate) rows: Range<usize>,
     pub(crate) group: Range<usize>,
-    /// Those of its check rows, if the server stores such.
+    /// The positions of its check rows, if the server stores check rows.
     pub(crate) checks: Range<usize>,
 }
 
 /// An older version of an index.
 enum Older {
-    /// Its rows, under this version's seed.
+    /// Older rows, under this version's seed.
     Rows(Segments),
-    /// A server of it, and its edition.
+    /// A server of the older version, and that version's edition.
     Server(Box<Server>, Vec<u8>),
 }
 
 impl Liar<'_> {
-    /// The answers that an older version of the rows has to this query.
+    /// The answers that an older version of the rows gives to this query.
     pub(crate) fn older(&self) -> Option<Words> {
         let (older, request) = self.older?;
         let reply = match older {
@@ -81,7 +81,7 @@ impl Liar<'_> {
     }
 }
 
-/// The layout of a reply, and what is promised about it.
+/// The layout of a reply, and the changes that checks must refuse in it.
 #[derive(Clone, Debug)]
 struct Layout {
     modulus: u64,
@@ -96,15 +96,16 @@ pub(crate) struct Bed {
     rng: StdRng,
     layout: Layout,
     older: Option<Older>,
-    /// The position of each record, if it is known where it is.
+    /// The position of each record, if the test knows it.
     positions: Vec<usize>,
-    /// Rows of a group of clusters, and how many of them are places.
+    /// The number of rows of a group of clusters, and how many of them hold records.
     group: Option<(usize, usize)>,
-    /// The secrets that searches draw.
+    /// The seed of the secrets that the next search draws.
     seed: u64,
-    /// The last request of all, and its answer.
+    /// The last request and its answer.
     answered: (Vec<u8>, Vec<u8>),
-    /// The honest answers to the last search, to the last one of another turn, and to one of the server's own.
+    /// The honest answers to the last search, to the last search with other secrets, and to a query that the
+    /// server made.
     last: Words,
     before: Words,
     other: Words,
@@ -169,7 +170,7 @@ impl Bed {
                 positions
             }
         };
-        // Other vectors under other pads, as before a compaction.
+        // Other vectors under other pads, like the rows before a compaction.
         let (others, _) = synthetic::clustered(N, 1, DIM, 5);
         let older = self::index(2, form, checking, &others);
         let mut segments = Segments::new(&params, mode.seed, DIM).unwrap();
@@ -238,25 +239,25 @@ impl Bed {
             before: none.clone(),
             other: none,
         };
-        // The first answers are those to a query of the server's own.
+        // The first answers belong to a query that the server made.
         bed.ask(N / 3, |_| ()).0.unwrap();
         bed.other.clone_from(&bed.last);
         bed.turn();
         bed
     }
 
-    /// Any record.
+    /// A random record.
     pub(crate) fn any_row(&self, trial: u64) -> usize {
         rng(trial).random_range(0..N)
     }
 
-    /// The next search draws other secrets than those before it, which were one and the same if they were for one record.
+    /// Lets the next search draw new secrets. Until then, searches for one record draw equal secrets.
     pub(crate) fn turn(&mut self) {
         self.seed = self.rng.random();
         self.before.clone_from(&self.last);
     }
 
-    /// A search for a record, whose answers are changed.
+    /// Searches for a record and changes the answers. Returns the result and the exchanges.
     pub(crate) fn ask(
         &mut self,
         row: usize,
@@ -299,7 +300,7 @@ impl Bed {
         (found.map(|found| found.hits), exchanges)
     }
 
-    /// The place of a record, or any of some group of clusters.
+    /// The position of a record, or of a random record in a random group of clusters.
     fn place(&mut self, row: usize) -> Place {
         if let Some((stored, slots)) = self.group {
             let groups = self.layout.count / stored;
@@ -334,10 +335,10 @@ impl Bed {
     }
 }
 
-/// A message and its answer: the kind, and how long they are.
+/// The kind of a message, its length, and the length of its answer.
 type Sizes = (u16, usize, usize);
 
-/// A server that changes its scores, and answers a request that comes again as it did before.
+/// A server that changes its scores, and answers a repeated request as before.
 struct Changing<'a, F> {
     inner: InProcess<'a>,
     exchanges: Vec<Sizes>,

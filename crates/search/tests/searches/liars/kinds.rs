@@ -1,4 +1,5 @@
-//! The kinds of lies: each changes a reply's answers, and is false where a check has nothing that it could change.
+//! The kinds of lies. Each changes a reply's answers. It returns false if it changed nothing that a check could
+//! find.
 
 use rand::prelude::*;
 use rand::seq::index;
@@ -12,19 +13,19 @@ fn sign(rng: &mut StdRng) -> i64 {
     if rng.random() { 1 } else { -1 }
 }
 
-/// More than is promised to be seen, anywhere in the window.
+/// A random change anywhere in the window that checks must refuse.
 fn any(liar: &mut Liar<'_>) -> i64 {
     let modulus = liar.words.modulus.cast_signed();
     liar.rng
         .random_range(liar.promise.seen..modulus - liar.promise.seen)
 }
 
-/// A part of the window: a tenth stands for a fifth of a cosine.
+/// A fraction of the window. A tenth of the window is a fifth of a cosine.
 fn part(liar: &Liar<'_>, parts: i64) -> i64 {
     (liar.words.modulus.cast_signed() / parts).max(liar.promise.seen)
 }
 
-/// Moves so many rows of one group by so many steps, up or down.
+/// Moves `count` rows of one group by `steps` steps each, up or down.
 fn spread(liar: &mut Liar<'_>, (steps, count): (i64, usize)) {
     let group = liar.place.group.clone();
     for row in index::sample(&mut liar.rng, group.len(), count) {
@@ -33,7 +34,7 @@ fn spread(liar: &mut Liar<'_>, (steps, count): (i64, usize)) {
     }
 }
 
-/// Moves a row, and each of its check rows by what `follow` says.
+/// Moves a row, and each of its check rows by the steps that `follow` returns.
 fn with_checks(
     liar: &mut Liar<'_>,
     steps: i64,
@@ -50,7 +51,7 @@ fn with_checks(
     true
 }
 
-/// Puts other answers instead of all.
+/// Replaces all answers.
 fn replaced(liar: &mut Liar<'_>, by: Option<Vec<u64>>) -> bool {
     let changed = by.as_ref().is_some_and(|by| *by != liar.words.all);
     if let Some(by) = by {
@@ -59,7 +60,7 @@ fn replaced(liar: &mut Liar<'_>, by: Option<Vec<u64>>) -> bool {
     changed
 }
 
-/// Kinds that change check rows too: they are told where a server stores such.
+/// Kinds that change check rows too. They are used if the server stores check rows.
 pub(crate) const OF_CHECK_ROWS: [&str; 4] = [
     "a constant, on check rows too",
     "check rows that follow, guessed",
@@ -156,7 +157,7 @@ pub(crate) const KINDS: [(&str, Lie); 19] = [
     }),
     ("check rows that follow, guessed", |liar| {
         let steps = any(liar);
-        // The liar guesses which check rows the record is in, and with which sign.
+        // The liar guesses which check rows contain the record, and with which sign.
         with_checks(liar, steps, |rng| rng.random_range(-1..=1) * steps)
     }),
     ("check rows that follow by half", |liar| {

@@ -1,15 +1,16 @@
-//! Changes of answers that are promised to be refused (docs/security), in steps of an answer.
+//! The changes of answers that checks must refuse (docs/security), in steps of an answer.
 
 use sordino_ckks::column::Params;
 use sordino_index::checks::{self, held};
 use sordino_search::manifest::Grid;
 
-/// The least that is promised to be seen.
+/// The smallest changes that checks must refuse.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Promise {
-    /// A change of one answer.
+    /// The size of a change of one answer.
     pub(crate) seen: i64,
-    /// Sums of squares in a group: of many changes that are small, and of a few that are seen but together.
+    /// Two sums of squares in a group: of many small changes, and of a few changes that are found only
+    /// together.
     many: f64,
     few: f64,
 }
@@ -20,7 +21,7 @@ fn whole(steps: f64) -> i64 {
 }
 
 impl Promise {
-    /// Every change is seen. Many are as many as there are rows.
+    /// Checks find every change. Many small changes are changes of all rows.
     pub(crate) const fn exact(rows: usize) -> Self {
         Self {
             seen: 1,
@@ -29,7 +30,8 @@ impl Promise {
         }
     }
 
-    /// In steps of 2^-15 of P: more than twice the tolerance, and three and 5.3 tolerances in all.
+    /// The steps are 2^-15 of P. A single change exceeds twice the tolerance; the sums are those of
+    /// 3 and of 5.3 tolerances.
     pub(crate) fn masked(params: &Params, (rows, width): (usize, usize)) -> Self {
         let tolerance = checks::tolerance(params, width, checks::count(rows, width));
         let steps = f64::from(tolerance) / 2048.0;
@@ -40,7 +42,8 @@ impl Promise {
         }
     }
 
-    /// In steps of 2^-15 of the window, of 2^5 that are decrypted: a quarter of the tolerance's root, and .085 of it.
+    /// The steps are 2^-15 of the window, or 2^5 steps of decryption. A single change is a quarter of the tolerance's
+    /// root, and the sums are 0.085 of the tolerance.
     pub(crate) fn open(params: &Params, (rows, width): (usize, usize)) -> Self {
         let tolerance = held::tolerance(params, width, rows, 1).unwrap() as f64 / 1024.0;
         Self {
@@ -50,7 +53,8 @@ impl Promise {
         }
     }
 
-    /// In steps of 2^-16 of P, of 2^10 256ths of a step of P: half of the tolerance's root, and .35 of it.
+    /// The steps are 2^-16 of P, and the tolerance is in 256ths of a step of P, of which a step has 2^10.
+    /// A single change is half of the tolerance's root, and the sums are 0.35 of the tolerance.
     pub(crate) fn routed(grid: &Grid, width: usize) -> Self {
         let tolerance = grid.tolerance(width) as f64 / f64::from(1 << 20);
         Self {
@@ -60,21 +64,22 @@ impl Promise {
         }
     }
 
-    /// Changes of equal size that are just enough together, in a group of so many rows: their size, and their number. No change is smaller than a
-    /// step, so where a step is coarser than each row's part fewer rows are changed.
+    /// The size and the number of equal small changes in a group of `rows` rows that are together just large enough. A
+    /// change has at least one step. If a row's share is smaller than a step, fewer rows change.
     pub(crate) fn small(&self, rows: usize) -> (i64, usize) {
         let steps = whole((self.many / rows as f64).sqrt());
         (steps, least(self.many, steps))
     }
 
-    /// Changes a twentieth below what is seen of one: their size, and the least number of them that is seen.
+    /// The size and the number of changes that are found only together. Each is a twentieth smaller than the
+    /// smallest change that is found alone.
     pub(crate) fn few(&self) -> (i64, usize) {
         let steps = ((self.seen - 1) * 19 / 20).max(1);
         (steps, least(self.few, steps))
     }
 }
 
-/// Changes of so many steps each whose squares add up to this, or to more by less than one of them.
+/// The least number of changes of `steps` steps whose squares add up to at least this sum.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -84,7 +89,7 @@ fn least(squares: f64, steps: i64) -> usize {
     (squares / (steps * steps) as f64).ceil() as usize
 }
 
-/// Sizes follow the promises, and no more than a step or one change is added to them.
+/// The sizes of changes agree with the promises, and exceed them by at most one step or one change.
 #[test]
 fn changes_are_no_larger_than_promised() {
     let shape = (2000, 16);

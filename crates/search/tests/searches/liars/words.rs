@@ -1,4 +1,4 @@
-//! The numbers of a reply, as they lie in it: the last bytes, so many bits each.
+//! The numbers of a reply: its last bytes, with a fixed number of bits for each number.
 
 /// Answers as integers mod `modulus`.
 #[derive(Clone)]
@@ -7,7 +7,7 @@ pub(crate) struct Words {
     pub(crate) modulus: u64,
 }
 
-/// Bits of a number mod `modulus`.
+/// The number of bits of a number mod `modulus`.
 fn bits(modulus: u64) -> usize {
     (u64::BITS - (modulus - 1).leading_zeros()) as usize
 }
@@ -29,7 +29,7 @@ impl Words {
         Self { all, modulus }
     }
 
-    /// Puts them in their place again.
+    /// Writes the numbers back to a reply.
     pub(crate) fn write(&self, reply: &mut [u8]) {
         let bits = bits(self.modulus);
         let start = reply.len() - (bits * self.all.len()).div_ceil(8);
@@ -49,7 +49,7 @@ impl Words {
         }
     }
 
-    /// Moves a number by this many steps.
+    /// Adds this number of steps to a number.
     pub(crate) fn add(&mut self, at: usize, steps: i64) {
         let modulus = i128::from(self.modulus);
         let moved = (i128::from(self.all[at]) + i128::from(steps)).rem_euclid(modulus);

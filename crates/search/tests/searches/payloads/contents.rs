@@ -1,8 +1,9 @@
-//! Payloads of every kind, there and back in every way.
+//! Payloads of every kind, written and read back in every way.
 
 use super::*;
 
-/// Records with these payloads, which come back whole, by a search and by their ids, and an owner reads them all.
+/// Checks that records with these payloads come back unchanged: by a search, by their ids, and for the owner, who
+/// reads all of them.
 fn come_back(name: &str, payloads: &[Vec<u8>]) {
     let base = synthetic::uniform(payloads.len(), DIM, 3);
     for way in WAYS {
@@ -80,7 +81,7 @@ fn a_hundred_thousand_equal_payloads_come_back_in_every_way() {
 fn payloads_that_are_no_text_come_back_in_every_way() {
     let incompressible = (0..200).map(|row| noise(row, 300));
     come_back("noise", &incompressible.collect::<Vec<_>>());
-    // The head of a frame of zstd, and of gzip, before noise.
+    // Noise after the head of a zstd frame and of a gzip frame.
     let compressed = (0..200).map(|row| {
         let head: &[u8] = match row % 2 {
             0 => &[0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58],

@@ -1,4 +1,5 @@
-//! Records of several pages: a search shows where they begin, and they are fetched whole by id.
+//! Records of several pages. A search shows their beginning, and a fetch by id returns them
+//! completely.
 
 use super::*;
 use sordino_search::plan::Conditions;
@@ -9,7 +10,7 @@ const WORDS: [&str; 16] = [
     "stone", "in", "rivers", "early", "with",
 ];
 
-/// A text that says whose it is: every 40th is long.
+/// A text that names its record. Every 40th text is long.
 fn text(id: usize) -> Vec<u8> {
     let count = if id.is_multiple_of(40) { 30_000 } else { 8 };
     let random = &mut rng(id as u64);
@@ -63,7 +64,8 @@ fn a_long_text_is_shown_from_its_beginning_and_fetched_whole_in_few_requests() {
             for (&id, found) in ids.iter().zip(&found) {
                 assert_eq!(found.as_ref(), texts.get(id), "{id}");
             }
-            // Their number tells how many records were asked for, and nothing of which.
+            // The number of messages reveals how many records were asked for, and nothing about
+            // which.
             let exchanges = transport.take_exchanges();
             assert_eq!(exchanges.len(), (ids.len() * longest).div_ceil(fetched));
             assert!(exchanges.iter().all(|it| *it == exchanges[0]));

@@ -1,10 +1,11 @@
-//! Odd servers and versions: a wrong reply before a failure is told, and another number of results is followed.
+//! Unusual servers and versions. If a failure follows a wrong reply, the error names both. Clients follow a
+//! version with another number of results.
 
 use super::*;
 use sordino_index::folder::Folder;
 use sordino_search::{Files, OpenOptions, SignedManifest, Transport};
 
-/// A server whose scores are cut short, or not, and that fails where payloads are fetched.
+/// A server that truncates its scores, if `cut`, and fails when payloads are fetched.
 struct Failing<'a> {
     inner: InProcess<'a>,
     cut: bool,
@@ -47,18 +48,19 @@ fn a_wrong_reply_is_told_also_where_the_message_after_it_fails() {
         let (busy, asked) = search(false);
         assert!(matches!(busy, Error::Transport { .. }), "{busy}");
         let (wrong, as_many) = search(true);
-        // Both are told, and trying again goes by what the server knows of.
+        // The error names both faults. Whether to try again depends only on what the server knows.
         assert!(
             matches!(&wrong, Error::AfterBadReply(then) if matches!(**then, Error::Transport { .. })),
             "{wrong}"
         );
         assert!(matches!(wrong.seen(), Some(Error::Transport { .. })));
-        // The server is sent the same in both cases.
+        // The client sends the same messages in both cases.
         assert_eq!(asked, as_many);
     }
 }
 
-/// A version that an owner's tools do not make: more results, and all else as it was. The hint of a scan is for a number of pages.
+/// A version that an owner's tools do not make: it has more results, and everything else is unchanged. The hint of a scan is
+/// for a fixed number of pages.
 #[test]
 fn a_version_with_more_results_is_served_and_searched_with_payloads_as_they_were() {
     let (base, queries) = synthetic::clustered(N, 1, DIM, 3);

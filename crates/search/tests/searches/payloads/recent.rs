@@ -1,4 +1,4 @@
-//! Payloads that changes bring: parts of their own, until they are many.
+//! Payloads that changes write. They are in separate parts until there are many.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const N: usize = 600;
 const DIM: usize = 16;
 const K: usize = 5;
 
-/// A payload of some length that does not shrink much.
+/// A payload of varying length that does not compress much.
 fn text(rng: &mut impl Rng, most: usize) -> Vec<u8> {
     let len = rng.random_range(0..most);
     (0..len).map(|_| rng.random_range(b'a'..=b'z')).collect()
@@ -44,7 +44,8 @@ fn created(
     Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).unwrap()
 }
 
-/// A client that follows and one that comes now read what the owner wrote, and searches look alike.
+/// Checks that a following client and a new client read the owner's texts, and that their searches
+/// have the same messages.
 fn check(
     dir: &std::path::Path,
     store: &Store,
@@ -69,7 +70,7 @@ fn check(
         let expected = texts.values().cloned().map(Some).chain([None]);
         assert!(read.into_iter().eq(expected));
     }
-    // The first search of a client may bring keys.
+    // A client's first search may bring keys.
     client.search(&mut rng(4), &mut transport, near).unwrap();
     transport.take_exchanges();
     let found = client.search(&mut rng(4), &mut transport, near).unwrap();
@@ -82,7 +83,7 @@ fn check(
     transport.take_exchanges()
 }
 
-/// Many changes of all kinds, by the records that a model says there are.
+/// Many changes of all kinds, compared with a model of the records.
 #[test]
 fn changes_of_all_kinds_leave_what_the_owner_wrote() {
     let kinds = [
@@ -120,7 +121,7 @@ fn changes_of_all_kinds_leave_what_the_owner_wrote() {
                 Vectors::new(DIM, more.as_slice()[from * DIM..(from + n) * DIM].to_vec()).unwrap()
             };
             match round % 7 {
-                // New ones, and some that are replaced.
+                // Adds new records, and replaces some.
                 0 | 3 => {
                     let mut ids = vec![10_000 + round, 20_000 - round];
                     ids.extend(&some[..2]);
@@ -131,7 +132,7 @@ fn changes_of_all_kinds_leave_what_the_owner_wrote() {
                     store.add(rng, [Ok(batch)], &mut |_| ()).unwrap();
                     texts.extend(ids.into_iter().zip(new));
                 }
-                // Other payloads alone.
+                // Changes only payloads.
                 1 | 4 => {
                     let new: Vec<Vec<u8>> = some.iter().map(|_| text(rng, 700)).collect();
                     let edit = Edit::new(some.clone()).with_payloads(new.clone()).unwrap();
@@ -142,7 +143,7 @@ fn changes_of_all_kinds_leave_what_the_owner_wrote() {
                     store.delete(rng, &some).unwrap();
                     texts.retain(|id, _| !some.contains(id));
                 }
-                // Other attributes, one with another payload.
+                // Changes attributes, and one payload.
                 5 => {
                     let years = Column::Int(vec![Some(2000), None]);
                     let new = Attributes::new(2, [("year".to_owned(), years)]).unwrap();
@@ -153,7 +154,7 @@ fn changes_of_all_kinds_leave_what_the_owner_wrote() {
                     store.compact(rng, &mut |_| ()).unwrap();
                     assert!(store.manifest().recent.is_empty());
                 }
-                // Records without payloads replace some with: these are empty.
+                // Replaces some records by records without payloads, which have empty payloads.
                 _ => {
                     let batch = Batch::new(some[..1].to_vec(), vectors(1)).unwrap();
                     store.add(rng, [Ok(batch)], &mut |_| ()).unwrap();
@@ -166,7 +167,7 @@ fn changes_of_all_kinds_leave_what_the_owner_wrote() {
                 assert!(round >= 13, "{form:?} {round}: all was written again");
             }
             let mut exchanges = check(dir.path(), &store, &mut client, &texts, more.row(2));
-            // The same messages for payloads, whatever changes brought.
+            // The messages for payloads do not depend on the changes.
             exchanges.retain(|exchange| exchange.kind == FETCH_PAYLOADS);
             let last = (exchanges, store.manifest().payloads.clone());
             if let Some((before, payloads)) = &seen
@@ -184,7 +185,8 @@ fn given(manifest: &Manifest) -> Vec<(PartKind, u64)> {
     parts.iter().map(|part| (part.kind, part.len)).collect()
 }
 
-/// One record changed is little to download, and the parts are few however many changes there are.
+/// A change of one record takes little to download. The number of parts stays small, whatever the
+/// number of changes.
 #[test]
 fn many_small_changes_make_few_parts() {
     let rng = &mut rng(5);
@@ -210,7 +212,7 @@ fn many_small_changes_make_few_parts() {
     }
     bytes = client.bytes_once() - bytes;
     assert!(most <= 6, "{most} parts");
-    // Each record is written a few times, and a version has its manifest.
+    // Each record is written a few times, and each version has a manifest.
     assert!(bytes < 120 * 20_000, "{bytes} bytes for 120 changes");
     check(dir.path(), &store, &mut client, &texts, more.row(0));
     let before = given(store.manifest());
@@ -270,7 +272,7 @@ fn edits_leave_vectors_and_other_attributes_as_they_are() {
             found.hits.iter().all(|hit| hit.id != Id::Number(9)),
             "{form:?}"
         );
-        // Refused before anything is changed.
+        // The change is refused before anything is written.
         let version = store.version();
         for wrong in [
             Edit::new([7u64, 7]),

@@ -20,10 +20,10 @@ const N: usize = 2000;
 const LONGEST: usize = 1000;
 const CANDIDATES: u32 = 8;
 
-/// Those of indexes whose pages are dealt.
+/// The number of candidates in indexes whose pages are dealt.
 const DEALT: u32 = 32;
 
-/// The most that a score by exact vectors in two bytes a coordinate is off.
+/// The largest error of a score by exact vectors with two bytes per coordinate.
 const NEARLY: f32 = 2e-5;
 
 fn forms() -> [Form; 3] {
@@ -42,7 +42,7 @@ fn made(dir: &std::path::Path, spec: &Spec, batch: Batch) -> Store {
     Store::create(dir, &mut rng(1), &keys(), spec, [Ok(batch)], &mut |_| ()).expect("a store")
 }
 
-/// A store of records with payloads of up to so many bytes, if any.
+/// A store of records. If `longest` is given, they have payloads of at most this number of bytes.
 fn store(dir: &std::path::Path, form: Form, base: &Vectors, longest: Option<usize>) -> Store {
     made(dir, &spec(form), batch(base, longest))
 }
@@ -124,7 +124,7 @@ fn candidates_are_ranked_exactly_and_an_observer_sees_the_same_for_every_query()
         }
         assert_eq!(transcripts[0].last().unwrap().kind, FETCH_PAYLOADS);
         assert!(transcripts.iter().all(|other| *other == transcripts[0]));
-        // Payloads by id come by messages like a search's last.
+        // A fetch of payloads by id has messages like the last message of a search.
         let ids: Vec<Id> = (0..=u64::from(candidates)).map(Id::Number).collect();
         let named = client.payloads(&mut rng(3), &mut transport, &ids).unwrap();
         let expected = (0..ids.len()).map(|id| Some(payload(id, LONGEST)));
@@ -136,7 +136,7 @@ fn candidates_are_ranked_exactly_and_an_observer_sees_the_same_for_every_query()
     }
 }
 
-/// Searches for vectors that some record has find it.
+/// Searches for each of these vectors, and checks that its record comes first.
 fn check(client: &mut Client, store: &Store, dir: &std::path::Path, there: &[(u64, &[f32])]) {
     store.verify().expect("a whole index");
     let server = serve(dir);
@@ -180,7 +180,7 @@ fn exact_vectors_follow_their_records_through_changes() {
             &mut InProcess::new(&serve(dir.path())),
             base.row(8),
         );
-        // This client knows another version.
+        // This client has another version.
         assert!(matches!(gone, Err(Error::Stale { .. })));
         check(&mut client, &store, dir.path(), &there[..2]);
         let server = serve(dir.path());
@@ -196,7 +196,7 @@ fn exact_vectors_follow_their_records_through_changes() {
         check(&mut client, &store, dir.path(), &there[..2]);
         drop(store);
 
-        // Payloads may come later.
+        // Payloads may be added later.
         let mut store = Store::open(dir.path(), &keys()).unwrap();
         let one = Vectors::new(DIM, more.row(2).to_vec()).unwrap();
         let batch = Batch::new([901u32], one).unwrap();
@@ -303,13 +303,14 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
             let found = client.search(&mut rng(8), &mut transport, queries.row(0));
             (found, transport.inner.take_exchanges())
         };
-        // Keys go up with the first search.
+        // The keys are sent with the first search.
         search(0, 0).0.unwrap();
         let (honest, messages) = search(0, 0);
         let honest = honest.unwrap();
         let mut refused = [0; 2];
         for (refused, kind) in refused.iter_mut().zip([105, FETCH_PAYLOADS]) {
-            // Places in all of a reply, much of which belongs to pages that were not wanted. A session has 64 requests.
+            // Positions across the whole reply, much of which holds pages that were not wanted. A session has 64
+            // requests.
             for at in (0..240_000).step_by(9677) {
                 let (found, seen) = search(kind, at);
                 assert_eq!(seen, messages, "{form:?}, kind {kind}, byte {at}");
@@ -318,7 +319,8 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
                     Err(other) => panic!("{form:?}, kind {kind}, byte {at}: {other}"),
                     // The low bits of an answer are noise.
                     Ok(found) if kind == FETCH_PAYLOADS => assert_eq!(found.hits, honest.hits),
-                    // Other candidates may be looked at, and whatever they are, their scores are true.
+                    // A changed score may choose other candidates, but the scores of all results are
+                    // right.
                     Ok(found) => {
                         for (hit, carried) in found.hits.iter().zip(&found.payloads) {
                             let exact = cosine(queries.row(0), base.row(row(hit)));
@@ -362,7 +364,7 @@ fn a_plan_counts_a_second_look_where_there_is_one() {
     let wish = wish.second_look(second_look);
     let plan = Plan::new(100_000, 128, wish).unwrap();
     let look = *plan.second_look().unwrap();
-    // Fewer copies than candidates are scanned, and of fewer bytes a search than by PIR.
+    // The plan scans fewer copies than candidates, and moves fewer bytes per search than PIR would.
     let Way::Scan(scan) = look.way else {
         panic!("{}", look.way.name())
     };
@@ -370,7 +372,7 @@ fn a_plan_counts_a_second_look_where_there_is_one() {
     assert!(look.cost.up + look.cost.down < 1_200_000, "{:?}", look.cost);
     let once = Plan::new(100_000, 128, wish.second_look(second_look).queries(1)).unwrap();
     assert_eq!(once.second_look().unwrap().way.name(), "no hint");
-    // A base, a scale, and 16 bits a coordinate of each record in a page.
+    // In a page, each record's vector has a base, a scale, and 16 bits per coordinate.
     assert!(look.form.page_len >= 1 + 4 + 256 && look.form.vector_len() == 1 + 4 + 256);
     let (table, before) = (
         plan.table(super::Terms::default()),

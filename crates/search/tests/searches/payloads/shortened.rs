@@ -1,4 +1,5 @@
-//! A record that is longer than the pages of a search: shortened, and said to be, where pages are asked for.
+//! A record that is longer than the pages of a search. If pages are fetched, the search shortens it and says
+//! so.
 
 use super::*;
 
@@ -39,7 +40,8 @@ fn a_long_payload_is_shortened_by_a_search_and_whole_by_its_id() {
                 assert_eq!(found.payloads[0], payloads[row]);
             }
         }
-        // A long record and a short one look the same; keys went up with the first.
+        // A long and a short record have the same messages. The first search also sent the keys, so
+        // it is not compared.
         assert_eq!(transcripts[1], transcripts[2], "{way:?}");
         assert_eq!(transcripts[1], transcripts[3], "{way:?}");
         let mut asked = Vec::new();
@@ -48,11 +50,11 @@ fn a_long_payload_is_shortened_by_a_search_and_whole_by_its_id() {
             let ids = [Id::Number(row as u64)];
             let named = client.payloads(&mut rng(3), &mut transport, &ids).unwrap();
             assert!(named == [Some(payloads[row].clone())], "{way:?}, {row}");
-            // Keys go up with the first request of each session.
+            // The first request of each session sends keys, so only the replies are compared.
             let down = transport.take_exchanges().into_iter().map(|it| it.down);
             asked.push(down.collect::<Vec<_>>());
         }
-        // A short record takes the messages of the longest.
+        // A short record takes the same messages as the longest record.
         assert_eq!(asked[0], asked[1], "{way:?}");
         assert_eq!(asked[0].is_empty(), way == FetchKind::Download);
     }

@@ -1,4 +1,4 @@
-//! An owner with readers of their own, and what each of them finds.
+//! An owner whose readers have their own keys, and the records that each finds.
 
 use rand::rngs::StdRng;
 use sordino_search::manifest::{Packing, PartKind, SignedManifest};
@@ -11,10 +11,10 @@ use sordino_testkit::{by, keys, rng};
 
 pub(crate) const DIM: usize = 16;
 pub(crate) const K: usize = 8;
-/// Records of each addition.
+/// The number of records of each addition.
 pub(crate) const EACH: u64 = 40;
 
-/// A reader of its own.
+/// The secret of a reader with this name.
 pub(crate) fn secret(name: &str) -> ReaderSecret {
     ReaderSecret::from_bytes([name.as_bytes()[0]; 32])
 }
@@ -31,7 +31,7 @@ pub(crate) fn masked() -> Form {
     Form::Masked(Packing::T4)
 }
 
-/// A store of an index with readers of its own, in memory.
+/// A store, in memory, of an index whose readers have their own keys.
 pub(crate) struct Bed {
     pub(crate) disk: Memory,
     pub(crate) store: Store<Memory>,
@@ -43,7 +43,7 @@ pub(crate) fn vectors(first: u64) -> Vectors {
     synthetic::uniform(usize::try_from(EACH).unwrap(), DIM, 1000 + first)
 }
 
-/// Records with payloads and attributes that say which they are.
+/// Records whose payloads and attributes name them.
 pub(crate) fn batch(first: u64) -> Batch {
     let ids = first..first + EACH;
     let payloads = ids.clone().map(|id| format!("payload {id}").into_bytes());
@@ -56,12 +56,12 @@ pub(crate) fn batch(first: u64) -> Batch {
 }
 
 impl Bed {
-    /// The records from 0 on, without a label, which nobody reads yet.
+    /// An index of the records from 0 on, without a label. It has no readers yet.
     pub(crate) fn new(form: Form) -> Self {
         Self::made(form, true)
     }
 
-    /// The same, with payloads that are fetched in this way.
+    /// The same index, with payloads that are fetched in this way.
     pub(crate) fn by(way: FetchKind, form: Form) -> Self {
         let bed = Self::with(&by(way, Spec::new(form).own_readers(true)));
         assert_eq!(bed.way(), way);
@@ -118,7 +118,7 @@ impl Bed {
         self.change(Change::revoke(name)).unwrap();
     }
 
-    /// Adds the records from `first` on under a label.
+    /// Adds the records from `first` on, under a label.
     pub(crate) fn add(&mut self, first: u64, label: Option<&str>) {
         self.try_add(first, label).unwrap();
     }
@@ -160,8 +160,8 @@ impl Bed {
     }
 }
 
-/// The additions of which a client finds records, each by searching for all of its vectors. What is found is what was added:
-/// with its payload and its attribute.
+/// The additions of which a client finds records, when it searches for all of their vectors. Checks that each result has its
+/// own payload and attribute.
 pub(crate) fn finds(client: &Client, server: &Server, firsts: &[u64]) -> Vec<u64> {
     let mut transport = InProcess::new(server);
     let mut all = Vec::new();
@@ -194,7 +194,7 @@ pub(crate) fn connect(server: &Server, keys: &ReaderKeys) -> Result<Client, Erro
     Client::connect(&mut InProcess::new(server), keys, None)
 }
 
-/// The additions that somebody finds, who connects now.
+/// The additions that a newly connected reader finds.
 pub(crate) fn reads(server: &Server, keys: &ReaderKeys, firsts: &[u64]) -> Vec<u64> {
     finds(&connect(server, keys).unwrap(), server, firsts)
 }

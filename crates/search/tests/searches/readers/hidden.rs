@@ -1,5 +1,5 @@
-//! A reader without a label's key, its client changed, and everything that a server has: what is under the label stays
-//! uniform to it.
+//! A reader without a label's key has a changed client and all data of a server. The records under the label still
+//! look uniform to this reader.
 
 use sordino_search::manifest::PartKind;
 use sordino_vault::content_key::ContentKey;
@@ -7,10 +7,10 @@ use sordino_vault::residue;
 
 use super::bed::{Bed, DIM, EACH, masked, reader, vectors};
 
-/// Additions of the label, so that there are enough rows to count.
+/// The number of additions with the label, which gives enough rows to count.
 const PARTS: u64 = 12;
 
-/// The upper four bits of residues mod 2^26, counted.
+/// Counts the upper four bits of residues mod 2^26.
 fn counted(residues: impl Iterator<Item = i32>) -> [u64; 16] {
     let mut counts = [0; 16];
     for residue in residues {
@@ -20,7 +20,8 @@ fn counted(residues: impl Iterator<Item = i32>) -> [u64; 16] {
     counts
 }
 
-/// The distance from uniform, as a chi-square of 15 degrees of freedom: above 60 one time in 400,000.
+/// Chi squared with 15 degrees of freedom for a uniform distribution. It exceeds 60 once in 400,000
+/// times.
 fn chi_square(counts: [u64; 16]) -> f64 {
     let all: u64 = counts.iter().sum();
     let expected = all as f64 / 16.0;
@@ -28,8 +29,8 @@ fn chi_square(counts: [u64; 16]) -> f64 {
     off.iter().sum()
 }
 
-/// Products of a segment's rows with a query mod 2^26, as the server computes them and with the pads of a key taken off, and
-/// all coordinates with the pads taken off.
+/// Removes the pads of this key. Returns the products of a segment's rows with a query mod 2^26, as the server computes
+/// them, without pads, and all coordinates without pads.
 fn bare(bed: &Bed, at: usize, key: &ContentKey, query: &[i32]) -> (Vec<i32>, Vec<i32>) {
     let manifest = bed.manifest();
     let segment = manifest.segments()[at].clone();
@@ -67,7 +68,7 @@ fn rows_and_scores_of_a_label_are_uniform_to_who_has_no_key_of_it() {
     let (alice, bob) = (keys("alice"), keys("bob"));
     let segments = manifest.segments();
     assert_eq!(segments.len() as u64, 1 + PARTS);
-    // Alice's ring entry has the key of records without a label alone.
+    // Alice's entry in the ring only has the key of records without a label.
     let finance = segments[1].key;
     assert!(alice.get(finance).is_none() && bob.get(finance).is_some());
     let own = alice.of(segments[0]).unwrap();
@@ -93,7 +94,7 @@ fn rows_and_scores_of_a_label_are_uniform_to_who_has_no_key_of_it() {
             "scores {scores}, codes {codes}"
         );
     }
-    // The protection taken away: with the key both are far from uniform.
+    // Without the protection, with the right key, both are far from uniform.
     let (scores, codes) = seen(bob.get(finance).unwrap());
     assert!(
         scores > 300.0 && codes > 1000.0,

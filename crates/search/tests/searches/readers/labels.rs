@@ -1,4 +1,4 @@
-//! Labels and groups: results contain what a reader may read, and nothing else.
+//! Labels and groups: results contain exactly the records that a reader may read.
 
 use sordino_search::manifest::PartKind;
 use sordino_search::{
@@ -10,7 +10,7 @@ use super::bed::{Bed, EACH, batch, connect, finds, masked, reader, reads, secret
 
 const ALL: [u64; 3] = [0, 100, 200];
 
-/// Records from 0 on without a label, from 100 on of finance, from 200 on of health.
+/// Records from 0 on without a label, from 100 on under finance, from 200 on under health.
 fn labelled(form: Form) -> Bed {
     labelled_in(Bed::new(form))
 }
@@ -37,7 +37,7 @@ fn a_reader_finds_what_it_may_read_and_nothing_else() {
                 assert_eq!(reads(&server, &reader(name), &ALL), may, "{name}");
             }
             assert_eq!(reads(&server, &keys().reader(), &ALL), ALL);
-            // Those who were granted nothing, and those who share a key.
+            // A reader who was granted nothing, and the holders of the shared key.
             let shared = keys().shared();
             let shared =
                 sordino_search::ReaderKeys::from_content(*shared.as_bytes(), keys().public());
@@ -45,7 +45,7 @@ fn a_reader_finds_what_it_may_read_and_nothing_else() {
                 let refused = connect(&server, &stranger);
                 assert!(matches!(refused, Err(Error::NoReader)), "{refused:?}");
             }
-            // Two more segments, which become one each.
+            // Adds two more segments. Compaction merges each with the segment under the same label.
             bed.add(0, None);
             bed.add(100, Some("finance"));
             assert_eq!(bed.manifest().segments().len(), 5);
@@ -66,7 +66,7 @@ fn a_label_that_is_granted_later_is_read_by_a_client_that_was_there_before() {
         let server = bed.server();
         assert!(alice.refresh(&mut InProcess::new(&server)).unwrap());
         assert_eq!(finds(&alice, &server, &ALL), [0, 200]);
-        // A change of records keeps that.
+        // A change of records keeps the grants.
         bed.add(300, Some("finance"));
         let server = bed.server();
         assert!(alice.refresh(&mut InProcess::new(&server)).unwrap());
@@ -90,7 +90,7 @@ fn visible_alone(way: sordino_search::payload::FetchKind) {
         "number >= 100",
         "number is null",
         "not number < 40",
-        // A value of another type: who sees the attribute makes the same search.
+        // A value of another type. A reader who sees the attribute sends the same search.
         "number = \"x\"",
         "number in (\"x\", true)",
     ] {
@@ -123,7 +123,7 @@ fn a_reader_of_nothing_sends_what_others_send() {
 #[test]
 fn labels_are_where_records_are_searched_apart_and_are_not_lost_by_accident() {
     let mut bed = labelled(masked());
-    // Whoever replaces a record says its label.
+    // An addition that replaces a record must name its label.
     let lost = bed.try_add(100, None);
     assert!(
         matches!(lost, Err(Error::Access(AccessFault { what: "record", .. }))),
@@ -181,7 +181,7 @@ fn changes_that_cannot_be_made_change_nothing() {
     assert_eq!(bed.manifest(), before);
 }
 
-/// From a folder, too.
+/// This also holds for a store in a folder.
 #[test]
 fn a_folder_gives_a_reader_what_it_may_read() {
     let dir = tempfile::tempdir().unwrap();
@@ -220,7 +220,7 @@ fn a_folder_gives_a_reader_what_it_may_read() {
         Contents::open_dir(dir.path(), &reader("mallory")),
         Err(Error::NoReader)
     ));
-    // An owner that comes back knows who may read what.
+    // An owner that opens the store again knows which reader may read what.
     let store = Store::open(dir.path(), &owner).unwrap();
     let access = store.access().unwrap();
     assert_eq!(access.readers.len(), 1);

@@ -1,4 +1,4 @@
-//! Readers of their own in every mode: generations and revoking.
+//! Readers with their own keys in every mode: generations of keys, and revocation.
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Error, Form, InProcess, Routing};
@@ -28,7 +28,8 @@ fn forms() -> [Form; 6] {
     ]
 }
 
-/// The records of an addition that a client finds by their own vectors; clusters and buckets find most.
+/// The number of records of an addition that a client finds by their own vectors. Clusters and buckets
+/// find most of them.
 fn share(client: &sordino_search::Client, bed: &Bed, first: u64) -> u64 {
     let server = bed.server();
     let mut transport = InProcess::new(&server);
@@ -48,7 +49,8 @@ fn every_mode_has_readers_and_closes_to_who_is_revoked() {
             bed.grant("alice", &[], &[]);
             bed.grant("bob", &[], &[]);
             if !own {
-                // In sealed and routed mode all of the base is under one key: before it is written again they cannot read.
+                // In sealed and routed mode, one key protects the whole base. New readers cannot read it before it is
+                // written again.
                 bed.compact();
             }
             let server = bed.server();

@@ -1,5 +1,5 @@
-//! A reader that was revoked, and keeps all that it ever had: its secret, its content keys, and a client that uses them on
-//! whatever a server gives.
+//! A revoked reader keeps everything that it ever had: its secret, its content keys, and a client that uses them on all
+//! data of a server.
 
 use sordino_search::manifest::{Manifest, PartKind};
 use sordino_search::{Change, Contents, Error, Form, InProcess, Store};
@@ -10,18 +10,19 @@ use super::bed::{Bed, EACH, connect, masked, reader, reads, words};
 
 const ALL: [u64; 3] = [0, 100, 200];
 
-/// The content keys that somebody has of the newest version, or had of this one.
+/// The content keys that a reader gets from the current version.
 fn contents(bed: &Bed, name: &str) -> Result<ContentKeys, Error> {
     let ring = bed.part(PartKind::Ring, None);
     reader(name).contents(&bed.manifest(), Some(&ring))
 }
 
-/// The segments of which these keys open anything at all: ids, attributes; and, of lists for several, whether some open.
+/// The segments in which these keys open ids or attributes. The flags say whether the keys open any of the deletion
+/// lists, and of the payloads.
 fn opened(bed: &Bed, keys: &ContentKeys) -> (Vec<usize>, bool, bool) {
     let manifest = bed.manifest();
     let manifest: &Manifest = &manifest;
     let segments = manifest.segments();
-    // Whatever number a segment has now, each key is tried.
+    // Tries each key, whatever number its segment has now.
     let numbers = 0..64;
     let held: Vec<_> = numbers.filter_map(|number| keys.get(number)).collect();
     let opens = |at: &usize| {
@@ -35,7 +36,7 @@ fn opened(bed: &Bed, keys: &ContentKeys) -> (Vec<usize>, bool, bool) {
     };
     let segments = (0..segments.len()).filter(opens).collect();
     let list = bed.part(PartKind::Deleted, None);
-    // Without the keys of the lists nothing is read, and nothing fails.
+    // Without the lists' keys, the reader reads nothing, and nothing fails.
     let deleted = keys.open_deleted(manifest, &list);
     let dead = deleted.is_ok_and(|lists| lists.iter().any(|list| !list.is_empty()));
     let places = bed.part(PartKind::PayloadPlaces, None);
@@ -68,13 +69,13 @@ fn what_is_written_after_is_closed_and_compacting_closes_the_rest() {
             assert!(matches!(refused, Err(Error::NoReader)), "{refused:?}");
         }
         assert!(matches!(contents(&bed, "bob"), Err(Error::NoReader)));
-        // With the keys that it kept: what was there before, but for payloads, which were written again.
+        // The kept keys open what was there before, except payloads, which were written again.
         assert_eq!(opened(&bed, &before), (vec![0, 1], false, false));
 
         bed.add(200, None);
         let rng = &mut bed.rng();
         bed.store.delete(rng, &[1u64, 101]).unwrap();
-        // Neither the new records nor who was deleted since.
+        // They open neither the new records nor the list of later deletions.
         assert_eq!(opened(&bed, &before), (vec![0, 1], false, false));
         let access = bed.store.access().unwrap();
         let former = &access.readers[1];
@@ -88,14 +89,15 @@ fn what_is_written_after_is_closed_and_compacting_closes_the_rest() {
         let keys = connect(&server, &reader("alice")).unwrap();
         assert_eq!(keys.manifest().readers.as_ref().unwrap().keys.len(), 1);
         assert_eq!(reads(&server, &reader("alice"), &[200]), [200]);
-        // Once more there is nothing to do.
+        // A second compaction changes nothing.
         let version = bed.store.version();
         assert_eq!(bed.compact(), version);
     }
 }
 
-/// Records that get another label: after compacting, nobody who is granted the one that they had gets a key of what they were, be it rows or
-/// payloads, which are under another key where somebody lost the label before, and whatever became of the records since.
+/// Records get another label. After compaction, a reader who is granted their old label gets no key for their old rows or
+/// payloads. If a reader lost that label before, they are under a new key. This holds even if the records were deleted
+/// since.
 #[test]
 fn compacting_gives_a_label_that_records_left_another_key() {
     for (form, lost, deleted) in [
@@ -128,7 +130,7 @@ fn compacting_gives_a_label_that_records_left_another_key() {
         let server = bed.server();
         let all = [0, 100, 200, 300];
         assert_eq!(reads(&server, &reader("bob"), &all), [0, 300]);
-        // Nothing of finance in the version before, which somebody kept, opens with his keys.
+        // A reader kept the version before. Bob's keys open nothing of finance in it.
         let later = contents(&bed, "bob").unwrap();
         let (manifest, parts) = old.into_parts();
         let held: Vec<_> = (0..64).filter_map(|number| later.get(number)).collect();
@@ -139,7 +141,7 @@ fn compacting_gives_a_label_that_records_left_another_key() {
                 .any(|key| key.open_ids(segment, manifest.ids, bytes).is_ok())
         };
         let opened = part(PartKind::Ids).map(|(part, bytes)| opens(part.segment, bytes));
-        // The shared records' key has changed where carol lost them too.
+        // If carol lost the records without a label too, their key has changed.
         assert_eq!(opened.collect::<Vec<_>>(), [!lost, false, false]);
         let payloads = manifest.payloads.as_ref().unwrap();
         let only = |kind| &part(kind).next().unwrap().1;
@@ -171,7 +173,7 @@ fn a_record_that_is_replaced_or_deleted_changes_no_keys() {
     assert_eq!(number(&bed), before);
 }
 
-/// The protection taken away: without a new key whoever was taken off the list reads what is written after.
+/// Without the protection, a new key, a reader who was only removed from the list can read later records.
 #[test]
 fn who_is_only_taken_off_the_list_reads_on() {
     let mut bed = Bed::new(masked());
@@ -214,7 +216,7 @@ fn losing_a_label_or_a_group_is_being_revoked_from_it() {
     }
 }
 
-/// Between the first grant and compacting, whoever is granted has the keys of no record.
+/// From the first grant until compaction, a reader with a grant has no key of the records.
 #[test]
 fn folders_are_read_before_they_are_compacted() {
     let dir = tempfile::tempdir().unwrap();
@@ -241,7 +243,7 @@ fn folders_are_read_before_they_are_compacted() {
     }
 }
 
-/// Who comes back reads all again, and is no former reader any longer.
+/// A reader who is granted access again reads all records again, and is no former reader any more.
 #[test]
 fn who_comes_back_reads_again() {
     let mut bed = Bed::new(masked());
@@ -258,7 +260,7 @@ fn who_comes_back_reads_again() {
     );
 }
 
-/// An index of those who share a key becomes one of readers of their own.
+/// An index whose readers share a key becomes an index whose readers have their own keys.
 #[test]
 fn an_index_without_readers_of_its_own_gets_them() {
     let mut bed = Bed::made(masked(), false);
@@ -270,7 +272,7 @@ fn an_index_without_readers_of_its_own_gets_them() {
     assert!(matches!(none, Err(Error::NoReader)));
     bed.grant("alice", &[], &[]);
     bed.add(100, None);
-    // Nobody on the list was given the shared key, which opens other indexes too.
+    // No reader on the list was given the shared key, which also opens other indexes.
     let server = bed.server();
     assert_eq!(reads(&server, &reader("alice"), &ALL), [100]);
     assert_eq!(bed.store.access().unwrap().shared, EACH);

@@ -1,4 +1,4 @@
-//! Rings that are not what the owner wrote, and entries for others.
+//! Rings that differ from what the owner wrote, and entries for other readers.
 
 use sordino_search::manifest::PartKind;
 use sordino_search::{Client, Error, InProcess};
@@ -14,14 +14,14 @@ fn bed() -> Bed {
     bed
 }
 
-/// Bytes of the head of a ring: of its file, and three lengths.
+/// The number of bytes of a ring's head: the file's head and three lengths.
 const HEAD: usize = 20;
 
 fn len(ring: &[u8], at: usize) -> usize {
     u32::from_le_bytes(ring[8 + 4 * at..][..4].try_into().unwrap()) as usize
 }
 
-/// The beginning of the entries, and the length of one.
+/// The position of the first entry, and the length of an entry.
 fn shape(ring: &[u8]) -> (usize, usize) {
     let start = HEAD + len(ring, 2);
     (start, (ring.len() - start) / len(ring, 0))
@@ -72,10 +72,11 @@ fn a_ring_that_was_changed_gives_nothing_and_does_no_harm() {
             assert!(lied.is_err(), "length {at} of {wrong}");
         }
     }
-    // Entries are bound to their places: in another order none opens.
+    // Each entry is bound to its place, so no entry opens if their order changes.
     let turned = changed(&bed, |ring| ring[start..].rotate_left(each));
     assert!(matches!(turned, Err(Error::NoReader)), "{turned:?}");
-    // A bit anywhere in one's own entry: in X25519's half, in ML-KEM's, in what is sealed.
+    // Changes a bit of the reader's own entry: in X25519's half, in ML-KEM's half, and in the
+    // sealed part.
     let mut refused = 0;
     for entry in 0..4 {
         for at in [0, 500, 1087, 1088, 1119, 1120, each - 1] {
@@ -85,7 +86,7 @@ fn a_ring_that_was_changed_gives_nothing_and_does_no_harm() {
         }
     }
     assert_eq!(refused, 7);
-    // An empty point, which every secret agrees on nothing with.
+    // A point of zeros, with which every secret gives zero.
     let empty = changed(&bed, |ring| {
         for entry in 0..4 {
             ring[start + entry * each + 1088..][..32].fill(0);
@@ -98,7 +99,7 @@ fn a_ring_that_was_changed_gives_nothing_and_does_no_harm() {
 fn a_ring_of_another_index_or_version_gives_nothing() {
     let mut bed = bed();
     let (manifest, ring) = (bed.manifest(), bed.part(PartKind::Ring, None));
-    // Other readers, the same names and keys.
+    // A ring of another index, with the same names and keys.
     let mut other = Bed::new(masked());
     for name in ["bob", "alice"] {
         other.grant(name, &["hr"], &[]);
@@ -123,7 +124,7 @@ fn an_older_ring_under_a_newer_manifest_is_refused_and_an_older_manifest_is_a_ro
     let server = bed.server();
     let pin = connect(&server, &reader("alice")).unwrap().pin();
     assert_eq!(older.len(), newer.len());
-    // A server that gives the parts of an older version.
+    // A server that replays parts of an older version.
     let mut replays = Hostile::new(&server, |_, reply| {
         let at = reply.windows(newer.len()).position(|it| it == &newer[..]);
         if let Some(at) = at {

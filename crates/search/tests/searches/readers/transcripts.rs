@@ -1,4 +1,4 @@
-//! Two readers with other rights, to whoever watches them: the same messages.
+//! Two readers with different rights send the same messages.
 
 use sordino_search::{Exchange, Form, InProcess};
 use sordino_testkit::{ASKED, keys, rng};
@@ -21,7 +21,7 @@ fn nothing_on_the_way_says_what_a_reader_may_read() {
         let server = bed.server();
         let mut clients = Vec::new();
         let mut seen: Vec<Vec<Exchange>> = Vec::new();
-        // Each reader has a generator of its own, and so sessions of its own.
+        // Each reader has its own generator, and therefore its own sessions.
         for (seed, keys) in (1..).zip(&readers) {
             let mut transport = InProcess::new(&server);
             let client = sordino_search::Client::connect(&mut transport, keys, None).unwrap();
@@ -34,7 +34,7 @@ fn nothing_on_the_way_says_what_a_reader_may_read() {
             clients.push(client);
         }
         assert!(seen.iter().all(|one| *one == seen[0]), "{seen:?}");
-        // Granting a label to one of them changes nothing of that either, and refreshing is the same for all.
+        // A grant to one of them changes none of these messages, and both refresh with the same messages.
         for change in 1..4 {
             match change {
                 1 => bed.grant("alice", &["health"], &[]),

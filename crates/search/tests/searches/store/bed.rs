@@ -1,4 +1,4 @@
-//! A store next to a plain model of what it should hold.
+//! A store, and a simple model of its expected contents.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl Model {
     }
 }
 
-/// The id of a record that is named by a number.
+/// The number that is a record's id.
 pub(crate) fn number(hit: &Hit) -> u32 {
     u32::try_from(hit.id.number().unwrap()).unwrap()
 }
@@ -61,14 +61,14 @@ pub(crate) struct Bed {
     pub(crate) metric: Metric,
 }
 
-/// A store of records in three batches, the last with ids of its own, out of order.
+/// A store of records in three batches, of which the last has unordered ids.
 pub(crate) fn bed(spec: &Spec, scale: f32) -> Bed {
     let (base, queries) = synthetic::clustered(N as usize, 15, DIM, 11);
     let scaled = |rows: &[f32], by: f32| {
         let rows: Vec<f32> = rows.iter().map(|x| x * by).collect();
         Vectors::new(DIM, rows).unwrap()
     };
-    // Lengths differ where the metric sees them.
+    // The lengths differ if the metric depends on them.
     let data: Vec<f32> = (0u16..)
         .zip(base.rows())
         .flat_map(|(at, row)| row.iter().map(move |x| x * (1.0 + f32::from(at % 7) * 0.2)))
@@ -115,7 +115,8 @@ impl Bed {
         serve(self.dir.path())
     }
 
-    /// Recall of all queries; scores are the metric's own, in its order, and no ghosts are found.
+    /// The recall of all queries. Checks that scores are the metric's, in its order, and that no
+    /// deleted record is found.
     pub(crate) fn recall(&self, server: &Server, client: &Client) -> f64 {
         let mut transport = InProcess::new(server);
         let mut recall = 0.0;
@@ -132,8 +133,8 @@ impl Bed {
                     .get(&number(hit))
                     .expect("a record that is there");
                 let exact = Model::measure(self.metric, vector, query);
-                // A code moves a score of unit vectors by this: one of 4 bits, which sealed mode may
-                // choose for the cosine, or one of 8.
+                // The largest error that a code causes in a score of unit vectors: with 4 bits,
+                // which sealed mode may choose for the cosine, or with 8.
                 let unit = match self.metric {
                     Metric::Cosine => 0.12,
                     _ => 0.02,

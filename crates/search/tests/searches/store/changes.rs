@@ -60,7 +60,7 @@ fn searches_follow_every_change_in_every_mode() {
         assert_eq!((verified.deleted, verified.versions), (0, 7));
         assert_eq!(verified.records, bed.model.0.len());
         assert_eq!(bed.store.manifest().segments().len(), 1);
-        // There is nothing more to do.
+        // A second compaction changes nothing.
         assert_eq!(
             bed.store.compact(&mut rng(32), &mut |_| ()).unwrap(),
             before + 1
@@ -71,7 +71,7 @@ fn searches_follow_every_change_in_every_mode() {
         let recall = bed.recall(&server, &client);
         assert!(recall > least, "{form:?} compacted: {recall}");
 
-        // Another owner's session sees the same.
+        // Another process of the owner opens the same state.
         let ids: Vec<Id> = bed.store.ids().collect();
         let manifest = bed.store.manifest().clone();
         drop(bed.store);
@@ -96,13 +96,13 @@ fn every_metric_finds_its_own_nearest() {
             let least = match form {
                 Form::Masked(_) | Form::Open(_) => 0.95,
                 Form::Local => 0.98,
-                // And as many buckets as may be read of so few vectors before the download is cheaper,
-                // which is fewer than the recall needs.
+                // For so few vectors, a download is soon cheaper than reading buckets, so fewer
+                // buckets are read than this recall needs.
                 Form::Sealed { .. } => 0.6,
                 Form::Routed { .. } => 0.7,
             };
             assert!(recall > least, "{metric:?} {form:?}: {recall}");
-            // A row that is far longer than any before takes nothing from the others.
+            // A row that is far longer than all others does not reduce their precision.
             bed.upsert(41, &[90_001], 1e7);
             let server = bed.server();
             let (client, _) = connect(&server);
@@ -164,7 +164,7 @@ fn many_segments_are_searched_and_compacted() {
     );
 }
 
-/// A directory and a file hold the same index.
+/// A folder and a file give the same index.
 #[test]
 fn a_directory_survives_as_one_file() {
     for form in forms() {

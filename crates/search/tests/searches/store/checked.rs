@@ -1,5 +1,5 @@
-//! Indexes with each way to check scores, as they change: readers that follow find what the model has, the owner's check finds all in order,
-//! and messages are the same for all queries.
+//! Indexes with each way to check scores, during changes. Following readers find the model's results, the owner's check
+//! passes, and all queries have the same messages.
 
 use sordino_search::manifest::{Checking, Manifest, Mode, Packing, PartKind};
 use sordino_search::{Error, Files, Folder, Form, InProcess, SignedManifest, Spec, Store};
@@ -47,11 +47,12 @@ fn readers_follow_and_find_what_is_there() {
             assert!(client.refresh(&mut InProcess::new(&server)).unwrap());
             let received = client.bytes_once() - before;
             assert!(bed.recall(&server, &client) > 0.99, "{way:?}, {step}");
-            // Who comes again has the same.
+            // A new reader gets the same results.
             let anew = connect(&server);
             assert!(bed.recall(&server, &anew) > 0.99, "{way:?}, {step}");
             if exact {
-                // Deletions alone leave the combinations as they are, and nobody downloads them.
+                // Deletions alone do not change the combinations, so clients do not download them
+                // again.
                 let part = manifest.part(PartKind::Combination, None).unwrap();
                 assert_eq!(received < usize::try_from(part.len).unwrap(), step == 1);
             }
@@ -116,7 +117,7 @@ fn checks_that_a_mode_has_not_are_refused_by_name() {
     }
 }
 
-/// Sums and combinations that are sealed and signed as they should be, and not of the rows, are found.
+/// The owner's check finds sums and combinations that are sealed and signed, but belong to other rows.
 #[test]
 fn the_owners_check_finds_sums_of_other_rows() {
     for way in &WAYS[..4] {

@@ -1,4 +1,5 @@
-//! Clusters that are trained on a sample, to which tasks assign records: done again, given twice, of other builds.
+//! Clusters that are trained on a sample. Tasks assign records to them; a task may run again, give its list twice,
+//! or belong to another build.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use super::owner::{DIM, spec};
 
 const N: usize = 1500;
 
-/// The first record of each task, and the end.
+/// The first record of each task, and the number of records.
 const CUTS: [usize; 5] = [0, 127, 700, 701, N];
 const TASKS: u64 = 4;
 
@@ -30,7 +31,7 @@ fn all() -> Vectors {
     synthetic::clustered(N, 1, DIM, 3).0
 }
 
-/// Records of ids in no order, in batches of this many.
+/// Records with unordered ids, in batches of `size`.
 fn records(rows: std::ops::Range<usize>, size: usize) -> Vec<Result<Batch, Error>> {
     let all = all();
     let starts = rows.clone().step_by(size);
@@ -48,7 +49,7 @@ fn begin(form: Form, seed: u64) -> Clustering {
     Clustering::begin(&mut rng(seed), &keys(), &spec(form), N, all(), progress).unwrap()
 }
 
-/// The work of a process of its own, which has the keys and the bytes of the centroids.
+/// The work of a separate process, which has the keys and the bytes of the centroids.
 fn assigned(centroids: &[u8], task: usize, first: usize) -> Vec<u8> {
     let centroids = Centroids::from_bytes(centroids, &keys()).unwrap();
     let rows = CUTS[task]..CUTS[task + 1];
@@ -66,7 +67,7 @@ fn take(clustering: &mut Clustering, bytes: &[u8]) -> Result<bool, Error> {
     clustering.take(Nearest::from_bytes(bytes, &keys())?)
 }
 
-/// With the lists of all tasks, taken backwards.
+/// A clustering with the lists of all tasks, taken in reverse order.
 fn filled(form: Form, seed: u64) -> Clustering {
     let mut clustering = begin(form, seed);
     let centroids = clustering.centroids().to_bytes(&keys());
@@ -101,7 +102,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
             assert_eq!(found.unwrap().hits[0].id, (row * 7919 % 4001) as u64);
         };
         [0, 126, 127, 700, 701, N - 1].into_iter().for_each(found);
-        // The recall is that of an index which one process makes.
+        // The recall equals the recall of an index that one process makes.
         let batches = records(0..N, 400);
         let progress = &mut |_| ();
         let whole = Store::create(
@@ -115,7 +116,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
         let recall = |store: &Store| store.measured().unwrap().expected_recall;
         let (apart, whole) = (recall(&store), recall(&whole.unwrap()));
         assert!((apart - whole).abs() < 0.02, "{apart} {whole}");
-        // It changes as any index.
+        // The index changes like every index.
         store.delete(&mut rng(3), &[7919u64 % 4001]).unwrap();
         store.compact(&mut rng(4), &mut |_| ()).unwrap();
         assert_eq!(store.verify().unwrap().records, N - 1);
@@ -123,7 +124,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
     }
 }
 
-/// To the byte, whatever the cut into tasks and batches.
+/// The bytes are equal, whatever the division into tasks and batches.
 #[test]
 fn tasks_make_the_index_that_one_process_makes_of_the_same_centroids() {
     for form in FORMS {
@@ -177,7 +178,7 @@ fn lists_that_are_none_of_this_build_are_refused() {
         wrong[at] ^= 0x10;
         assert!(Centroids::from_bytes(&wrong, &keys()).is_err(), "byte {at}");
     }
-    // A task that was done twice is taken once.
+    // The result of a task that ran twice is taken once.
     assert!(take(&mut clustering, &good).unwrap());
     assert!(!take(&mut clustering, &good).unwrap());
     refused(
@@ -208,7 +209,8 @@ fn records_that_changed_leave_no_index() {
     changed(TASKS, vec![], "");
     let more = records(0..N, 99).into_iter().chain(records(0..1, 1));
     changed(TASKS, more.collect(), "more records");
-    // Just as many, of which some of the third task's and the fourth's are exchanged.
+    // The number of records is right, but a record of the third task and one of the fourth are
+    // exchanged.
     let mut swapped = records(0..700, 99);
     swapped.extend(records(701..702, 1));
     swapped.extend(records(700..701, 1));
@@ -221,7 +223,7 @@ fn records_that_changed_leave_no_index() {
         expected: 2,
     });
     changed(TASKS, vec![lost], "1 vectors");
-    // Twice the same id: the stream's own errors come as always.
+    // An id comes twice, and the error is the usual error of the stream.
     let mut twice = records(0..N, N);
     let vectors = Batch::new(vec![5u64; N], all());
     twice[0] = vectors;
@@ -261,7 +263,7 @@ fn what_has_no_centroids_is_refused_at_the_beginning() {
         begun(&spec(recall), N, all()),
         Err(Error::Recall(_))
     ));
-    // All records where there are few.
+    // If there are few records, the sample is all of them.
     assert_eq!(Clustering::sample(&spec(ROUTED), N, DIM).unwrap(), N);
     assert!(Clustering::sample(&spec(ROUTED), 1_000_000, DIM).unwrap() < 1_000_000);
 }

@@ -1,5 +1,5 @@
-//! Encoded databases that are kept in a folder: a server that maps them is one that encodes, byte for byte, whatever has become of the
-//! folder.
+//! Encoded databases in a folder. A server that maps them replies like a server that encodes, byte for byte, whatever
+//! happened to the folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use super::owner::{DIM, spec};
 
 const FORMS: [Form; 3] = [Form::Masked(Packing::T4), Form::Open(Packing::T4), ROUTED];
 
-/// An index of enough records that what is encoded of them is kept: it is of eight blocks at least.
+/// An index with at least eight blocks, so that its encoding is kept.
 fn bed(form: Form, keys: &OwnerKeys) -> Bed {
     let (base, queries) = synthetic::clustered(10_000, 15, DIM, 11);
     let dir = tempfile::tempdir().unwrap();
@@ -37,7 +37,7 @@ fn bed(form: Form, keys: &OwnerKeys) -> Bed {
     }
 }
 
-/// An index whose records carry payloads, which are scanned. Of its vectors nothing is kept: they are few.
+/// An index whose payloads are scanned. It has few vectors, whose encoding is not kept.
 fn scanned() -> Bed {
     let (base, queries) = synthetic::clustered(300, 15, DIM, 11);
     let conditions = Conditions::default().prefer(FetchKind::Scan);
@@ -56,7 +56,7 @@ fn scanned() -> Bed {
     }
 }
 
-/// A folder for encoded databases, and how often it could not be written.
+/// A folder for encoded databases, and the number of failed writes to it.
 struct Kept {
     dir: PathBuf,
     encodings: Encodings,
@@ -85,7 +85,7 @@ impl Kept {
         options.open(&folder).unwrap()
     }
 
-    /// The names of files of databases, with the time at which each was written.
+    /// The names of the databases' files, and the times at which they were written.
     fn files(&self) -> Vec<(PathBuf, std::time::SystemTime)> {
         let mut files: Vec<_> = fs::read_dir(&self.dir)
             .unwrap()
@@ -98,7 +98,7 @@ impl Kept {
     }
 }
 
-/// Makes the rows of segments unreadable: a server that is opened then has not read them.
+/// Damages the rows of segments. A server that still opens has not read them.
 fn spoil_rows(bed: &Bed) {
     let parts = bed.store.manifest().parts().unwrap();
     let rows = parts.iter().filter(|part| part.kind == PartKind::Rows);
@@ -110,7 +110,7 @@ fn spoil_rows(bed: &Bed) {
     }
 }
 
-/// Two servers, of which both must say the same.
+/// Two servers that must give the same replies.
 struct Same<'a>(&'a Server, &'a Server);
 
 impl Transport for Same<'_> {
@@ -143,7 +143,8 @@ fn what_is_mapped_is_what_is_encoded() {
         same(&bed, &one, &kept.open(&bed, None));
         assert_eq!(kept.files(), files, "written once");
 
-        // A version shares with the one before, and what only that had is gone when a version lacks it.
+        // A version uses the files of the version before. Files that no version uses any more are
+        // removed.
         let before = kept.open(&bed, None);
         let more: Vec<u32> = (20_000..25_000).collect();
         bed.upsert(21, &more, 1.0);
@@ -152,14 +153,14 @@ fn what_is_mapped_is_what_is_encoded() {
         let options = OpenOptions::new(&public).after(&before);
         let after = options.open_dir(bed.dir.path()).unwrap();
         same(&bed, &bed.server(), &after);
-        // A few records are not worth a file.
+        // A few records get no file.
         assert_eq!(kept.files().len(), files.len() + 1);
         bed.store.compact(&mut rng(7), &mut |_| ()).unwrap();
         let options = OpenOptions::new(&public).after(&after);
         let compacted = options.open_dir(bed.dir.path()).unwrap();
         same(&bed, &bed.server(), &compacted);
         assert!(kept.files().iter().all(|file| !files.contains(file)));
-        // One that is still served has them mapped.
+        // A version that is still served has its files mapped.
         same(&bed, &one, &before);
         assert_eq!(kept.faults.load(Ordering::SeqCst), 0);
     }
@@ -174,7 +175,7 @@ fn rows_that_are_mapped_are_not_read() {
         let one = kept.open(&bed, None);
         spoil_rows(&bed);
         same(&bed, &one, &kept.open(&bed, None));
-        // Without the folder there is nothing to serve.
+        // Without the folder, no server opens.
         Server::open_dir(bed.dir.path(), &keys().public()).unwrap_err();
     }
 }
@@ -191,7 +192,7 @@ fn damaged_files_are_made_anew() {
         let good = [&first, &hint].map(|path| fs::read(path).unwrap());
         let len = good[0].len();
         let damages: [&dyn Fn(); 9] = [
-            // The head, a coordinate, the end
+            // Damages the head, a coordinate and the end.
             &|| flip(&first, 9),
             &|| flip(&first, 4096 + 1000),
             &|| flip(&first, len - 200),
@@ -210,7 +211,8 @@ fn damaged_files_are_made_anew() {
                 fs::read(&first).unwrap() == good[0],
                 "damage {at} of {form:?}"
             );
-            // The manifest names no hint of a single group of clusters, so that the file next to it counts.
+            // The manifest does not name the hint of a single group of clusters, so the hint's file
+            // matters.
             if form == ROUTED {
                 assert!(fs::read(&hint).unwrap() == good[1], "damage {at}");
             }
@@ -233,7 +235,7 @@ fn the_hint_of_scanned_pages_is_kept_too() {
     same(&bed, &one, &kept.open(&bed, None));
     assert_eq!(kept.files(), files, "written once");
 
-    // A file whose hint is not the one that the manifest names, with a digest that belongs to it.
+    // A file whose hint differs from the manifest's, with a digest that fits the file.
     let [first, other] = [0, 1].map(|at| files[at].0.clone());
     let good = fs::read(&first).unwrap();
     if fs::metadata(&other).unwrap().len() == good.len() as u64 {
@@ -247,7 +249,8 @@ fn the_hint_of_scanned_pages_is_kept_too() {
     same(&bed, &one, &kept.open(&bed, None));
     assert!(fs::read(&first).unwrap() == good);
 
-    // A version without a change of payloads shares them, one with other payloads removes them.
+    // A version with unchanged payloads uses the same files. A version with other payloads removes
+    // them.
     let public = keys().public();
     let before = kept.open(&bed, None);
     let options = OpenOptions::new(&public).after(&before);
@@ -263,7 +266,7 @@ fn the_hint_of_scanned_pages_is_kept_too() {
     let left = names(&kept.files());
     assert!(!left.is_empty() && !names(&files).iter().any(|it| left.contains(it)));
 
-    // A file that is cut while it is mapped is told, and the fetch refused.
+    // If a mapped file is truncated, the server reports it and refuses the fetch.
     let file = fs::File::options().write(true).open(&left[0]);
     file.unwrap().set_len(5000).unwrap();
     let mut transport = InProcess::new(&after);
@@ -297,7 +300,8 @@ fn a_file_that_is_cut_is_told_and_searches_are_refused() {
     assert_eq!(client(&kept.open(&bed, None)).unwrap().hits, found);
 }
 
-/// Changes a byte of a file in a copy, which takes its place: a server may have the file mapped.
+/// Changes a byte in a copy of a file, and replaces the file by the copy, because a server may have
+/// the file mapped.
 fn flip(path: &Path, at: usize) {
     let mut bytes = fs::read(path).unwrap();
     bytes[at] ^= 0x10;
@@ -337,7 +341,8 @@ fn files_that_were_never_finished_go_unless_somebody_writes_them() {
     kept.open(&bed, None);
     assert!(!left.exists() && written.exists() && whole.exists());
     drop(writer);
-    // They go before anything is read, so that a server that ends while it starts leaves no more each time.
+    // Old files are removed before anything is read. So a server that fails at its start does not leave
+    // more files each time.
     spoil_rows(&bed);
     fs::remove_file(&whole).unwrap();
     let folder = Folder::new(bed.dir.path(), Files);
@@ -364,7 +369,8 @@ fn shards_and_indexes_share_a_folder() {
     }
     kept.open(&other, None);
     assert_eq!(kept.files(), files);
-    // The number of shards is part of the name: of one, and of two, the first has the same rows here.
+    // The number of shards is part of a file's name. The first of one shard and the first of two have
+    // the same rows here.
     kept.open(&bed, None);
     assert_eq!(kept.files().len(), 4);
 }
@@ -382,11 +388,11 @@ fn files_that_the_manifest_contradicts_are_made_anew() {
         let one = kept.open(&bed, None);
         let first = kept.files()[0].0.clone();
         let good = fs::read(&first).unwrap();
-        // A file and the digest of its hint that belong together, as a faulty machine may have written them.
+        // A file and its hint's digest that fit each other, as a faulty machine may write them.
         let wrong = (4096..).step_by(1001).find_map(|at| {
             flip(&first, at);
             let wrong = Database::from_bytes(&fs::read(&first).unwrap()).ok();
-            // The change made a coefficient that is none.
+            // The change made an invalid coefficient.
             if wrong.is_none() {
                 flip(&first, at);
             }

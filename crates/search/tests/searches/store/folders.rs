@@ -1,4 +1,4 @@
-//! Folders that hold other things than an index, or that change under whoever reads them.
+//! Folders that contain other files, or that change while a process reads them.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn contents(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     found
 }
 
-/// A digest's name, as other programs give it too.
+/// The name of a digest, which other programs may also use.
 const DIGEST: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 #[test]
@@ -72,7 +72,7 @@ fn a_folder_with_other_files_is_refused_and_left_as_it_is() {
         assert!(error.to_string().contains(entry.to_str().unwrap()));
         assert_eq!(contents(dir.path()), before, "{name}");
     }
-    // A folder that is empty, or not there, is what a new index wants.
+    // A new index takes an empty folder, or one that does not exist.
     let dir = tempfile::tempdir().unwrap();
     create(dir.path(), vectors()).unwrap();
     create(&dir.path().join("not/there/yet"), vectors()).unwrap();
@@ -92,7 +92,7 @@ fn files_of_other_names_in_an_index_are_never_removed() {
     for name in foreign {
         std::fs::write(dir.join(name), "mine").unwrap();
     }
-    // Left-overs of an interrupted change.
+    // The remains of an interrupted change.
     let left = [
         format!("parts/{DIGEST}"),
         format!("parts/{DIGEST}.tmp"),
@@ -122,11 +122,11 @@ fn verifying_changes_nothing_and_needs_no_lock() {
     for form in forms() {
         let mut bed = bed(&spec(form), 1.0);
         bed.upsert(21, &[3, 4], 1.0);
-        // Nobody needs these, and a check does not tidy up.
+        // These files are not needed, and a check removes no files.
         for name in ["parts/notes.txt", &format!("parts/{DIGEST}"), "CURRENT.tmp"] {
             std::fs::write(bed.dir.path().join(name), "mine").unwrap();
         }
-        // Next to an owner who has it open, and on a copy that was never locked.
+        // Checks a folder that an owner has open, and a copy without a lock.
         let copied = tempfile::tempdir().unwrap();
         copy(bed.dir.path(), copied.path());
         std::fs::remove_file(copied.path().join("LOCK")).unwrap();
@@ -142,7 +142,7 @@ fn verifying_changes_nothing_and_needs_no_lock() {
     assert!(matches!(nothing, Err(Error::NoIndex { .. })));
 }
 
-/// An owner who changes the index over and over, next to one who checks it.
+/// An owner changes the index again and again while another process checks it.
 #[test]
 fn an_index_can_be_verified_while_it_is_changed() {
     let dir = tempfile::tempdir().unwrap();
@@ -169,7 +169,7 @@ fn an_index_can_be_verified_while_it_is_changed() {
     });
 }
 
-/// An owner who changes the index twice removes what was read of it before.
+/// An owner changes the index twice, and so removes parts of the version that is being read.
 #[test]
 fn contents_are_read_anew_where_a_change_takes_them_away() {
     let mut bed = bed(&spec(Form::Masked(Packing::T4)), 1.0);
@@ -186,7 +186,7 @@ fn contents_are_read_anew_where_a_change_takes_them_away() {
         Ok(all.iter().map(|some| some.ids.len()).sum::<usize>())
     });
     assert_eq!((read.unwrap(), versions), (bed.store.len(), vec![1, 4]));
-    // Where nothing is newer, the fault is told.
+    // If there is no newer version, the fault is returned.
     let mut attempts = 0;
     let none = Contents::read_on(Files, &dir, &keys().reader(), |_| {
         attempts += 1;
@@ -196,14 +196,14 @@ fn contents_are_read_anew_where_a_change_takes_them_away() {
     assert_eq!(attempts, 1);
 }
 
-/// Whoever truncates or writes over the files of an index that is served, with `cp` or a restored backup,
-/// does not end the server or change its answers.
+/// A process truncates or overwrites the files of a served index, as `cp` or a restored backup may. The
+/// server does not end, and its answers do not change.
 #[test]
 fn a_server_keeps_what_it_has_opened() {
     let forms = [Form::Local, sealed(sordino_search::Routing::Downloaded)];
     for form in forms {
         for truncate in [true, false] {
-            // Long enough that a part is more than a page.
+            // The vectors are long enough that a part is larger than a page of memory.
             let dir = tempfile::tempdir().unwrap();
             let (base, queries) = synthetic::clustered(6000, 5, DIM, 11);
             let batches = [Ok(base.into())];
@@ -234,7 +234,7 @@ fn a_server_keeps_what_it_has_opened() {
                     file.set_len(len).unwrap();
                 }
             }
-            // One that downloads all of it again.
+            // A new client downloads all parts.
             let (later, _) = connect(&server);
             assert_eq!(search(&later), before);
             assert_eq!(search(&client), before);
@@ -243,7 +243,7 @@ fn a_server_keeps_what_it_has_opened() {
     }
 }
 
-/// Equal vectors under several ids, in one segment and in several: in open mode they have equal rows and
+/// Equal vectors under several ids, in one segment and in several. In open mode they have equal rows and
 /// equal hints.
 #[test]
 fn records_with_equal_vectors_are_all_found() {
@@ -266,7 +266,8 @@ fn records_with_equal_vectors_are_all_found() {
         let expected = [90_000, 90_001, 90_002, 90_003, 90_005, 90_007];
         assert_eq!(ids, expected, "{form:?}");
 
-        // One that follows step by step, and after the copies are in one segment.
+        // A client that follows step by step, also after compaction has put the copies into one
+        // segment.
         bed.store.compact(&mut rng(3), &mut |_| ()).unwrap();
         let server = bed.server();
         let mut client = client;
@@ -279,8 +280,8 @@ fn records_with_equal_vectors_are_all_found() {
     }
 }
 
-/// Where scores are equal exactly, records are in the order of their ids, in whatever segments they lie, and there
-/// are more of them than a search returns.
+/// Records with equal scores are ordered by their ids, whatever their segments. There are more such records than a
+/// search returns.
 #[test]
 fn equal_scores_are_in_the_order_of_ids() {
     let forms = [Form::Local, sealed(sordino_search::Routing::Downloaded)];
@@ -305,13 +306,13 @@ fn equal_scores_are_in_the_order_of_ids() {
     }
 }
 
-/// A shard reads its share of a part; all of the part is checked.
+/// A shard reads its share of a part, but checks the whole part.
 #[test]
 fn any_share_of_a_part_is_that_of_the_whole_and_all_of_it_is_checked() {
     let dir = tempfile::tempdir().unwrap();
     let folder = Folder::new(dir.path(), Files);
     folder.create().unwrap();
-    // More than is in memory at a time.
+    // More bytes than are in memory at once.
     let whole: Vec<u8> = (0..9_000_000_u32)
         .map(|i| (i % 251).to_le_bytes()[0])
         .collect();
@@ -344,7 +345,7 @@ fn any_share_of_a_part_is_that_of_the_whole_and_all_of_it_is_checked() {
     }
     let parts = std::fs::read_dir(dir.path().join("parts")).unwrap();
     let path = parts.map(|entry| entry.unwrap().path()).next().unwrap();
-    // A byte outside of the share.
+    // Damages a byte outside the share.
     let mut damaged = whole.clone();
     damaged[bytes - 1] ^= 1;
     std::fs::write(&path, &damaged).unwrap();

@@ -1,5 +1,5 @@
-//! Whatever happens to a folder and to the owner's generator, what is encrypted under one key and nonce, or pad,
-//! is one content.
+//! Whatever happens to a folder and to the owner's generator, each key and nonce, and each pad, encrypts only
+//! one content.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,10 +12,10 @@ use tempfile::TempDir;
 
 use super::owner::{DIM, spec};
 
-/// The digests of all that was encrypted under the keys of an id, in a version.
+/// For each kind of id, each id and each version, the digest of what was encrypted under its key.
 type Seen = HashMap<(&'static str, [u8; 16], u64), Digest>;
 
-/// Notes all that the manifests in a folder name.
+/// Notes everything that the manifests in a folder name.
 fn note(dir: &Path, seen: &mut Seen) {
     for entry in std::fs::read_dir(dir.join("manifests")).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
@@ -65,7 +65,8 @@ fn copy(from: &Path) -> TempDir {
     to
 }
 
-/// A few sets of vectors, so that contents meet again, and sets that differ in one coordinate alone.
+/// A small number of different sets of vectors, so that contents recur. Some sets differ in only one
+/// coordinate.
 fn vectors(kind: u32, count: usize) -> Vectors {
     let vectors = synthetic::uniform(count, DIM, u64::from(kind / 2));
     let mut data = vectors.as_slice().to_vec();
@@ -75,7 +76,8 @@ fn vectors(kind: u32, count: usize) -> Vectors {
     Vectors::new(DIM, data).unwrap()
 }
 
-/// Backups are restored and go on, writers share a past, and the generator begins again with each change.
+/// Restores backups and changes them, changes copies with a common past, and resets the generator before
+/// each change.
 fn ordeal(spec: &Spec, steps: usize) {
     let mut chance = rng(77);
     let mut seen = Seen::new();
@@ -113,7 +115,7 @@ fn ordeal(spec: &Spec, steps: usize) {
             5 => store.compact(again, &mut |_| ()),
             _ => store.delete(again, &ids),
         };
-        // A record that is not there cannot be deleted.
+        // A deletion of a missing record fails.
         drop(made);
         note(folders[at].path(), &mut seen);
     }

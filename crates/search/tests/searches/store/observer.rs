@@ -1,4 +1,4 @@
-//! The messages after changes, to whoever watches them.
+//! The messages after changes, as an observer sees them.
 
 use sordino_search::Exchange;
 use sordino_search::{Form, InProcess, Routing};
@@ -39,7 +39,8 @@ fn an_observer_sees_the_same_of_every_query_after_updates() {
     }
 }
 
-/// Clusters are asked for with what was added next to them: so much more up and down for the first record, in every search.
+/// A search asks for clusters and for added records. The first added record adds this number of bytes to the messages of
+/// every search.
 #[test]
 fn what_was_added_to_a_routed_index_is_asked_for_in_polynomials_of_64_coordinates() {
     let mut bed = bed(&spec(ROUTED), 1.0);
@@ -58,8 +59,8 @@ fn what_was_added_to_a_routed_index_is_asked_for_in_polynomials_of_64_coordinate
         assert!(exchanges.iter().all(|one| *one == exchanges[0]));
         seen.push(exchanges[0]);
     }
-    // One polynomial of 2,048 numbers of 46 bits. Answers of 16 bits: a record and its 40 check rows, then again from
-    // the next block of 32 on.
+    // The request has one more polynomial of 2,048 numbers of 46 bits. Answers have 16 bits: the reply has a record
+    // and its 40 check rows, and twice that when a second block of 32 begins.
     let [none, one, two] = seen[..] else {
         panic!("three versions");
     };
@@ -87,8 +88,8 @@ fn refreshing_is_the_same_for_all_and_costs_what_is_new() {
         });
         assert_eq!(seen[0], seen[1], "{form:?}");
         let bytes = |seen: &[Exchange]| seen.iter().map(|e| e.up + e.down).sum::<usize>();
-        // The manifest and a block of hints, two where 64 coordinates share a polynomial, or three vectors, against
-        // everything.
+        // The bytes of the change are the manifest and a block of hints, two blocks if 64 coordinates share a
+        // polynomial, or three vectors. The test compares them with a full download.
         let (delta, all) = (bytes(&seen[0]), bytes(&whole));
         assert!(
             delta < all * 9 / 10 && delta < 22_000,

@@ -9,7 +9,7 @@ pub(crate) const N: u32 = 1500;
 pub(crate) const DIM: usize = 24;
 pub(crate) const K: usize = 10;
 
-/// Every mode, and every form of it that differs in messages.
+/// Every mode, in each form that has different messages.
 pub(crate) fn forms() -> [Form; 7] {
     [
         Form::Masked(Packing::T4),

@@ -1,4 +1,4 @@
-//! The pin of a client, and the versions that it follows from there.
+//! A client's pin, and the versions that follow from it.
 
 use sordino_search::manifest::{Mode, Packing};
 use sordino_search::{Client, ConnectOptions, Error, Form, InProcess, Index, Pin, Server};
@@ -28,7 +28,8 @@ fn a_pinned_client_follows_the_index_over_any_number_of_versions() {
         let mut transport = InProcess::new(&server);
         let client = Client::connect(&mut transport, &keys().reader(), Some(&pin)).unwrap();
         assert_eq!(client.manifest(), bed.store.manifest());
-        // The next version names the pinned one itself; the chain is asked for where it does not.
+        // If the version follows the pinned one directly, its manifest names that one. Otherwise
+        // the client asks for the chain.
         let asked = transport.take_exchanges().iter().any(|e| e.kind == 111);
         assert_eq!(asked, id > 0);
     }
@@ -44,7 +45,7 @@ fn another_index_of_the_owner_is_refused_before_its_version_is_looked_at() {
     bed.delete(&[1]);
     let (client, _) = connect(&bed.server());
     let other = super::bed::bed(&spec(Form::Local), 1.0);
-    // Older, the same, and newer than the version that is pinned.
+    // Versions before the pinned one, equal to it, and after it.
     for version in [1, 2, 9] {
         let pin = Pin {
             version,
@@ -73,7 +74,7 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     for id in 0..4 {
         bed.delete(&[id]);
     }
-    // A file of the index has no manifests before its own.
+    // An index in one file has no earlier manifests.
     let index = Index::open_dir(bed.dir.path(), &keys().public()).unwrap();
     let index = Index::from_bytes(&index.to_bytes(), &keys().public()).unwrap();
     let server = Server::new(index).unwrap();
@@ -98,7 +99,7 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     };
     let over = |pin: &Pin| over_by(&server, pin);
     assert_eq!(over(&pin).unwrap().manifest(), bed.store.manifest());
-    // A gap excuses nothing else.
+    // An accepted gap permits nothing else.
     let newer = Pin { version: 6, ..pin };
     assert!(matches!(over(&newer), Err(Error::Rollback { .. })));
     let other = Pin {
@@ -113,7 +114,7 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     let forked = over_by(&bed.server(), &forked);
     assert!(matches!(forked, Err(Error::Fork { version: 5 })));
 
-    // And where a manifest in the folder is gone, the chain ends there.
+    // If a manifest is missing in the folder, the chain ends there.
     let third = bed.dir.path().join("manifests").join(format!("{:020}", 3));
     std::fs::remove_file(third).unwrap();
     let refused = follow(&bed.server(), &pin).unwrap_err();
@@ -130,7 +131,7 @@ fn a_changed_chain_is_refused() {
     }
     let server = bed.server();
     let lied = |change: &mut dyn FnMut(&mut Vec<u8>)| {
-        // A server that changes what it shows of the past.
+        // A server that changes the earlier manifests that it shows.
         let mut liar = Hostile::new(&server, |request, reply| {
             if kind(request) == GET_HISTORY {
                 change(reply);
@@ -151,7 +152,7 @@ fn a_changed_chain_is_refused() {
         assert!(refused.is_err(), "length {at}");
     }
     assert!(lied(&mut |reply| reply.truncate(16)).is_err());
-    // The first manifest twice, and without the first.
+    // The chain with the first manifest twice, and without it.
     let first = |reply: &[u8]| {
         let len = u32::from_le_bytes(reply[16..20].try_into().unwrap());
         20 + usize::try_from(len).unwrap()
@@ -171,8 +172,8 @@ fn a_changed_chain_is_refused() {
     );
 }
 
-/// Compaction that writes all segments again draws a new seed: queries before and after have nothing
-/// public in common. Clients follow as to any other version.
+/// A compaction that writes all segments again draws a new seed, so queries before and after it
+/// share no public values. Clients follow as to any other version.
 #[test]
 fn compaction_draws_a_new_seed_when_nothing_is_kept() {
     for form in [Form::Masked(Packing::T4), Form::Open(Packing::T4)] {

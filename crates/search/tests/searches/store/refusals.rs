@@ -59,7 +59,7 @@ fn what_cannot_be_done_is_named_and_changes_nothing() {
     assert_eq!(store.manifest(), &before);
     store.verify().unwrap();
 
-    // All but one can go, and then fewer than k are found.
+    // All records but one can be deleted. A search then finds fewer than k.
     store.delete(rng, &all[1..]).unwrap();
     bed.model.0.retain(|id, _| all[0] == *id);
     let server = bed.server();
@@ -131,7 +131,7 @@ fn streams_that_cannot_be_stored_leave_no_index() {
         let error = make(batches).unwrap_err();
         assert!(expected(&error), "{error}");
         assert_eq!(entries(dir.path()), 0);
-        // The directory can be used all the same.
+        // The folder can still be used.
         let store = make(vec![Ok(vectors().into())]).unwrap();
         store.verify().unwrap();
     }
@@ -155,7 +155,7 @@ fn a_build_that_fails_leaves_no_folder_that_was_not_there() {
     ];
     assert!(make(late).is_err());
     assert_eq!(entries(dir.path()), 0);
-    // One that others have put something into meanwhile stays, with what they put there.
+    // A folder to which others added files meanwhile is not removed.
     std::fs::create_dir(&path).unwrap();
     assert!(make(vec![]).is_err());
     assert_eq!((entries(dir.path()), entries(&path)), (1, 0));

@@ -1,4 +1,5 @@
-//! Shards of an index: joined, they are one server, byte for byte; apart, they are of no use by mistake.
+//! Shards of an index. Together they reply like one server, byte for byte. A single shard is refused if
+//! it is used by mistake.
 
 use std::path::Path;
 
@@ -24,7 +25,7 @@ fn open(bed: &Bed, of: u16) -> Vec<Server> {
         .collect()
 }
 
-/// Asks the shards what a gathering server does, with its bounds.
+/// Asks the shards what a gathering server asks, with that server's bounds.
 fn gather(shards: &[Server], before: Option<&Server>) -> Result<Option<Server>, Error> {
     let of = u16::try_from(shards.len()).unwrap();
     Server::gather(
@@ -60,7 +61,7 @@ fn joined(front: &Server, shards: &[Server], request: &[u8]) -> Result<Vec<u8>, 
     front.join(asked, &replies)
 }
 
-/// One server, and shards behind another, which must say the same.
+/// One server, and a front server over shards, which must give the same replies.
 struct Both<'a> {
     one: &'a Server,
     front: &'a Server,
@@ -105,7 +106,7 @@ const FORMS: [(Form, Checking); 9] = [
     (Form::Local, Checking::Sums),
 ];
 
-/// Sealed mode for clients that come often, who download a hint.
+/// Sealed mode for clients of many searches, which download a hint.
 const fn hinted(routing: Routing) -> Form {
     Form::Sealed {
         recall: 0.9,
@@ -134,13 +135,13 @@ fn joined_shards_are_one_server_byte_for_byte() {
             for query in bed.queries.rows().take(3) {
                 client.search(&mut rng(2), &mut both, query).unwrap();
             }
-            // The one refuses in the words of the other.
+            // Both refuse with the same words.
             let query = both.last.clone();
             for wrong in [&query[..query.len() - 1], &query[..20], &[]] {
                 both.call(wrong, 0).unwrap_err();
             }
             let mut other = query.clone();
-            // A fetch of buckets, which is sealed mode's own query, and of payloads.
+            // Fetches of buckets, which only sealed mode has, and of payloads.
             for kind in [107, 109] {
                 other[6] = kind;
                 if kind != query[6] {
@@ -233,7 +234,7 @@ fn shards_follow_the_index_one_after_the_other() {
                 assert_eq!(next.shard(), shard.shard());
                 let read = Request::read(&request[..]).unwrap();
                 assert!(next.is_other(read) && !shard.is_other(read));
-                // It is what it would be if it were opened now.
+                // It equals a shard that is opened now.
                 let fresh = open_shard(bed.dir.path(), shard.shard().unwrap());
                 assert_eq!(parts(&next), parts(&fresh.unwrap()));
                 mixed.push(next);
@@ -248,7 +249,7 @@ fn shards_follow_the_index_one_after_the_other() {
                 }
             }
             shards.append(&mut mixed);
-            // The version before is still whole while its shards are there.
+            // The version before is complete while its shards run.
             joined(&front, &before, &request).unwrap();
             let stale = joined(&front, &shards, &request).unwrap_err();
             assert!(matches!(stale, Error::Stale { .. }), "{stale}");
@@ -263,7 +264,7 @@ fn shards_follow_the_index_one_after_the_other() {
     }
 }
 
-/// A request of a search.
+/// A request of a search, whose reply is the same from both.
 fn both_request(
     one: &Server,
     front: &Server,
@@ -276,7 +277,7 @@ fn both_request(
     both.last
 }
 
-/// All that a shard gives out for download.
+/// Everything that a shard gives for download.
 fn parts(shard: &Server) -> Vec<Vec<u8>> {
     let edition = shard.manifest().edition().to_bytes();
     let request = |number: u16| {
@@ -305,7 +306,7 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
     for wrong in [&[a, b][..], &[a, b, c, c], &[a, a, c], &[b, c]] {
         assert!(matches!(refused(wrong), Error::Position(..)));
     }
-    // A client is told that it asks a shard, before it has asked anything else.
+    // A client learns from the first reply that it asked a shard.
     for shard in &shards {
         let mut sent = InProcess::new(shard);
         let error = Client::connect(&mut sent, &keys().reader(), None).unwrap_err();
@@ -315,7 +316,7 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
         assert_eq!(Shard::new(named[0], named[1]), shard.shard());
         assert_eq!(sent.take_exchanges().len(), 1);
     }
-    // One server that has all of the index is no shard, and shards of another index are not of this one.
+    // One server of the whole index is refused as a shard, and so are shards of another index.
     let one = masked.server();
     assert!(matches!(refused(&[&one, b, c]), Error::Malformed { .. }));
     let dir = tempfile::tempdir().unwrap();
@@ -338,15 +339,15 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
     let others: Vec<Server> = Shard::all(3)
         .map(|shard| open_shard(dir.path(), shard).unwrap())
         .collect();
-    // Whatever is in all of their folders is served: the operator says what, and clients refuse what they have seen go back.
+    // If all folders have another index, it is served, because the operator decides. Clients refuse an index that went back.
     let follow = gather(&others, Some(&front)).unwrap().unwrap();
     assert_eq!(follow.manifest(), others[0].manifest());
-    // Another owner's.
+    // An index of another owner.
     let stranger = strange_keys();
     let mut ask = |shard: Shard, request: &[u8], _: usize| shards[place(shard)].handle(request);
     let foreign = Server::gather(3, &stranger.public(), None, &mut ask).unwrap_err();
     assert!(matches!(foreign, Error::Signature), "{foreign}");
-    // A version that is gone back to.
+    // An older version that an operator restored.
     let mut masked = masked;
     masked.delete(&[1]);
     let newer = gather(&open(&masked, 3), None).unwrap().unwrap();
@@ -354,7 +355,7 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
     assert_eq!(back.manifest(), shards[0].manifest());
 }
 
-/// Every byte of what is downloaded is the owner's, whatever a shard does to it.
+/// A change of any downloaded byte by a shard is found, because the owner's signature covers it.
 #[test]
 fn what_a_shard_gives_out_wrongly_is_refused() {
     for form in [
@@ -371,13 +372,13 @@ fn what_a_shard_gives_out_wrongly_is_refused() {
             let mut ask = |shard: Shard, request: &[u8], limit: usize| {
                 let mut reply = shards[place(shard)].handle(request)?;
                 number += 1;
-                // A piece of a hint without blocks is of no use.
+                // A piece of a hint without blocks has no bytes to change.
                 let empty = request[6] == 103 && reply.len() == 16 + 44 + 32;
                 if number == at + 1 && !empty {
                     touched = true;
                     let last = reply.len() - 1;
                     match request[6] {
-                        // The last byte of the head, and of what follows.
+                        // The last byte of the head, and of the part after it.
                         113 => reply[last] ^= 1,
                         _ if at % 2 == 0 => reply[last] ^= 1,
                         _ => {
@@ -433,7 +434,8 @@ fn replies_of_shards_are_checked_before_they_are_joined() {
     assert!(check(0, &replies[1]).is_err() && check(1, &replies[0]).is_err());
     let whole = one.handle(&request).unwrap();
     assert!(check(0, &whole).is_err() && check(0, &[]).is_err());
-    // Every byte of both heads, which say what the reply is a part of, and how many scores it has.
+    // Every byte of both heads, which say what the reply is a part of, and the number of its
+    // scores.
     for at in 0..replies[0].len().min(100) {
         let mut changed = replies[0].clone();
         changed[at] ^= 0x40;
@@ -484,7 +486,7 @@ fn what_cannot_be_cut_is_refused_with_the_reason() {
     let first = Shard::new(1, 1024).unwrap();
     let refused = open_shard(bed.dir.path(), first).unwrap_err();
     assert!(refused.to_string().contains("for each shard"), "{refused}");
-    // A shard is no server for clients: they are told so, and take no part for the whole.
+    // A shard tells clients that it serves no clients, and no client takes a part for the whole.
     let shards = open(&bed, 2);
     let mut transport = InProcess::new(&shards[0]);
     Client::connect(&mut transport, &keys().reader(), None).unwrap_err();

@@ -1,4 +1,4 @@
-//! Segments that tasks make, which are retried, killed, and made twice.
+//! Segments that tasks make. A task may be retried, killed, or done twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,7 +35,7 @@ fn begin(dir: &Path, form: Form, seed: u64) -> Result<Assembly, Error> {
     Assembly::begin(dir, &mut rng(seed), &keys(), &spec(form), &all())
 }
 
-/// The work of a process of its own: it has the folder, the keys, and the bytes of the blueprint.
+/// The work of a separate process, which has the folder, the keys and the bytes of the blueprint.
 fn made(dir: &Path, blueprint: &[u8], task: u64, seed: u64) -> Result<Vec<u8>, Error> {
     let blueprint = Blueprint::from_bytes(blueprint, &keys())?;
     let folder = Folder::new(dir, Files);
@@ -68,7 +68,7 @@ fn parts(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     files.collect()
 }
 
-/// The names of the parts that a manifest has in the folder.
+/// The names of the manifest's parts in the folder.
 fn named(manifest: &SignedManifest) -> BTreeSet<String> {
     let parts = manifest.parts().unwrap();
     let stored = parts.iter().filter(|part| part.holder.is_stored());
@@ -82,7 +82,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
         let dir = tempfile::tempdir().unwrap();
         let mut assembly = begin(dir.path(), form, 1).unwrap();
         let blueprint = assembly.blueprint().to_bytes(&keys());
-        // In any order; until the end there is no index.
+        // The tasks come in any order, and until the end there is no index.
         for task in [2, 0, 3, 1] {
             let piece = made(dir.path(), &blueprint, task, 1).unwrap();
             assert!(take(&mut assembly, &piece).unwrap());
@@ -111,7 +111,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
         for row in [0, 59, 60, 239] {
             found(row as u64, row);
         }
-        // A change, and a compaction, as of any index.
+        // Changes and compacts the index, like every index.
         store.delete(&mut rng(3), &[7u64]).unwrap();
         store.compact(&mut rng(4), &mut |_| ()).unwrap();
         drop(store);
@@ -121,14 +121,14 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
     }
 }
 
-/// A task is killed midway, made twice, and both of its results are offered: one is taken, and of the others nothing stays. No
-/// id, and so no key, pad or nonce, belongs to two contents.
+/// A task is killed midway and then done twice, and both results are offered. One is taken, and nothing of the others stays.
+/// No id, and so no key, pad or nonce, belongs to two contents.
 #[test]
 fn of_a_task_that_is_made_again_one_segment_is_taken() {
     let dir = tempfile::tempdir().unwrap();
     let mut assembly = begin(dir.path(), Form::Masked(Packing::T4), 1).unwrap();
     let blueprint = assembly.blueprint().to_bytes(&keys());
-    // Killed when its first part is there, and once with a file that is half written.
+    // Killed after its first part, and once with a half-written file.
     let killed = std::panic::catch_unwind(|| {
         let folder = Folder::new(dir.path(), Killed::default());
         let blueprint = Blueprint::from_bytes(&blueprint, &keys()).unwrap();
@@ -145,7 +145,8 @@ fn of_a_task_that_is_made_again_one_segment_is_taken() {
     assert!(killed.is_err());
     let left = parts(dir.path());
     assert!(!left.is_empty());
-    // Twice more, and a third time with the second's randomness, as on a machine that was restored.
+    // Does the task twice more, and a third time with the second one's randomness, as a restored
+    // machine would.
     let one = made(dir.path(), &blueprint, 0, 1).unwrap();
     let two = made(dir.path(), &blueprint, 0, 2).unwrap();
     let before = parts(dir.path());
@@ -164,7 +165,7 @@ fn of_a_task_that_is_made_again_one_segment_is_taken() {
         let piece = made(dir.path(), &blueprint, task, 1).unwrap();
         take(&mut assembly, &piece).unwrap();
     }
-    // Rows of two attempts differ everywhere: no pad of the one is a pad of the other.
+    // The rows of two attempts differ everywhere, so no pad of one is a pad of the other.
     let rows: Vec<_> = parts(dir.path())
         .into_values()
         .filter(|part| part.len() > 4 * EACH * DIM)
@@ -189,7 +190,7 @@ fn of_a_task_that_is_made_again_one_segment_is_taken() {
         "nothing of other attempts stays"
     );
     assert!(left.keys().any(|name| !there.contains(name)));
-    // A task that did not hear of the end writes parts that nobody names.
+    // A task that did not learn of the end writes parts that no version names.
     made(dir.path(), &blueprint, 1, 7).unwrap();
     drop(store);
     let store = Store::open(dir.path(), &keys()).unwrap();
@@ -198,7 +199,7 @@ fn of_a_task_that_is_made_again_one_segment_is_taken() {
     store.verify().unwrap();
 }
 
-/// Files of a process that ends with its second part.
+/// The files of a process that dies while it writes its second part.
 #[derive(Debug, Default)]
 struct Killed(std::sync::atomic::AtomicUsize);
 
@@ -239,7 +240,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
     let mut assembly = begin(dir.path(), form, 1).unwrap();
     let blueprint = assembly.blueprint().to_bytes(&keys());
     let good = made(dir.path(), &blueprint, 0, 1).unwrap();
-    // One of a build of the same records in another folder.
+    // A segment of a build of the same records in another folder.
     let foreign = begin(other.path(), form, 2).unwrap();
     let foreign = foreign.blueprint().to_bytes(&keys());
     let piece = made(other.path(), &foreign, 0, 1).unwrap();
@@ -247,7 +248,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
         take(&mut assembly, &piece),
         Err(Error::Malformed { .. })
     ));
-    // One of another owner, and bytes that are none.
+    // A segment of another owner, and changed bytes.
     let stranger = strange_keys();
     assert!(Piece::from_bytes(&good, &stranger).is_err());
     assert!(Blueprint::from_bytes(&blueprint, &stranger).is_err());
@@ -256,7 +257,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
         wrong[at] ^= 0x10;
         assert!(take(&mut assembly, &wrong).is_err(), "byte {at}");
     }
-    // One whose parts are not there: not one of them, or one that was cut.
+    // A segment whose parts are missing, or of which one is truncated.
     let elsewhere = made(other.path(), &blueprint, 0, 3).unwrap_err();
     assert!(matches!(elsewhere, Error::File { .. }), "{elsewhere}");
     let (before, _) = (parts(dir.path()), made(dir.path(), &blueprint, 0, 3));
@@ -271,7 +272,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
         matches!(missing, Error::File { .. } | Error::Digest { .. }),
         "{missing}"
     );
-    // The frame is a part too, and all tasks'.
+    // The frame is a part too, which all tasks share.
     let frame = 8 + 4 * (DIM + 8192 / (4 * DIM) * DIM) + 16;
     let cut = parts(dir.path())
         .into_iter()
@@ -281,10 +282,10 @@ fn what_is_no_segment_of_this_build_is_refused() {
     std::fs::write(dir.path().join("parts").join(&cut.0), &cut.1[1..]).unwrap();
     let refused = take(&mut assembly, &good).unwrap_err();
     assert!(matches!(refused, Error::Digest { .. }), "{refused}");
-    // The task is made again.
+    // The task runs again.
     let again = made(dir.path(), &blueprint, 0, 4).unwrap();
     assert!(take(&mut assembly, &again).unwrap());
-    // Records that another task has.
+    // Records that another task has already.
     let twice = made(dir.path(), &blueprint, 1, 1).unwrap();
     take(&mut assembly, &twice).unwrap();
     let folder = Folder::new(dir.path(), Files);
@@ -299,7 +300,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
     );
     let repeated = assembly.take(repeated.unwrap()).unwrap_err();
     assert!(matches!(repeated, Error::RepeatedId { .. }), "{repeated}");
-    // An end with a task too few leaves no index, and the next attempt begins again.
+    // Finishing with too few tasks leaves no index, and the next attempt begins again.
     let early = assembly.finish(&mut rng(9), 3).unwrap_err();
     assert!(
         early.to_string().contains("no segment of task 2"),
@@ -344,7 +345,7 @@ fn what_cannot_be_made_apart_is_refused_at_the_beginning() {
         Blueprint::from_bytes(&blueprint, &keys()).unwrap(),
         *assembly.blueprint()
     );
-    // Too long for scores to be numbers, and records that need ids of their own.
+    // A vector so long that scores would not be numbers, and records that need their own ids.
     let numbered = made(dir.path(), &blueprint, 0, 1).unwrap_err();
     assert!(matches!(numbered, Error::NoIds { .. }), "{numbered}");
     let facts = assembly.blueprint();

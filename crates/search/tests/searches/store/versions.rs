@@ -1,4 +1,4 @@
-//! Clients and servers that do not have the same version.
+//! Clients and servers that have different versions.
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Client, Error, Form, InProcess, Index, Server, Store, Transport, synthetic};
@@ -48,7 +48,7 @@ fn a_query_about_another_version_is_refused_by_name() {
                 pinned: 2
             })
         ));
-        // The client is as it was.
+        // The client did not change.
         assert!(
             newer
                 .search(&mut rng(1), &mut InProcess::new(&new), query)
@@ -57,7 +57,7 @@ fn a_query_about_another_version_is_refused_by_name() {
     }
 }
 
-/// A server that fails from the message with this number on, or changes the last byte of the replies from then on.
+/// A server that fails from message number `from` on, or changes the last byte of its replies from then on.
 struct Failing<'a> {
     server: &'a Server,
     calls: usize,
@@ -145,8 +145,8 @@ pub(crate) fn copy(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
-/// A directory restored from a backup goes on in another way, even with the same randomness: clients
-/// that have seen the first way do not follow, and no content shares a segment id with another.
+/// A restored backup is changed differently, with the same randomness. Clients that have seen the
+/// first history do not follow, and different contents never share a segment id.
 #[test]
 fn a_restored_backup_is_another_branch_and_shares_no_key() {
     for form in forms() {
@@ -159,7 +159,7 @@ fn a_restored_backup_is_another_branch_and_shares_no_key() {
 
         let mut restored = Store::open(backup.path(), &keys()).unwrap();
         let (other, _) = synthetic::clustered(2, 1, DIM, 99);
-        // The same seed as the first branch's.
+        // Uses the first branch's seed.
         restored.upsert(&mut rng(21), &[3u32, 4], &other).unwrap();
         assert_eq!(restored.version(), bed.store.version());
         let (ours, theirs) = (bed.store.manifest(), restored.manifest());
@@ -188,7 +188,7 @@ fn a_restored_backup_is_another_branch_and_shares_no_key() {
         restored.delete(&mut rng(1), &[9u32]).unwrap();
         let fork = client.refresh(&mut InProcess::new(&restored_server()));
         assert!(matches!(fork, Err(Error::Fork { version: 3 })), "{form:?}");
-        // However far it goes on.
+        // This holds whatever number of versions follow.
         for id in 10..14u32 {
             restored.delete(&mut rng(1), &[id]).unwrap();
             let server = restored_server();
@@ -208,7 +208,7 @@ fn a_restored_backup_is_another_branch_and_shares_no_key() {
     }
 }
 
-/// A server whose manifest is an older one, replayed.
+/// A server that replays an older manifest.
 pub(crate) struct Replaying<'a> {
     pub(crate) old: &'a Server,
     pub(crate) new: &'a Server,
@@ -231,14 +231,15 @@ fn a_replayed_manifest_gets_nobody_anywhere() {
         old: &old,
         new: &new,
     };
-    // A client that knows the new version.
+    // A client that has the new version.
     let (mut client, _) = connect(&new);
     let replayed = client.refresh(&mut replaying);
     assert!(matches!(replayed, Err(Error::Rollback { .. })));
     let pin = client.pin();
     let pinned = Client::connect(&mut replaying, &keys().reader(), Some(&pin));
     assert!(matches!(pinned, Err(Error::Rollback { .. })));
-    // One that does not: the parts are asked for by the version they belong to.
+    // A client without a pin. It asks for the parts by their version, which the server does not
+    // have.
     let unpinned = Client::connect(&mut replaying, &keys().reader(), None);
     assert!(matches!(unpinned, Err(Error::Stale { .. })));
 }

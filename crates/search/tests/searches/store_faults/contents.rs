@@ -1,4 +1,4 @@
-//! The content that every id ever stood for.
+//! The contents of all ids so far.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use sordino_search::{
 
 use super::power::files;
 
-/// Every id that segments and lists of deletions ever had, with the digest of what it stood for.
+/// Every id of segments and lists of deletions so far, with the digest of its content.
 #[derive(Default)]
 pub(crate) struct Contents(pub(crate) HashMap<([u8; 16], &'static str), Digest>);
 
@@ -39,7 +39,7 @@ impl Contents {
         note(payloads.id, "payload ids", &payloads.places.digest);
     }
 
-    /// All manifests in a directory, also those of versions that never became the newest.
+    /// Checks all manifests in a folder, also of versions that never became the newest.
     pub(crate) fn check_all(&mut self, dir: &Path, owner: &OwnerPublicKey) {
         for (path, bytes) in files(dir) {
             if path.starts_with("manifests") && !bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! Files that are damaged or gone.
+//! Damaged or missing files.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use sordino_testkit::keys;
 use super::owner::{base, forms};
 use super::power::{files, write_all};
 
-/// Opens a directory in every way there is.
+/// Opens a folder in every way.
 pub(crate) fn read(
     dir: &Path,
     owner: &OwnerPublicKey,
@@ -31,8 +31,8 @@ fn every_flipped_byte_is_an_error_or_changes_nothing() {
             if path.ends_with("LOCK") {
                 continue;
             }
-            // In long files only some bytes, by a stride that has no factor in common with fields;
-            // of the masked form all.
+            // Long files are changed only at some bytes. The stride shares no factor with the size
+            // of a field. For the masked form, all bytes are changed.
             let every = matches!(form, Form::Masked(_)) || bytes.len() < 300;
             let stride = if every { 1 } else { bytes.len() / 150 * 2 + 1 };
             for at in (0..bytes.len()).step_by(stride) {
@@ -42,10 +42,10 @@ fn every_flipped_byte_is_an_error_or_changes_nothing() {
                 let index = Index::open_dir(start.path(), &owner);
                 if let Ok(index) = index {
                     assert_eq!(index, whole, "{} byte {at}", path.display());
-                    // A server does not read the owner's parts, nor old manifests.
+                    // A server does not read the owner's parts or old manifests, so it may open.
                 }
                 if at % 128 == 0 {
-                    // Files that opening removes as left over must not be removed for a wrong reason.
+                    // Opening removes unused files. A damaged file must not count as unused.
                     let store = Store::open(start.path(), &keys());
                     let store = store.and_then(|store| store.verify().map(drop));
                     assert!(store.is_err(), "{} byte {at}", path.display());
@@ -92,7 +92,8 @@ fn every_truncated_or_missing_file_is_an_error_or_changes_nothing() {
                 if let Ok(index) = index {
                     assert_eq!(index, whole, "{}", path.display());
                 }
-                // A history begins where older versions were forgotten.
+                // If the oldest manifest is missing, the history begins later, as after forgetting
+                // versions.
                 let forgotten = case.is_none() && Some(path) == oldest;
                 let len = case.map(|bytes| bytes.len());
                 let refused = store.is_err() || forgotten;

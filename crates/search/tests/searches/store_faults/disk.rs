@@ -1,4 +1,4 @@
-//! A disk that fails where it is told to.
+//! A disk that fails at a chosen operation.
 
 use std::cell::RefCell;
 use std::io;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use sordino_search::{Disk, Files};
 
-/// One file operation, with paths inside the store's directory.
+/// One operation on files, with paths relative to the store's folder.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     CreateDir,
@@ -18,18 +18,18 @@ pub(crate) enum Op {
     Remove(PathBuf),
 }
 
-/// The way in which the disk fails.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
-    /// Not at all.
+    /// The disk does not fail.
     None,
-    /// Operation number `.0` and all after it: half of a write is done.
+    /// Operation number `.0` and all later ones fail. Of a write, half is done.
     Dies(usize),
-    /// Operation number `.0` alone, if it needs room.
+    /// Only operation number `.0` fails, and only if it needs space.
     Full(usize),
 }
 
-/// A disk that records what is done to it, and fails where it is told to.
+/// A disk that records all operations, and fails at a chosen one.
 #[derive(Clone)]
 pub(crate) struct Faulty {
     pub(crate) root: PathBuf,

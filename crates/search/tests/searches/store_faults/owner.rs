@@ -1,4 +1,4 @@
-//! The owner, its stores, and the changes that are interrupted.
+//! The owner, its stores, and the interrupted changes.
 
 use std::path::Path;
 
@@ -56,7 +56,8 @@ pub(crate) fn base(dir: &Path, form: Form) {
         .unwrap();
     store.delete(&mut rng(3), &[5u32, 100]).unwrap();
     drop(store);
-    // Without the files that are kept for servers that are still opening the version before.
+    // Opening removes the files of the version before, which are kept for servers that still open
+    // it.
     Store::open(dir, &keys()).unwrap();
 }
 
@@ -71,7 +72,7 @@ pub(crate) enum Change {
 impl Change {
     pub(crate) const ALL: [Self; 3] = [Self::Upsert, Self::Delete, Self::Compact];
 
-    /// Makes the change, with content that depends on `seed` and randomness that does not.
+    /// Makes the change. Its content depends on `seed`, but its randomness does not.
     pub(crate) fn make<D: Disk>(self, store: &mut Store<D>, seed: u64) -> Result<u64, Error> {
         let rng = &mut rng(7);
         match self {

@@ -1,33 +1,33 @@
-//! A file system that loses power: which names and contents are left.
+//! A file system that loses power: the names and contents that are left.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::disk::Op;
 
-/// The files that survive a loss of power.
+/// What survives a loss of power.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Survives {
-    /// Everything that was done.
+    /// All operations survive.
     All,
-    /// Names, but only the content that was synced: files that were not are empty.
+    /// All names survive, but only synced content: other files are empty.
     Names,
-    /// Names and content that were synced.
+    /// Only synced names and synced content survive.
     Synced,
 }
 
-/// A directory's files as a file system holds them: a name stands for a file, and name and content
-/// each become durable on their own.
+/// A folder's files as a file system keeps them. A name refers to a file, and name and content
+/// become durable separately.
 #[derive(Clone, Default)]
 pub(crate) struct Model {
-    /// Contents in memory and on the medium.
+    /// The contents in memory and on the medium.
     pub(crate) files: Vec<(Vec<u8>, Vec<u8>)>,
     pub(crate) names: BTreeMap<PathBuf, usize>,
     pub(crate) durable: BTreeMap<PathBuf, usize>,
 }
 
 impl Model {
-    /// A directory as it is on the real disk, all of it durable.
+    /// Reads a folder of the real disk. All of it is durable.
     pub(crate) fn read(root: &Path) -> Self {
         let mut model = Self::default();
         for (path, bytes) in files(root) {
@@ -87,7 +87,7 @@ impl Model {
     }
 }
 
-/// All files below a directory.
+/// All files below a folder.
 pub(crate) fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut dirs = vec![root.to_owned()];

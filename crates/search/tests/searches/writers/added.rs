@@ -1,4 +1,4 @@
-//! Records that a writer adds, and who finds them.
+//! Records that a writer adds, and the readers who find them.
 
 use sordino_search::{Client, Error, Form, InProcess, Spec, Store, WriterStore};
 use sordino_testkit::{GET_HISTORY, Hostile, WAYS, by, keys, kind};
@@ -24,14 +24,15 @@ fn what_a_writer_adds_is_found_by_those_who_may_read_it() {
         assert_eq!(reads(&server, &reader("bob"), &all), [0]);
         assert_eq!(reads(&server, &writer("wren").reader(), &all), all);
         assert_eq!(reads(&server, &keys().reader(), &all), all);
-        // Who was there before follows, and asks for no versions between: the newest has them in it.
+        // An existing client follows without asking for versions between, because the newest version
+        // contains them.
         let mut shows = Hostile::new(&server, |_, _| ());
         assert!(alice.refresh(&mut shows).unwrap());
         assert!(shows.requests.iter().all(|it| kind(it) != GET_HISTORY));
         assert_eq!(finds(&alice, &server, &all), all);
         let manifest = bed.manifest();
         assert_eq!(manifest.additions().len(), 2);
-        // The main pages stay as they are.
+        // The main pages do not change.
         assert_eq!(manifest.payloads, before.manifest().payloads);
     }
 }
@@ -41,7 +42,7 @@ fn the_owner_takes_in_what_was_added() {
     takes_in(Bed::new());
 }
 
-/// Clients hold all of the index, and score what a writer has sealed.
+/// Clients hold the whole index, and score the records that a writer sealed.
 #[test]
 fn the_owner_takes_in_what_was_added_in_local_mode() {
     takes_in(Bed::of(&Spec::new(Form::Local).k(K).own_readers(true)));
@@ -71,13 +72,14 @@ fn takes_in(mut bed: Bed) {
     assert_eq!(reads(&server, &reader("alice"), &all), all);
     bob.refresh(&mut InProcess::new(&server)).unwrap();
     assert_eq!(finds(&bob, &server, &all), [0, 100, 300, 400]);
-    // Compacted it is the same, and writers go on.
+    // After compaction the results are the same, and writers can continue.
     bed.owner().compact(&mut bed.rng(), &mut |_| ()).unwrap();
     bed.add("finch", 500, Some("finance"));
     let (server, all) = (bed.server(), [0, 100, 200, 300, 400, 500]);
     assert_eq!(reads(&server, &reader("alice"), &all), all);
     assert_eq!(reads(&server, &reader("bob"), &all), [0, 100, 300, 400]);
-    // All versions are there, each naming the one before, though files of those that others have in them are not.
+    // Every version exists and names the version before. Versions that another version contains have no files of
+    // their own.
     let store = bed.owner();
     let versions = store.history().unwrap();
     assert!(versions.last().unwrap().is_first());
@@ -94,7 +96,7 @@ fn takes_in(mut bed: Bed) {
     let mut log = sordino_search::log::Log::new(&keys());
     let appended = log.append(versions.iter().rev(), &keys()).unwrap();
     assert_eq!(appended, versions.len());
-    // A copy has them, too.
+    // A copy has all versions, too.
     let copy = tempfile::tempdir().unwrap();
     sordino_search::Index::backup(bed.path(), copy.path(), &keys().public()).unwrap();
     drop(store);
@@ -118,7 +120,8 @@ fn a_second_look_finds_what_was_added() {
     );
 }
 
-/// Two who start from one version cannot both make the next: the later one opens the newest, and adds to that.
+/// Two writers who start from one version cannot both make the next one. The later writer opens the newest
+/// version and adds to it.
 #[test]
 fn of_two_who_add_at_once_one_is_told_to_wait() {
     let mut bed = Bed::new();
@@ -153,7 +156,7 @@ fn after_64_additions_the_owner_is_asked_for_and_its_change_makes_room() {
     let refused = bed.try_add("wren", 5000, None).unwrap_err().to_string();
     assert!(refused.contains("the owner's next change"), "{refused}");
     assert_eq!(bed.manifest().recent.len(), 64);
-    // A change that brings nothing for payloads: what was added is joined all the same.
+    // The change itself writes no payloads, but it merges the payloads of the additions.
     bed.owner().delete(&mut bed.rng(), &[0u64]).unwrap();
     assert!(bed.manifest().recent.len() <= 24);
     bed.add("wren", 5000, None);
@@ -190,7 +193,7 @@ fn what_a_writer_may_not_add_is_refused_with_what_to_do() {
     let wrong = sordino_search::Batch::new([900u64], none).unwrap();
     assert!(matches!(add(NOW, wrong), Err(Error::Dimension { .. })));
     drop(store);
-    // Nothing of it is left.
+    // Nothing of the refused addition is left.
     assert_eq!(bed.manifest(), before);
     let folder = bed.folder();
     assert!(folder.missing(&before).unwrap().is_empty());
@@ -221,7 +224,7 @@ fn other_modes_have_no_writers() {
     }
 }
 
-/// A client that knows an older version than the base is shown the bases between, and no more.
+/// A client with a version older than the base is shown only the bases between.
 #[test]
 fn a_client_that_was_away_is_shown_the_way() {
     let mut bed = Bed::new();
@@ -243,7 +246,8 @@ fn a_client_that_was_away_is_shown_the_way() {
     });
     Client::connect(&mut transport, &reader("bob"), Some(&pin)).unwrap();
     assert!(shown > 0);
-    // Three bases and the last forms of two more, not each of eleven versions.
+    // The client is shown three bases and the last forms of two more, not each of the eleven
+    // versions.
     let newest = bed.manifest().to_bytes().len();
     assert!(shown < 7 * newest, "{shown} bytes, the newest has {newest}");
     let other = sordino_search::Pin {
@@ -254,7 +258,8 @@ fn a_client_that_was_away_is_shown_the_way() {
     assert!(matches!(fork, Err(Error::Fork { .. })), "{fork:?}");
 }
 
-/// A history that was forgotten is a gap to those who know a version from before, and the newest is followed as ever.
+/// For a client with a version from before the forgotten history, there is a gap. Clients of the newest version
+/// follow as usual.
 #[test]
 fn manifests_of_old_versions_are_forgotten_on_purpose() {
     let mut bed = Bed::of(&Spec::new(Form::Local).k(K).own_readers(true));
@@ -277,7 +282,7 @@ fn manifests_of_old_versions_are_forgotten_on_purpose() {
     let all = store.history().unwrap().len();
     let removed = store.forget_versions(4).unwrap();
     assert!(removed > 0 && files(&bed) == before - removed);
-    // One more that is in the form of one that stays.
+    // A remaining form also contains one earlier version.
     let kept = store.history().unwrap().len();
     assert!((5..=8).contains(&kept) && kept < all, "{kept} of {all}");
     store.verify().unwrap();

@@ -1,4 +1,4 @@
-//! An owner, writers, and the folder that they share.
+//! An owner, writers, and their shared folder.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use tempfile::TempDir;
 
 use crate::readers::bed::{K, batch, masked, secret, words};
 
-/// The time of all additions, and the time at which rights end: in the year 2100, since the owner leaves out whose right has ended.
+/// The time of all additions, and the time at which rights end. That is in the year 2100, because the owner removes writers
+/// whose right has ended.
 pub(crate) const NOW: u64 = 1_700_000_000;
 pub(crate) const UNTIL: u64 = 4_102_444_800;
 
@@ -29,7 +30,7 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// With readers alice, who may read finance, and bob, who may read no label.
+    /// A bed with the readers alice, who may read finance, and bob, who may read no label.
     pub(crate) fn new() -> Self {
         Self::of(&Spec::new(masked()).k(K).own_readers(true))
     }
@@ -63,7 +64,7 @@ impl Bed {
         self.owner().change_access(rng, change).unwrap()
     }
 
-    /// Makes a writer of this name, under these labels.
+    /// Makes a writer with this name, who may add under these labels.
     pub(crate) fn let_write(&mut self, name: &str, labels: &[&str]) {
         let (public, labels) = (writer(name).secret().public(), words(labels));
         self.change(Change::grant_writer(name, Some(&public), &labels, UNTIL));
@@ -122,7 +123,7 @@ impl Bed {
         folder.manifest(&current, &keys().public()).unwrap()
     }
 
-    /// A copy of the folder as it is: another branch, whose next version has a number that is `skipped` higher.
+    /// A copy of the folder: another branch, whose next version's number is higher by `skipped`.
     pub(crate) fn branch(&self, skipped: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         for name in ["manifests", "parts"] {
@@ -144,7 +145,8 @@ impl Bed {
         Self { dir, seed }
     }
 
-    /// Puts an addition of a branch after this folder's newest version, signed again by its writer. What it names is copied.
+    /// Appends an addition of a branch to this folder's newest version. Its writer signs it again, and the parts that it
+    /// names are copied.
     pub(crate) fn graft(
         &self,
         branch: &Self,

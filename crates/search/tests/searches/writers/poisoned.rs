@@ -1,4 +1,5 @@
-//! A stolen writer's key that adds what cannot be read, to see by whose refusal a query came near it: nothing is left until a search.
+//! A stolen writer's key that adds unreadable parts. The attacker wants to see, by a refusal, whether a query came near
+//! them. Clients read all added parts before any search, so refusals do not depend on queries.
 
 use sordino_search::manifest::Addition;
 use sordino_search::{Change, Error, Files, InProcess, Pin, Store};
@@ -7,7 +8,8 @@ use sordino_testkit::keys;
 use super::bed::Bed;
 use crate::readers::bed::{connect, reader, reads};
 
-/// A folder to which mallory has added a part that was exchanged, and the versions before and after.
+/// A folder to which mallory has added with an exchanged part. Also returns the versions before and
+/// after.
 fn poisoned(exchange: impl Fn(&Bed, &mut Addition)) -> (Bed, u64, u64) {
     let mut bed = Bed::new();
     bed.let_write("wren", &[]);
@@ -30,7 +32,7 @@ fn blamed<T: std::fmt::Debug>(refused: Result<T, Error>, on: u64) {
     assert!(named, "{refused:?}");
 }
 
-/// What mallory exchanges, and whether a reader can tell.
+/// What mallory exchanges, whether a reader notices, and how it is exchanged.
 type Exchange = (&'static str, bool, fn(&Bed, &mut Addition));
 
 const EXCHANGES: [Exchange; 3] = [
@@ -42,7 +44,7 @@ const EXCHANGES: [Exchange; 3] = [
         let coded = addition.segments[0].segment.attributes.as_mut().unwrap();
         coded.digest = garbage(bed, coded.len);
     }),
-    // Servers score rows, and readers never see them.
+    // Only servers read rows, so readers cannot notice.
     ("rows", false, |bed, addition| {
         let segment = &mut addition.segments[0];
         let len = 40 * bed.manifest().stored_dim() as u64;
@@ -68,7 +70,7 @@ fn what_does_not_open_is_refused_before_any_search_and_before_the_owner_signs_it
         blamed(store.verify(), version);
         assert_eq!(store.version(), version, "{what}");
         drop(store);
-        // In one version it is taken back, and mallory is off the list.
+        // In one version, the owner takes the addition back and removes mallory from the writers.
         let pin = Pin::of(&bed.manifest());
         let revoked = Some("mallory");
         let store = Store::take_back(

@@ -1,5 +1,5 @@
-//! A stolen writer's key, with the help of the one who keeps the index: what it does not do. `index/src/manifest/signed/added.rs` refuses additions of
-//! a wrong form; here the form is right, and the content is not.
+//! What a stolen writer's key cannot do, even with the help of the index's keeper. `index/src/manifest/signed/added.rs`
+//! refuses additions of a wrong form. Here the form is right, and the content is wrong.
 
 use sordino_search::{
     Batch, Change, Client, Error, Form, Id, InProcess, Server, SignedManifest, Spec, Store,
@@ -10,7 +10,8 @@ use sordino_testkit::{keys, rng};
 use super::bed::{Bed, NOW, writer};
 use crate::readers::bed::{K, connect, masked, reader, reads, vectors, words};
 
-/// Mallory adds records of the ids from `first` on, with the vectors of others and a text of its own, under no label.
+/// Mallory adds records with ids from `first` on, without a label. Their vectors are other records' vectors, and
+/// their text is false.
 fn add_false(bed: &mut Bed, first: u64, like: u64) {
     let ids = first..first + 40;
     let payloads = ids.clone().map(|_| b"false".to_vec()).collect();
@@ -21,7 +22,7 @@ fn add_false(bed: &mut Bed, first: u64, like: u64) {
     store.add(rng, NOW, None, [Ok(batch)], &mut |_| ()).unwrap();
 }
 
-/// The best record for the first vector from `first` on, and its payload.
+/// The first result for the vector `first`, and its payload.
 fn best(client: &Client, server: &Server, first: u64) -> (Id, Vec<u8>) {
     let mut transport = InProcess::new(server);
     let query = vectors(first).row(0).to_vec();
@@ -29,7 +30,7 @@ fn best(client: &Client, server: &Server, first: u64) -> (Id, Vec<u8>) {
     (found.hits[0].id.clone(), found.payloads[0].clone())
 }
 
-/// A fault of what a writer added, in this part.
+/// Checks that a writer's addition was refused for a fault in this part.
 fn blamed<T: std::fmt::Debug>(refused: Result<T, Error>, part: &str) {
     let Err(Error::Addition(_, fault)) = &refused else {
         panic!("{refused:?}");
@@ -40,7 +41,7 @@ fn blamed<T: std::fmt::Debug>(refused: Result<T, Error>, part: &str) {
     );
 }
 
-/// In both modes that have writers.
+/// A bed for each mode that has writers.
 fn beds() -> [Bed; 2] {
     [masked(), Form::Local].map(|form| {
         let mut bed = Bed::of(&Spec::new(form).k(K).own_readers(true));
@@ -61,18 +62,18 @@ fn a_record_that_came_first_is_not_hidden_by_one_of_the_same_id() {
         bed.graft(&branch, "mallory", |_| ()).unwrap();
         let server = bed.server();
         assert_eq!(server.manifest().additions().len(), 2);
-        // Who can read both has what was there first, and nothing of the other.
+        // A reader of both records gets the first one, and nothing of the false one.
         assert_eq!(reads(&server, &reader("alice"), &[0, 200]), [0, 200]);
         let alice = connect(&server, &reader("alice")).unwrap();
         let found = best(&alice, &server, 900);
         assert_ne!(found.1, b"false", "{found:?}");
-        // Who reads no finance sees the only record of this id that it can read.
+        // A reader without finance gets the only record of this id that it can read.
         let bob = connect(&server, &reader("bob")).unwrap();
         assert_eq!(
             best(&bob, &server, 900),
             (Id::Number(200), b"false".to_vec())
         );
-        // The owner sees what came first, and with its next change so does everybody.
+        // The owner reads the record that came first. After its next change, so do all readers.
         let mut store = Store::open(bed.path(), &keys()).unwrap();
         assert_eq!(store.len(), 80);
         let payloads = store.payloads().unwrap().unwrap();
@@ -90,7 +91,7 @@ fn a_record_that_came_first_is_not_hidden_by_one_of_the_same_id() {
 fn a_text_of_another_record_is_not_replaced() {
     for mut bed in beds() {
         let mut branch = bed.branch(1);
-        // In the branch its records are in the places where wren's are here.
+        // In the branch, mallory's records have the places that wren's records have here.
         add_false(&mut branch, 300, 300);
         bed.add("wren", 200, None);
         let there = bed.manifest();
@@ -100,7 +101,7 @@ fn a_text_of_another_record_is_not_replaced() {
             let refused = connect(&server, &reader(name)).map(drop);
             blamed(refused, "payload places");
         }
-        // The owner changes nothing on top of it, and takes it back.
+        // The owner refuses to change such a version, and takes the addition back.
         let mut store = Store::open(bed.path(), &keys()).unwrap();
         blamed(store.delete(&mut bed.rng(), &[0u64]), "payload places");
         drop(store);
@@ -124,7 +125,7 @@ fn what_does_not_open_is_a_nuisance_to_its_label_and_the_owner_takes_it_back() {
         })
         .unwrap();
         let server = bed.server();
-        // Readers of the label refuse the version; others have no key of it.
+        // Readers with the label refuse the version; other readers lack its key.
         let refused = old.refresh(&mut InProcess::new(&server));
         blamed(refused, "ids");
         assert_eq!(reads(&server, &reader("bob"), &[0]), [0]);
@@ -156,7 +157,8 @@ fn a_revoked_writer_adds_to_no_version_that_follows() {
         let refused = bed.graft(&branch, "mallory", |addition| addition.version += 1);
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("writer"), "{refused}");
-        // On the branch from before it stands, and who has seen the revocation refuses that.
+        // In the branch from before the revocation, mallory's addition is valid. Clients that have
+        // seen the revocation refuse that branch.
         let shown = branch.server();
         let fork = Client::connect(&mut InProcess::new(&shown), &reader("bob"), Some(&pin));
         assert!(matches!(fork, Err(Error::Fork { .. })), "{fork:?}");
@@ -179,7 +181,7 @@ fn a_label_that_was_taken_away_is_written_under_no_more() {
         bed.add("wren", 300, None);
         bed.change(Change::stop_writing("wren"));
         assert!(bed.try_add("wren", 400, None).is_err());
-        // It reads on.
+        // The writer can still read.
         assert_eq!(
             reads(&bed.server(), &writer("wren").reader(), &[0, 300]),
             [0, 300]
@@ -196,7 +198,7 @@ fn a_key_whose_time_is_over_is_named_in_no_version_after() {
             let own = public.signing.to_bytes();
             manifest.writers.iter().any(|it| it.public == own)
         };
-        // The owner's clock is past that time.
+        // The owner's clock is after the end of the right.
         assert!(!named(&bed.manifest()));
         let refused = bed.try_add("old", 300, None);
         assert!(matches!(refused, Err(Error::Access(_))), "{refused:?}");
