@@ -1,4 +1,4 @@
-//! Another writer and reader of COSE.
+//! Tokens that a second implementation of COSE, `coset`, writes and reads.
 
 use crate::{claims, key, small};
 use coset::cbor::value::Value;
@@ -9,14 +9,14 @@ use coset::{
 use sordino_mldsa::ml_dsa;
 use sordino_token::{Action, Algorithm, Claims, Token};
 
-/// Signs as `ml-dsa` does it, over bytes that `coset` laid out.
+/// Signs bytes that `coset` laid out, with `ml-dsa`.
 fn sign_65(seed: u8, message: &[u8]) -> Vec<u8> {
     let key = ml_dsa::SigningKey::<ml_dsa::MlDsa65>::from_seed(&[seed; 32].into());
     let signature = key.expanded_key().sign_deterministic(message, b"");
     signature.unwrap().encode().to_vec()
 }
 
-/// The claims as a map, to be changed at will.
+/// The claims as a map, which tests change.
 pub(crate) fn map(claims: &Claims, parent: Option<&[u8]>) -> Vec<(Value, Value)> {
     let number = |number: i64| Value::from(number);
     let (algorithm, key) = match claims.holder.algorithm() {
@@ -61,13 +61,13 @@ pub(crate) fn block(map: Vec<(Value, Value)>, signer: u8) -> Vec<u8> {
     sign.build().to_tagged_vec().unwrap()
 }
 
-/// A block behind `token` that says `claims`, whatever they are.
+/// `token`, followed by a block with any `claims`.
 pub(crate) fn behind(token: &[u8], claims: &Claims, signer: u8) -> Vec<u8> {
     let parent = digest_of(token);
     [token, &block(map(claims, Some(&parent)), signer)].concat()
 }
 
-/// The digest of the only block of a token, by another road: a narrowed token names it.
+/// The digest of a token's only block, read from a narrowed token, which names it.
 fn digest_of(token: &[u8]) -> Vec<u8> {
     let token = Token::from_bytes(token).unwrap();
     let narrowed = token.attenuate(&token.claims()[0], &key(2)).unwrap();

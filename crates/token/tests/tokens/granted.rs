@@ -1,4 +1,4 @@
-//! The grants of tokens, alone and in batches.
+//! The grants of tokens, verified alone and in batches.
 
 use crate::{MAIL, NEWS, NOW, claims, key, small, verifier, verify};
 use sordino_token::{Action, Actions, Error, Token};
@@ -126,7 +126,7 @@ fn a_leeway_is_granted_at_both_ends_and_no_more() {
     ] {
         assert_eq!(lenient.verify(token.as_bytes(), now).is_ok(), good, "{now}");
     }
-    // A grant keeps the leeway, whenever it is used.
+    // A grant keeps the verifier's leeway at every time of use.
     let grant = lenient.verify(token.as_bytes(), NOW).unwrap();
     assert!(grant.check(&MAIL, Action::Search, end + 59).is_ok());
     assert!(grant.check(&MAIL, Action::Search, end + 60).is_err());

@@ -1,4 +1,4 @@
-//! Tokens against another writer of COSE (`coset`), and every way to be refused.
+//! Tokens, compared with another implementation of COSE (`coset`), and every kind of refusal.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 mod coset_agrees;

@@ -1,4 +1,4 @@
-//! Tokens that are no tokens, or not for here and now.
+//! Bytes that are no tokens, and tokens for other services or times.
 
 use crate::coset_agrees::{block, map};
 use crate::{MAIL, NEWS, NOW, claims, key, verifier, verify};
@@ -27,7 +27,7 @@ fn every_part_of_a_token_is_needed_and_signed() {
     for len in 0..bytes.len() {
         let verdict = verifier.verify(&bytes[..len], NOW);
         match len {
-            // The first block is the token that it was.
+            // The first block alone is the original token.
             _ if len == first => assert!(verdict.is_ok()),
             _ => assert!(matches!(verdict, Err(Error::Truncated { .. })), "{len}"),
         }
@@ -43,7 +43,7 @@ fn every_part_of_a_token_is_needed_and_signed() {
 fn no_other_algorithm_is_taken() {
     let token = Token::issue(&claims(&key(2)), &key(1)).unwrap();
     let good = token.as_bytes();
-    // tag, array, string of 39 bytes, map of two, label 1, then the number -49
+    // Tag, array, string of 39 bytes, map with two entries, label 1, then the number -49.
     assert_eq!(good[..8], [0xd2, 0x84, 0x58, 0x27, 0xa2, 0x01, 0x38, 0x30]);
     let with = |algorithm: &[u8]| {
         let len = u8::try_from(0x27 - 2 + algorithm.len()).unwrap();
@@ -51,7 +51,7 @@ fn no_other_algorithm_is_taken() {
         verify(&[&head, algorithm, &good[8..]].concat())
     };
     let block = 0;
-    // ML-DSA-87, ES256, EdDSA, HMAC
+    // The numbers of ML-DSA-87, ES256, EdDSA and HMAC.
     for (bytes, found) in [
         (&[0x38, 0x31][..], -50),
         (&[0x26], -7),
@@ -60,14 +60,14 @@ fn no_other_algorithm_is_taken() {
     ] {
         assert_eq!(with(bytes), Err(Error::Algorithm { block, found }));
     }
-    // `none`, null, what COSE reserves
+    // The text `none`, null, and the number that COSE reserves.
     for none in [&b"\x64none"[..], &[0xf6], &[0x00]] {
         assert_eq!(with(none), Err(Error::Unsigned { block }));
     }
     assert!(matches!(with(b"\x69ML-DSA-65"), Err(Error::Form { .. })));
-    // The other algorithm's number does not make it the other's signature.
+    // Under the other algorithm's number, the signature is no signature of that algorithm.
     assert_eq!(with(&[0x38, 0x2f]), Err(Error::Issuer));
-    // No header, an empty one, one without an algorithm
+    // No header, an empty one, and one without an algorithm.
     for header in [&[0x40][..], &[0x41, 0xa0], &[0x44, 0xa1, 0x04, 0x41, 0x00]] {
         let unsigned = [&good[..2], header, &good[4 + 0x27..]].concat();
         assert_eq!(verify(&unsigned), Err(Error::Unsigned { block }));
@@ -91,7 +91,7 @@ fn what_is_nested_is_refused_at_its_first_item() {
             most: MAX_LEN
         })
     );
-    // Where a claim should be.
+    // A deeply nested value in place of each claim.
     let mut deep = Value::from(1);
     for _ in 0..200 {
         deep = Value::Array(vec![deep]);
@@ -137,7 +137,7 @@ fn claims_outside_their_bounds_are_refused_on_both_sides() {
             "{verdict:?}"
         );
     }
-    // Indexes that are not in order, or twice the same, are another encoding.
+    // Indexes out of order, or repeated, are another encoding, which is refused.
     for indexes in [vec![NEWS, MAIL], vec![MAIL, MAIL]] {
         let mut claims = claims(&key(2));
         claims.indexes = indexes;
@@ -150,7 +150,7 @@ fn claims_outside_their_bounds_are_refused_on_both_sides() {
         ));
         assert!(verify(Token::issue(&claims, &key(1)).unwrap().as_bytes()).is_ok());
     }
-    // Claims that are left out, out of order, of no meaning here
+    // Claims that are missing, out of order, or unknown.
     let good = || map(&claims(&key(2)), None);
     for at in 0..7 {
         let mut map = good();

@@ -1,4 +1,4 @@
-//! Chains that grant more than their beginning, or that are none; keys.
+//! Chains that grant more than their first block, or that are no chains; keys.
 
 use crate::coset_agrees::{behind, block, map};
 use crate::{MAIL, NEWS, claims, key, verify};
@@ -42,14 +42,14 @@ fn a_block_belongs_to_one_chain_and_one_holder() {
     let narrowed = token.attenuate(&claims(&key(3)), &key(2)).unwrap();
     let last = &narrowed.as_bytes()[token.as_bytes().len()..];
     let parent = Error::Parent { block: 1 };
-    // Behind another token of the same holder
+    // The block follows another token of the same holder.
     let moved = [other.as_bytes(), last].concat();
     assert_eq!(verify(&moved), Err(parent.clone()));
-    // Signed by somebody else
+    // A stranger signed the block.
     let stranger = behind(token.as_bytes(), &claims(&key(4)), 4);
     assert_eq!(verify(&stranger), Err(parent));
     assert_eq!(token.attenuate(&claims(&key(4)), &key(4)), Err(Error::Key));
-    // Alone, twice, with something behind it
+    // The block alone, a token twice, and a token followed by other bytes.
     assert!(matches!(verify(last), Err(Error::Form { .. })));
     let twice = [token.as_bytes(), token.as_bytes()].concat();
     assert!(matches!(verify(&twice), Err(Error::Form { .. })));
