@@ -1,4 +1,4 @@
-//! A process of its own, whose allocator looks at what it gets back: a query leaves nothing in memory that was given back.
+//! A separate process, whose allocator examines memory that is given back. A query leaves no secret in it.
 #![expect(
     unsafe_code,
     reason = "a global allocator that looks at what it gets back"
@@ -21,13 +21,13 @@ thread_local! {
 // SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Looking {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // Zeros, so that what was never written says nothing.
-        // SAFETY: the caller's promises are passed on.
+        // The memory is zeroed, so that unwritten bytes cannot look like secrets. SAFETY: the
+        // caller's promises are passed on.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the block is the caller's, and all of it was written when it was given.
+        // SAFETY: the block belongs to the caller, and all of it was written when it was allocated.
         let bytes = unsafe { std::slice::from_raw_parts(pointer, layout.size()) };
         if bytes.len() >= DIM * size_of::<f32>() && bytes.iter().any(|byte| *byte != 0) {
             DIRTY.set(DIRTY.get() + 1);

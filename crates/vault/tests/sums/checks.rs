@@ -1,4 +1,5 @@
-//! Check rows at the real noise: sums of honest scores are as far off as derived, and no farther.
+//! Check rows at the real noise. The errors of honest replies are as large as derived, and never
+//! larger than the tolerance.
 
 use rand::prelude::*;
 use rand::rngs::StdRng;
@@ -29,7 +30,7 @@ fn unit(rng: &mut StdRng, width: usize) -> Vec<i32> {
     residue::codes(&query.iter().map(|x| x / norm).collect::<Vec<_>>()).collect()
 }
 
-/// The low 32 bits: only the residue mod P counts.
+/// Keeps the low 32 bits, because only the residue mod P matters.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "only the residue mod 2^32 counts"
@@ -38,7 +39,8 @@ fn low(product: i64) -> i32 {
     product as i32
 }
 
-/// The most that a check row was off in each of some replies to an index of two groups, of uniform rows.
+/// The largest error of a check row in each of `queries` replies, for an index of two groups with
+/// uniform rows.
 fn off(packing: Packing, width: usize, queries: usize) -> Vec<u32> {
     let mut rng = StdRng::seed_from_u64(width as u64);
     let mut uniform =
@@ -47,7 +49,7 @@ fn off(packing: Packing, width: usize, queries: usize) -> Vec<u32> {
     let mut rows = uniform(n * width);
     let checks = Checks::new(Zeroizing::new([3; 32]), width);
     let sums = checks.rows(n, width, |position| &rows[position * width..][..width]);
-    // Check rows lie under pads, which are known here.
+    // Check rows are stored under pads, which this test knows.
     let pads = uniform(sums.len());
     let padded = sums.iter().zip(&pads);
     rows.extend(padded.map(|(sum, pad)| centred(sum.wrapping_add(*pad))));
@@ -97,9 +99,10 @@ fn honest_sums_are_as_far_off_as_derived() {
         let off = off(packing, width, 100);
         let tolerance = checks::tolerance(&packing.masked(), width, 80);
         assert!(off.iter().all(|&off| off <= tolerance));
-        // Two sums of a group share a quarter of its rows, so that half of their variance is common: of 80, in two
-        // groups, the largest absolute value is 2.4 standard deviations on average (simulated), the mean of 100 such
-        // within a tenth of that. The tolerance is 8.1 of them, and a tenth for what is not the mean.
+        // Two sums of a group share a quarter of its rows, so half of their variance is common. There are 80 sums in
+        // two groups. Their largest absolute value averages 2.4 standard deviations (simulated), and the mean of 100
+        // such values is within a tenth of that. The tolerance is 8.1 standard deviations, and a tenth more for
+        // deviations from the mean.
         let mean = off.iter().sum::<u32>() / 100;
         let ratio = f64::from(tolerance) / f64::from(mean);
         assert!(
@@ -109,7 +112,7 @@ fn honest_sums_are_as_far_off_as_derived() {
     }
 }
 
-/// A cluster's check rows at the real noise, in a group of some clusters: how far off they were in each of some replies.
+/// The errors of a cluster's check rows in each of `queries` replies, at the real noise, in a group of several clusters.
 fn cluster_off(grid: &Grid, width: usize, queries: usize) -> Vec<u64> {
     let mut rng = StdRng::seed_from_u64(width as u64);
     let (stored, slots) = (grid.stored(), grid.slots as usize);
@@ -129,7 +132,7 @@ fn cluster_off(grid: &Grid, width: usize, queries: usize) -> Vec<u64> {
         .map(|(code, pad)| (code + pad) << 14 >> 14)
         .collect();
 
-    // The others of the group have no row.
+    // The group's other clusters have no row.
     let (params, outer) = (Grid::params(), grid.packing.params());
     let shape = lwe::Shape::new(1, stored, clusters * width).expect("a shape");
     let seed = lwe::Seed([5; 32]);
@@ -192,8 +195,8 @@ fn honest_clusters_are_as_far_off_as_derived() {
         let off = cluster_off(&grid, width, 60);
         let tolerance = grid.tolerance(width);
         assert!(off.iter().all(|&off| off <= tolerance));
-        // The mean, by docs/scoring.md: 63 (r / 4 + 1.25) of a score's variance for a part of r places, of 60 such within a
-        // fifth of it; the larger of two parts is a tenth above.
+        // By docs/scoring.md, the mean is 63 (r / 4 + 1.25) times a score's variance, for a part of r rows. The mean of 60
+        // replies is within a fifth of this. The larger of two parts adds a tenth.
         let noise = Grid::params()
             .statistical_noise(clusters as usize * width)
             .powi(2);
@@ -210,7 +213,7 @@ fn honest_clusters_are_as_far_off_as_derived() {
 
 #[test]
 fn tolerances_of_clusters_are_those_whose_failure_is_derived_elsewhere() {
-    // scripts/clusters_failure.py derives from docs/security/routed.md how often an honest reply is refused with these.
+    // scripts/clusters_failure.py derives, from docs/security/routed.md, how often these refuse an honest reply.
     for line in include_str!("../clusters.csv").lines().skip(1) {
         let fields: Result<Vec<u64>, _> = line.split(',').map(str::parse).collect();
         let fields = fields.expect("numbers");
@@ -229,7 +232,7 @@ fn tolerances_of_clusters_are_those_whose_failure_is_derived_elsewhere() {
         };
         assert!(grid.packs(grid.packing), "{line}");
         let found = grid.tolerance(usize::try_from(width).expect("a small number"));
-        // Logarithms differ in their last bits between machines.
+        // The last bits of logarithms differ between machines.
         assert!(
             found.abs_diff(expected) <= expected >> 20,
             "{line}: {found}"

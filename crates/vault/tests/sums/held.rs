@@ -1,4 +1,5 @@
-//! Sums of open rows at the real noise: honest scores are as far off as derived, and no farther, also for rows that are all alike.
+//! Sums of open rows at the real noise. The errors of honest replies are as large as derived, and never larger than the
+//! tolerance, even if all rows are alike.
 
 use rand::prelude::*;
 use rand::rngs::StdRng;
@@ -21,7 +22,7 @@ fn signs() -> Signs {
     Signs::new(Zeroizing::new([3; 32]))
 }
 
-/// An index of some rows, a reader of it, and the sums that it holds.
+/// An index of some rows, and a reader of it with its sums.
 struct Bed {
     database: Database,
     client: Client,
@@ -47,7 +48,7 @@ impl Bed {
         }
     }
 
-    /// The sums of squares in a reply with these changes.
+    /// The sums of squares in a reply after this change.
     fn off(&mut self, query: &[f32], change: impl FnOnce(&mut [i32])) -> Vec<u64> {
         let (secret, sent) = self.client.encrypt(&mut self.rng, query).expect("a query");
         let reply = self.database.score(&sent).expect("scores");
@@ -82,8 +83,9 @@ fn honest_sums_are_as_far_off_as_derived() {
                 })
                 .collect();
             assert!(off.iter().all(|&off| off <= most), "{off:?} {most}");
-            // The mean of 20 such, each of 64 squares, is known to a tenth where errors are each row's own. Where rows are alike
-            // what is carried is one error, so that a query has much or little of it: a tenth of the whole at t = 8.
+            // Each of these 20 values has 64 squares. If the errors of rows are independent, the mean is exact to about a
+            // tenth. If rows are alike, the carried part is a single error per query, which varies widely: at t = 8 it is a
+            // tenth of the whole.
             let mean = off.iter().sum::<u64>() as f64 / 20.0;
             let expected = (COUNT * GROUP) as f64 * (carried + own);
             let ratio = mean / expected;
@@ -95,7 +97,8 @@ fn honest_sums_are_as_far_off_as_derived() {
     }
 }
 
-/// Few rows may all have large errors: with the tolerance of as few, one search in 1,200 of a single row was refused.
+/// If there are few rows, all of them may have large errors. With a tolerance for a single row, one search in 1,200
+/// was refused.
 #[test]
 fn honest_scores_of_few_rows_are_not_refused() {
     let (width, params) = (8, Packing::T8.open());
@@ -120,14 +123,14 @@ fn honest_scores_of_few_rows_are_not_refused() {
 fn a_change_is_seen_from_a_quarter_of_the_root_on_and_less_is_noise() {
     let (width, params) = (24, Packing::T8.open());
     let rng = &mut StdRng::seed_from_u64(2);
-    // A whole group and a small one.
+    // A full group and a small one.
     let n = GROUP + 100;
     let rows: Vec<f32> = (0..n).flat_map(|_| unit(rng, width)).collect();
     let bed = &mut Bed::new(params, width, &rows);
     let most = [GROUP, 100].map(|rows| tolerance(&params, width, rows, 2).expect("a real set"));
     #[expect(clippy::cast_possible_truncation, reason = "some thousand steps")]
     let seen = most.map(|most| (most as f64).sqrt().ceil() as i32 / 4 + 1);
-    // A hundred rows have a tenth of the noise of ten thousand.
+    // A hundred rows have a tenth of the noise of ten thousand rows.
     assert!(9 * seen[1] < seen[0]);
     for at in [0, GROUP - 1, GROUP, n - 1] {
         let group = at / GROUP;
@@ -140,7 +143,7 @@ fn a_change_is_seen_from_a_quarter_of_the_root_on_and_less_is_noise() {
             assert!(off[group] <= most[group], "{at}");
         }
     }
-    // A constant, and the scores of another query.
+    // Adds a constant, and then uses the scores of another query.
     let query = unit(&mut bed.rng, width);
     let off = bed.off(&query, |steps| {
         steps.iter_mut().for_each(|step| *step += seen[1]);
@@ -153,7 +156,7 @@ fn a_change_is_seen_from_a_quarter_of_the_root_on_and_less_is_noise() {
     assert!(off[0] > most[0] && off[1] > most[1]);
 }
 
-/// The sums by their definition, from the stream by its definition.
+/// The sums equal their definition, computed from the stream by its definition.
 #[test]
 fn sums_are_those_of_their_definition() {
     use aes::Aes256;

@@ -1,4 +1,4 @@
-//! Sums of scores at the real noise, by which readers check replies.
+//! Sums of scores at the real noise, with which readers check replies.
 
 mod checks;
 mod held;
