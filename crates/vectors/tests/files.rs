@@ -1,4 +1,4 @@
-//! The readers on small files of each format, and on files that are not there. They stand apart, since packages leave them
+//! The readers on small files of each format, and on missing files. These tests are separate, because packages leave them
 //! out: they read the workspace's data sets.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
@@ -37,7 +37,7 @@ fn what_cannot_be_read_is_named() {
     );
     let unknown = Vectors::open(fixture("2x3.ivecs")).unwrap_err();
     assert!(matches!(unknown, Error::UnknownFormat { extension } if extension == "ivecs"));
-    // Another format under a known extension.
+    // A file of one format with another format's extension.
     let bytes = std::fs::read(fixture("3x4.fvecs")).unwrap();
     assert!(matches!(
         Vectors::from_bytes(Format::Npy, bytes),
@@ -45,7 +45,8 @@ fn what_cannot_be_read_is_named() {
     ));
 }
 
-/// The formats of rows of one length: 4-byte or 1-byte values after a head and in front of each row.
+/// The formats whose rows have one length: 4-byte or 1-byte values, after a head or after a number
+/// before each row.
 const ROWS: [Format; 6] = [
     Format::Npy,
     Format::Fvecs,
@@ -55,7 +56,7 @@ const ROWS: [Format; 6] = [
     Format::I8bin,
 ];
 
-/// A file of `rows` x `dim`, and its coordinates: those that a byte can be, so that all formats can.
+/// A file of `rows` x `dim`, and its coordinates. A byte can hold each of them, so all formats can.
 fn file(format: Format, rows: usize, dim: usize) -> (Vec<u8>, Vec<f32>) {
     let number = |x: usize| u32::try_from(x).unwrap().to_le_bytes();
     let values: Vec<u8> = (0..rows * dim)
@@ -191,7 +192,7 @@ proptest! {
         let len = cut.index(bytes.len());
         match all(ROWS[which], bytes[..len].to_vec()) {
             Err(_) => (),
-            // These formats do not say how many vectors there are.
+            // These formats do not state the number of vectors.
             Ok(data) => {
                 prop_assert!(matches!(ROWS[which], Format::Fvecs | Format::Bvecs));
                 prop_assert_eq!(&data[..], &expected[..data.len()]);

@@ -1,4 +1,4 @@
-//! Columns of bytes, which do not say what their numbers are.
+//! Columns of bytes, which do not state the type of their numbers.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use sordino_vectors::{Error, Format, Reader, Vectors};
 
 use crate::others::{named, stream, table};
 
-/// The numbers of a column of these bytes.
+/// The numbers of a column with these bytes.
 fn read(rows: &[Vec<u8>]) -> Result<Vec<f32>, Error> {
     let blobs: ArrayRef = Arc::new(BinaryArray::from_iter_values(rows));
     let bytes = stream(&table(vec![("v", blobs)]));
@@ -24,7 +24,7 @@ fn refused(rows: &[Vec<u8>]) -> String {
     error.to_string()
 }
 
-/// Rows of such numbers, each in its bytes.
+/// Rows of numbers, as the bytes of each row.
 fn rows<const N: usize>(
     count: u16,
     dim: u16,
@@ -46,7 +46,8 @@ fn single(x: f64) -> [u8; 4] {
     sordino_vectors::to_f32(x).to_le_bytes()
 }
 
-/// Doubles have the length of twice the number of floats, which no search would find.
+/// The bytes of doubles could be read as twice the number of floats. Searches in such vectors would
+/// find nothing.
 #[test]
 fn bytes_of_doubles_are_no_floats() {
     let from_float = |x: f64| f64::from(sordino_vectors::to_f32(sine(x)));
@@ -65,7 +66,7 @@ fn bytes_of_doubles_are_no_floats() {
             );
         }
     }
-    // A row without a number does not hide them.
+    // Doubles are still recognised if a row has values that are not numbers.
     let mut bytes = rows(20, 4, sine, f64::to_le_bytes);
     bytes[3] = f64::NAN.to_le_bytes().repeat(4);
     assert!(refused(&bytes).contains("of 64 bits"));
@@ -77,7 +78,7 @@ fn bytes_of_other_numbers_are_no_floats() {
     let error = refused(&rows(20, 16, |x| x, half));
     assert!(error.contains("look like floats of 16 bits"), "{error}");
     let big = |x: f64| sordino_vectors::to_f32(sine(x)).to_be_bytes();
-    // Bytes of all kinds.
+    // Bytes with all values.
     let byte = |x: f64| [f64::to_le_bytes(x * x)[6]];
     for bytes in [rows(20, 8, |x| x, big), rows(20, 16, |x| x, byte)] {
         let error = refused(&bytes);
@@ -88,7 +89,7 @@ fn bytes_of_other_numbers_are_no_floats() {
     }
 }
 
-/// Floats of any size are read, and so are small whole numbers and floats with zeros between them.
+/// Floats of any size are read, and also small integers, and floats with zeros between them.
 #[test]
 fn floats_are_read_as_they_are() {
     let sparse = |x: f64| if x % 2.0 == 0.0 { 0.0 } else { sine(x) };
@@ -111,7 +112,7 @@ fn floats_are_read_as_they_are() {
     }
 }
 
-/// Categories may be vectors too.
+/// Vectors may also be categories.
 #[test]
 fn texts_of_a_dictionary_are_vectors() {
     let texts = Arc::new(StringArray::from(vec!["[1, 2]", "[3, 4]"]));

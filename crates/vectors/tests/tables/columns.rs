@@ -1,4 +1,4 @@
-//! Ids and other columns of tables: Parquet with its compressions, lines of JSON, CSV.
+//! Ids and other columns of tables: Parquet with its compressions, lines of JSON, and CSV.
 
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
             Column::Text(vec![text("x"), None]),
             Column::Float(vec![Some(0.5), Some(-1.0)]),
             year,
-            // A type of Arrow, of which Parquet knows nothing.
+            // A type that Arrow has and Parquet lacks.
             Column::Text(vec![text("x"), None]),
         ];
         assert_eq!(values, expected);
@@ -137,7 +137,7 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
         )
         .unwrap();
         assert_eq!(ids, ["18446744073709551615", "0"]);
-        // In an index of texts, whole numbers are texts.
+        // If an index has texts as ids, whole numbers become texts.
         let texts = names(Some("big"), Some(IdKind::Text), &[]);
         let (_, ids, _) = all(Format::Parquet, bytes.clone(), &texts).unwrap();
         assert_eq!(ids, ["18446744073709551615", "0"]);
@@ -329,7 +329,7 @@ fn text_is_read_as_it_is_written() {
     }
 }
 
-/// A table whose columns 1 and 3 have one name, as Parquet and as a stream of Arrow.
+/// A table in which columns 1 and 3 have the same name, as Parquet and as an Arrow stream.
 fn two_columns() -> [(Format, Vec<u8>); 2] {
     let lists = || {
         let mut list = FixedSizeListBuilder::new(Float32Builder::new(), 2);
@@ -366,7 +366,7 @@ fn a_table_with_two_columns_of_one_name_is_refused_where_that_is_asked_for() {
         ..names(ids, None, values)
     };
     for (format, bytes) in two_columns() {
-        // It is a list, which is no id.
+        // The column has lists, which are no ids.
         let reader = Reader::from_bytes_columns(format, bytes.clone(), &named("v", Some("w"), &[]));
         assert!(matches!(reader, Err(Error::ColumnType { .. })));
         let reader = Reader::from_bytes_columns(format, bytes.clone(), &named("v", None, &[]));

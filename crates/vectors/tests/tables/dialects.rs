@@ -1,4 +1,5 @@
-//! Texts of databases, spreadsheets and pandas: read as they were meant, or refused with what to do.
+//! Texts of databases, spreadsheets and pandas. They are read as intended, or refused with what to
+//! do.
 
 use sordino_vectors::column::Column;
 use sordino_vectors::id::IdKind;
@@ -36,7 +37,7 @@ fn texts(chunk: &Chunk) -> Vec<&str> {
     texts.iter().map(|text| text.as_deref().unwrap()).collect()
 }
 
-/// `\N` would be a text, and `a\tb` one with a backslash in it.
+/// Read as plain text, `\N` would be a text, and `a\tb` would contain a backslash.
 #[test]
 fn escapes_of_copy_are_refused_unless_backslashes_stand_for_themselves() {
     let names = named(Some("v"), Some("id"), &["t"]);
@@ -60,11 +61,11 @@ fn escapes_of_copy_are_refused_unless_backslashes_stand_for_themselves() {
         let named = with(Format::Tsv, Some(b'\t'), &text, &names).unwrap();
         assert_eq!(texts(&named), [first, second]);
     }
-    // COPY writes two backslashes for one, so this is none of its files.
+    // COPY writes each backslash twice, so these files are not from COPY.
     let windows = table(r"C:\Users", r"C:\temp");
     let windows = read(Format::Tsv, &windows, &names).unwrap();
     assert_eq!(texts(&windows), [r"C:\Users", r"C:\temp"]);
-    // A column that is not read does not matter, nor does CSV.
+    // Columns that are not read may have anything, and CSV has no such escapes.
     let unread = named(Some("v"), None, &[]);
     assert!(read(Format::Tsv, &table("x", r"\N"), &unread).is_ok());
     let csv = table("x", r"\N").replace('\t', ",");
@@ -138,7 +139,8 @@ fn files_of_spreadsheets_say_what_to_name() {
     }
 }
 
-/// `DataFrame.to_json()` writes a column for each member by default, and lines only where it is told to.
+/// By default, `DataFrame.to_json()` writes a column for each member. It writes lines only if an option
+/// says so.
 #[test]
 fn a_table_of_pandas_by_columns_is_named() {
     let columns = r#"{"id":{"0":7,"1":8},"vector":{"0":[1.0,2.0],"1":[3.0,4.0]}}"#;
@@ -158,10 +160,10 @@ fn a_table_of_pandas_by_columns_is_named() {
             "{error}"
         );
     }
-    // A record with such a member is one where it has a vector.
+    // An object with such a member is a record if it has a vector.
     let record = r#"{"meta": {"tags": ["x"]}, "vector": [1, 2]}"#;
     assert!(read(Format::Json, record, &named(None, None, &[])).is_ok());
-    // So is an array with a comma after its last element.
+    // An array with a comma after its last element is read too.
     let comma = "[{\"v\": [1, 2]},\n{\"v\": [3, 4]},\n]";
     let chunk = read(Format::Json, comma, &named(None, None, &[])).unwrap();
     assert_eq!(chunk.vectors.len(), 2);
@@ -204,7 +206,7 @@ fn whole_numbers_are_texts_where_ids_are_texts() {
     assert!(ids.iter().all(|id| id.kind() == IdKind::Text));
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     assert_eq!(ids, ["7", "x", "-8"]);
-    // Other numbers have several spellings.
+    // Numbers of these kinds have several spellings, so they are no ids.
     for id in ["7.0", "1e3", "true", "null", "[7]"] {
         let text = format!("{{\"id\": {id}, \"v\": [1, 2]}}");
         assert!(

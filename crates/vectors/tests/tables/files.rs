@@ -1,4 +1,4 @@
-//! Parquet and Arrow IPC files, made here.
+//! Parquet and Arrow IPC files that the tests make.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use sordino_vectors::{Error, Vectors};
 
 const DIM: usize = 3;
 
-/// Rows 0, 1, 2...: coordinates that tell their place.
+/// Rows 0, 1, 2 and so on, whose coordinates encode their position.
 fn values(rows: usize) -> Vec<f32> {
     (0u16..)
         .map(|i| f32::from(i % 1000) - 100.0)
@@ -36,7 +36,7 @@ fn fixed(rows: usize) -> ArrayRef {
     Arc::new(list.finish())
 }
 
-/// Lists that could be of any length.
+/// Lists whose type allows any length.
 fn variable(lists: &[&[f32]]) -> ArrayRef {
     let mut list = ListBuilder::new(Float32Builder::new());
     for row in lists {
@@ -46,7 +46,7 @@ fn variable(lists: &[&[f32]]) -> ArrayRef {
     Arc::new(list.finish())
 }
 
-/// Fixed-size lists of another type of number, two of two.
+/// Two fixed-size lists of two numbers of another type.
 fn of_type<T: ArrowPrimitiveType>(values: [T::Native; 4]) -> ArrayRef {
     let array = PrimitiveArray::<T>::from_iter_values(values);
     let field = Arc::new(Field::new_list_field(array.data_type().clone(), true));
@@ -98,7 +98,7 @@ fn stream(batches: &[RecordBatch]) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// The same table in every form that is read.
+/// The same table in every form that can be read.
 fn forms(batches: &[RecordBatch]) -> Vec<(Format, Vec<u8>)> {
     vec![
         (Format::Parquet, parquet(batches, Compression::UNCOMPRESSED)),
@@ -144,7 +144,7 @@ fn vectors_and_ids_come_back_from_every_form() {
         ("note", Arc::new(StringArray::from(notes))),
         ("embedding", fixed(1500)),
     ]);
-    // Batches of uneven sizes, an empty one among them.
+    // Batches of uneven sizes, one of them empty.
     let batches = [
         batch.slice(0, 1100),
         batch.slice(0, 0),
@@ -161,7 +161,7 @@ fn vectors_and_ids_come_back_from_every_form() {
                 .all(|(&found, &id)| i64::try_from(found) == Ok(id))
         );
         assert_eq!(found.len(), 1500, "form {at}");
-        // Without ids, and through the whole-file call.
+        // Reads the vectors without ids, with the call for whole files.
         let vectors = Vectors::from_bytes(format, bytes).unwrap();
         assert_eq!((vectors.len(), vectors.dim()), (1500, DIM));
     }
@@ -245,7 +245,7 @@ fn what_is_wrong_is_named() {
         let mut found: Vec<String> = forms(&[table(columns)])
             .into_iter()
             .map(|(format, bytes)| all(format, bytes, names).unwrap_err().to_string())
-            // Parquet has no lists of one length.
+            // Parquet has no lists of fixed length.
             .map(|why| why.replace("FixedSizeList(3 x Float32)", "List(Float32)"))
             .collect();
         found.dedup();
@@ -263,7 +263,7 @@ fn what_is_wrong_is_named() {
     let v = ("v", fixed(2));
     assert!(error(vec![v.clone()], &names(Some("w"), None)).contains("no column w"));
     assert!(error(vec![v.clone()], &names(None, Some("id"))).contains("no column id"));
-    // A column of the wrong type is not the column that was meant.
+    // A column of the wrong type is refused, because another column was probably meant.
     let both = vec![v, ("n", number.clone())];
     assert!(error(both.clone(), &names(Some("n"), None)).contains("column n"));
     assert!(error(both.clone(), &names(None, Some("v"))).contains("column v"));
@@ -306,7 +306,7 @@ fn columns_of_what_is_no_table_are_refused() {
     assert!(matches!(error, Err(Error::NoColumn { .. })));
 }
 
-/// A small table in three forms, for what follows.
+/// A small table in three forms, for the tests below.
 fn small() -> [(Format, Vec<u8>); 3] {
     let ids = Arc::new(Int64Array::from((0..40).collect::<Vec<_>>()));
     let batch = table(vec![("id", ids), ("v", fixed(40))]);
@@ -326,7 +326,7 @@ fn a_truncated_table_is_refused_at_every_length() {
             let read = all(format, bytes[..len].to_vec(), &names(None, Some("id")));
             whole.extend(read.map(|(_, ids)| ids.len()));
         }
-        // A stream may end after each of its batches, without a mark.
+        // A stream may end after each of its batches, without a mark at its end.
         let expected: &[usize] = if form == 2 { &[25, 40] } else { &[] };
         assert_eq!(whole, expected, "{format:?}");
         assert!(all(format, bytes, &names(None, Some("id"))).is_ok());
@@ -335,7 +335,7 @@ fn a_truncated_table_is_refused_at_every_length() {
 
 #[test]
 fn an_arrow_buffer_outside_its_message_is_an_error() {
-    // Every 8-byte field of the messages, made huge or negative in turn.
+    // Each 8-byte field of the messages becomes huge, and then negative.
     let (format, bytes) = small()[2].clone();
     for at in (0..bytes.len() - 8).step_by(4) {
         for value in [i64::MAX, -1, 1 << 40] {
@@ -349,7 +349,7 @@ fn an_arrow_buffer_outside_its_message_is_an_error() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// No panic, and what is read is whole and finite.
+    /// No input causes a panic, and everything that is read is complete and finite.
     #[test]
     fn damaged_tables_are_errors_or_matrices(
         which in 0usize..3,

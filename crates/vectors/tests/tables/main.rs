@@ -1,4 +1,4 @@
-//! Tables of vectors, ids and other columns, made here.
+//! Tables of vectors, ids and other columns that the tests make.
 
 #![cfg_attr(
     feature = "arrow",

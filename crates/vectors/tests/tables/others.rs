@@ -1,5 +1,5 @@
-//! Files as other programs write them: columns of vectors of other types, categories, Arrow without its end, JSON arrays,
-//! packed texts.
+//! Files in the forms that other programs write: columns of vectors with other types, categories, Arrow files without an
+//! end, JSON arrays, packed texts.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ fn vectors_come_from_every_type_of_column() {
             assert!(error.contains(why), "{error}");
         }
     }
-    // Parquet has none of these.
+    // Parquet has no such types.
     let views = stream(&table(vec![("v", Arc::new(view.finish()))]));
     assert_eq!(
         numbers(Format::Arrow, &views, None).unwrap(),
@@ -142,7 +142,7 @@ fn vectors_come_from_every_type_of_column() {
     );
 }
 
-/// A structure that is missing has no fields, whatever lies in their place.
+/// A missing structure has no fields, whatever values the columns hold for them.
 #[test]
 fn a_field_of_no_structure_is_no_value() {
     let fields = Fields::from(vec![Field::new("t", DataType::Utf8, true)]);
@@ -192,14 +192,14 @@ fn arrow_may_end_without_a_mark() {
     let at = bytes.windows(8).rposition(|found| found == mark).unwrap();
     bytes.drain(at..at + 8);
     assert_eq!(numbers(Format::Arrow, &bytes, None).unwrap().len(), 4);
-    // The batch is gone, and the footer tells of it.
+    // The batch is missing, and the footer names it.
     let (first, second) = (file(&batch), file(&batch.slice(0, 0)));
     let start = |bytes: &[u8]| bytes.windows(8).rposition(|found| found == mark).unwrap();
     let mixed = [&second[..start(&second)], &first[start(&first)..]].concat();
     assert!(numbers(Format::Arrow, &mixed, None).is_err());
 }
 
-/// Polars writes the description of the columns without its length, since readers of files take it from the footer.
+/// Polars writes the description of the columns without its length, because readers take that from the footer.
 #[test]
 fn arrow_files_of_polars_are_read_and_late_categories_named() {
     let batch = table(vec![("v", lists())]);
@@ -246,7 +246,7 @@ fn a_json_array_is_read_an_element_at_a_time() {
     ] {
         let found = numbers(Format::Json, text, None);
         if text.starts_with(b"[1") {
-            // An array of numbers, and something after it.
+            // An array of numbers that is followed by something else.
             assert!(found.is_err());
             assert_eq!(
                 numbers(Format::Jsonl, text, None).unwrap(),

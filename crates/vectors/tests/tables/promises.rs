@@ -1,4 +1,5 @@
-//! Tables that say more than they hold: a few bytes that stand for many values, and what writers say of columns.
+//! Tables that state more than they hold: a few bytes that stand for a large number of values, and what writers
+//! state about columns.
 
 use std::sync::Arc;
 
@@ -30,7 +31,8 @@ fn packed(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     parquet(&table(columns), Compression::ZSTD(ZstdLevel::default()))
 }
 
-/// Some kilobytes of Parquet that stand for billions of zeros, which the decoder would make at once.
+/// A few kilobytes of Parquet that stand for billions of zeros, which the decoder would allocate at
+/// once.
 #[test]
 fn lists_that_stand_in_no_bytes_are_refused() {
     let bytes = packed(vec![("v", lists(2, 1 << 20))]);
@@ -52,12 +54,13 @@ fn lists_that_stand_in_no_bytes_are_refused() {
         why.contains("column v.list.") && why.contains("promises 35651584 values in "),
         "{why}"
     );
-    // A column that is not read may say what it will.
+    // A column that is not read may state anything.
     let read = refused(bytes, &named(Some("w"), None, &[])).unwrap();
     assert_eq!(read[0].vectors.len(), 34);
 }
 
-/// A dictionary holds a long text once. As one array of all rows it would be longer than 2 GiB.
+/// A dictionary holds a long text once. In one array for all rows, its copies would be longer than
+/// 2 GiB.
 #[test]
 fn a_long_text_of_many_rows_is_repeated_a_few_rows_at_a_time() {
     let long = "x".repeat((2 << 20) + 4096);
@@ -75,7 +78,7 @@ fn a_long_text_of_many_rows_is_repeated_a_few_rows_at_a_time() {
     assert!(texts.iter().all(|text| text.as_deref() == Some(&long)));
 }
 
-/// A table with what pandas says of it.
+/// A table with the metadata of pandas.
 fn of_pandas(index: &str) -> [(Format, Vec<u8>); 2] {
     let numbers = Int16Array::from(vec![7, 8]);
     let batch = table(vec![("v", lists(2, 2)), ("doc", Arc::new(numbers))]);
@@ -84,7 +87,7 @@ fn of_pandas(index: &str) -> [(Format, Vec<u8>); 2] {
     let schema = batch.schema().as_ref().clone().with_metadata(said);
     let batch = RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
     let mut bytes = Vec::new();
-    // As pandas writes it, next to the schema of Arrow's.
+    // pandas writes this next to Arrow's schema.
     let values = batch.schema().metadata().clone().into_iter();
     let values = values.map(|(key, value)| KeyValue::new(key, value));
     let properties = WriterProperties::builder().set_key_value_metadata(Some(values.collect()));
@@ -119,14 +122,14 @@ fn the_index_of_pandas_is_named_and_its_numbers_are_ids() {
             assert_eq!(reader.index_column(), column, "{format:?} {index}");
             let ids = reader.next().unwrap().unwrap().ids.unwrap();
             assert_eq!(ids, [7, 8].map(Id::Number));
-            // In an index of texts they are texts, and no UUIDs.
+            // In an index with texts as ids, they are texts and not UUIDs.
             let ids = read(Some(IdKind::Text)).unwrap().next().unwrap();
             let texts = ["7", "8"].map(|text| Id::Text(text.into()));
             assert_eq!(ids.unwrap().ids.unwrap(), texts);
             assert!(read(Some(IdKind::Uuid)).unwrap().next().unwrap().is_err());
         }
     }
-    // Columns of other files are no index.
+    // A file without such metadata has no index column.
     let mut list = ListBuilder::new(Int64Builder::new());
     list.append_value([Some(1)]);
     let bytes = stream(&table(vec![("v", Arc::new(list.finish()))]));

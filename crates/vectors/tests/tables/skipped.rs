@@ -1,4 +1,4 @@
-//! Rows that cannot be read, left out.
+//! Rows that cannot be read and are left out.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn reader(format: Format, bytes: Vec<u8>, names: &ColumnNames) -> Result<Reader,
     Reader::from_bytes_with(bytes, names, &options)
 }
 
-/// The rows that were read, each with its number, and the faults of others.
+/// The rows that were read, each with its number, and the faults of the other rows.
 fn read(format: Format, bytes: Vec<u8>, names: &ColumnNames) -> (Vec<(u64, f32)>, Vec<String>) {
     let mut reader = reader(format, bytes, names).unwrap();
     let mut rows = Vec::new();
@@ -57,7 +57,8 @@ fn rows_of_text_are_left_out_with_their_lines() {
     assert_eq!((rows, faults.len()), (vec![(1, 1.0), (4, 3.0)], 3));
 }
 
-/// Where the end of a record is not known, those after it would be lost without a word.
+/// If the end of a record is unknown, the records after it would be lost without a message. So the
+/// file is refused.
 #[test]
 fn what_may_hide_records_is_a_fault_of_the_file() {
     let names = named(Some("v"), None, &[]);
@@ -67,7 +68,7 @@ fn what_may_hide_records_is_a_fault_of_the_file() {
             "v,t\n[1],\"one\n[2],two\n[3],three\n".to_owned(),
             "line 2 is not closed",
         ),
-        // The number of quotation marks is even.
+        // Here the number of quotation marks is even.
         (
             Format::Csv,
             "v,t\n[1],5\" disk\n[2],\"oops\n[3],three\n".to_owned(),
@@ -97,11 +98,11 @@ fn what_may_hide_records_is_a_fault_of_the_file() {
         let text = &text[..text.len().min(100)];
         assert!(error.contains(expected), "{text}: {error}");
     }
-    // Marks within a field are no quotation, and a quotation may have line ends and marks in it.
+    // Marks within a field start no quotation. A quotation may contain line ends and marks.
     let text = "v,t\n[1],5\" disk\n[2],\"two \"\"lines\"\"\nof one\"\n[3],\"end\nof file\"";
     let (rows, faults) = read(Format::Csv, text.into(), &names);
     assert_eq!((rows.len(), faults.len()), (3, 0));
-    // The first record may be left out.
+    // The first record may be the one that is left out.
     let (rows, faults) = read(Format::Csv, "v,t\n[1],a,b\n[2],c\n".into(), &names);
     assert_eq!((rows, faults.len()), (vec![(1, 2.0)], 1));
 }
@@ -149,7 +150,7 @@ fn rows_of_tables_are_left_out_with_their_numbers() {
     }
 }
 
-/// The dimension is that of most vectors at the start, not of the first.
+/// Most vectors at the start decide the dimension, not the first one alone.
 #[test]
 fn a_first_vector_of_another_length_is_left_out() {
     let lines = |first: &str| {
@@ -174,7 +175,7 @@ fn a_first_vector_of_another_length_is_left_out() {
     );
     let expected = "line 1: a vector of dimension 3: expected 2, like most of the first vectors";
     assert_eq!(faults, [expected]);
-    // Of two of each the first.
+    // If two dimensions are equally frequent, the first one wins.
     let text = "{\"v\": [1]}\n{\"v\": [1, 2]}\n{\"v\": [1, 2]}\n{\"v\": [3]}\n";
     let (rows, _) = read(Format::Jsonl, text.into(), &named(None, None, &[]));
     assert_eq!(rows, [(0, 1.0), (3, 3.0)]);

@@ -1,4 +1,4 @@
-//! Columns of dates, decimals, lists and structures, which are read as JSON.
+//! Columns of dates, decimals, lists and structures, which are read as JSON text.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use parquet::arrow::ArrowWriter;
 use sordino_vectors::column::Column;
 use sordino_vectors::{ColumnNames, Error, Format, Reader};
 
-/// A table of two rows: vectors, and these columns.
+/// A table of two rows with vectors and these columns.
 fn table(columns: &[(&str, ArrayRef)]) -> RecordBatch {
     let mut list = FixedSizeListBuilder::new(Float32Builder::new(), 2);
     for row in [[1.0, 2.0], [3.0, 4.0]] {
@@ -60,7 +60,7 @@ fn json(values: [Option<&str>; 2]) -> Column {
     Column::Json(values.map(|text| text.map(Box::from)).to_vec())
 }
 
-/// Instants: a summer's day with a part of a second, and none.
+/// An instant on a summer's day, with a fraction of a second.
 const INSTANT: i64 = 1_720_000_000_120_000;
 
 fn columns() -> Vec<(&'static str, ArrayRef, [Option<&'static str>; 2])> {
@@ -158,7 +158,7 @@ fn values_that_people_have_are_json() {
             assert_eq!(found, json(*expected), "{format:?} {name}");
         }
     }
-    // Parquet has no durations, and its writers say next to the numbers that they are some.
+    // Parquet has no durations. Its writers state, next to the numbers, that they are durations.
     let durations = DurationMillisecondArray::from(vec![-90_500, 86_400_000]);
     let durations: ArrayRef = Arc::new(durations);
     let item = Arc::new(Field::new_list_field(durations.data_type().clone(), true));
@@ -206,7 +206,7 @@ fn what_would_be_too_long_or_too_deep_is_refused() {
             "{error}"
         );
     }
-    // A date that no calendar has.
+    // A date outside every calendar.
     let odd = TimestampMicrosecondArray::from(vec![0, i64::MAX]);
     for (format, bytes) in files(&table(&[("odd", Arc::new(odd.clone()))])) {
         let error = read(format, bytes, "odd").unwrap_err().to_string();
