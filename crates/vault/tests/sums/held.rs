@@ -97,8 +97,8 @@ fn honest_sums_are_as_far_off_as_derived() {
     }
 }
 
-/// If there are few rows, all of them may have large errors. With a tolerance for a single row, one search in 1,200
-/// was refused.
+/// If there are few rows, all of them may have large errors. With a tolerance for the actual number of rows, one search in 1,200
+/// of a single row was refused.
 #[test]
 fn honest_scores_of_few_rows_are_not_refused() {
     let (width, params) = (8, Packing::T8.open());
