@@ -1,28 +1,29 @@
-"""How often an honest reply of masked mode is refused, and which changes are seen: derived from docs/scoring.md and
-docs/security/masked.md, without a look at the code. Standard library only.
+"""How often check rows refuse an honest reply of masked mode, and which changes they refuse. The probabilities are derived
+from docs/scoring.md and docs/security/masked.md, independently of the code. Standard library only.
 
-crates/index/tests/checks.csv has tolerances. A check row's sum has the errors of K + 1 rows, K of its group binomial;
-an error has the variance of docs/scoring.md, with an eighth more for what one index's rows and polynomials draw. Asked is
-that the probability of an honest refusal is below 2^-40, and above 2^-56: a tolerance that is too wide sees less.
+crates/index/tests/checks.csv has tolerances. A check row's sum contains the errors of K + 1 rows, where K has a binomial
+distribution over its group. An error has the variance of docs/scoring.md, and an eighth more, because an index's own rows
+and polynomials may exceed the mean. The script asserts that an honest refusal has a probability below 2^-40. It also
+asserts a probability above 2^-56, because a wider tolerance refuses fewer changes.
 """
 import csv, math, os
 
 TABLE = os.path.join(os.path.dirname(__file__), "../crates/index/tests/checks.csv")
 N, Q, P = 2048, 2**50 - 16383, 2**26
 COUNT, RUN = 40, 32
-# bits that a query leaves out, bits of an answer, bits of eight numbers of a hint
+# For each t: the bits that a query leaves out, the bits of an answer, and the bits of eight numbers of a hint.
 WIDTHS = {4: (2, 15, [20] * 7 + [19]), 8: (2, 15, [20] * 7 + [19]), 16: (4, 15, [19] * 8), 32: (4, 15, [19] * 8),
           64: (4, 16, [19] * 8)}
 WINDOW = 2.05
 
 
 def group(width):
-    """rows of a group"""
+    """The number of rows of a group."""
     return RUN * min(38, max(13, 7296 // width))
 
 
 def variance(t, width):
-    """of a row's error, in units of 1 mod P"""
+    """The variance of a row's error, in units of 1 mod P."""
     left, kept, hint_bits = WIDTHS[t]
     query = 10.5 + (4**left / 12 + 1 / 6) + 1 / 12
     through = query * (N // t) * width * (P**2 / 12) * (P / Q)**2
@@ -32,7 +33,7 @@ def variance(t, width):
 
 
 def log2_refusal(t, width, n, tolerance):
-    """log2 of the probability that some check row of an honest reply is off by more"""
+    """log2 of the probability that the error of some check row of an honest reply exceeds the tolerance."""
     rows = group(width)
     checks = COUNT * -(-n // rows)
     one = variance(t, width) * 9 / 8
@@ -42,18 +43,19 @@ def log2_refusal(t, width, n, tolerance):
 
 
 def seen(tolerance):
-    """a change of a score that is refused but with probability 2^-40"""
+    """The smallest change of a score that passes with probability at most 2^-40."""
     return 2 * tolerance * WINDOW / P
 
 
 def log2_few(total, rows, noise):
-    """of a reply with errors of one size in `rows` rows, total the root of the sum of their squares, in tolerances: the server moves all check
-    rows of the group by the constant that serves it best. A check row's sum has a binomial number of the errors, with their signs, and an honest
-    reply's noise, in tolerances"""
+    """log2 of the largest probability that a reply passes which has errors of one size in `rows` rows. `total` is the
+    root of the sum of their squares, in tolerances. The server also moves all check rows of the group by the constant
+    that helps it most. A check row's sum has a binomial number of the errors, each with its sign, and an honest reply's
+    noise, also in tolerances."""
     error = total / math.sqrt(rows)
     below = lambda x: math.erfc(-x / noise / math.sqrt(2)) / 2
     share = [math.comb(rows, k) / 2**rows for k in range(rows + 1)]
-    # The number of negative signs, up to all of them, shifts the number of errors in a sum.
+    # A negative sign lowers the sum by one error. The number of negative signs shifts all sums of the group together.
     passes = lambda moved: sum(p * (below(1 - k * error + moved) - below(-1 - k * error + moved)) for k, p in enumerate(share))
     steps = [i * error / 8 for i in range(-8 * rows, 16 * rows + 1)]
     by = {step: passes(step) ** COUNT for step in steps}
@@ -62,13 +64,14 @@ def log2_few(total, rows, noise):
 
 def check_few():
     page = " ".join(open(os.path.join(os.path.dirname(__file__), "../docs/security/masked.md")).read().split())
-    # Errors below the least that is promised to be seen alone.
+    # Errors below the smallest one that is always refused alone.
     possible = lambda total: [rows for rows in range(2, 31) if total / math.sqrt(rows) <= 2]
-    # Tolerances are for full groups, where noise is a tenth to a ninth of them. In a group of a few rows noise is negligible.
+    # In full groups, noise is a ninth to a tenth of the tolerance. In a group of a few rows it is negligible.
     noises = [1 / 8, 1 / 9, 1 / 10, 1 / 12, 1 / 20, 1 / 100]
     worst = max(log2_few(5.3, rows, noise) for rows in possible(5.3) for noise in noises)
     two = max(log2_few(2.0, rows, 1 / 8) for rows in possible(2.0))
-    # A sum of many rows is normal, of half of all squares but for its mean.
+    # The sum of errors in a large number of rows is normal. Apart from its mean, its variance is half of the sum of all
+    # squares.
     many = COUNT * math.log2(math.erf(1 / (3 / 2) / math.sqrt(2)))
     print(f"masked: errors of 5.3 T in all pass with 2^{worst:.1f} at most; 2 T in two rows or more with 2^{two:.1f} at most; 3 T in many with 2^{many:.1f}")
     if not (worst < -COUNT and -18 < two < -17 and -41 < many < -39.5):

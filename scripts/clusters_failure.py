@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""How often an honest reply of routed mode is refused by its clusters' check rows, and which changes are seen: derived from
-docs/scoring.md and docs/security/routed.md, without a look at the code. Standard library only.
+"""How often clusters' check rows refuse an honest reply of routed mode, and which changes they refuse. The probabilities are
+derived from docs/scoring.md and docs/security/routed.md, independently of the code. Standard library only.
 
   python3 clusters_failure.py
 
-An honest sum, of a part of r places of a cluster, is ||X + c||^2. Given the errors E_v of the places the 63 entries of X are independent, of variance
-W + V, W = (sum of E_v^2) / 4 common to all, and c = e_0 / 2 in every entry; E_v and e_0 have variance V. So W is V / 4 times chi-squared of r: the
-integral over it is a sum over its density. The code bounds that tail otherwise, for errors that are subgaussian only, so the tolerances of crates/vault/tests/clusters.csv,
-which are the code's, are a little above what is needed here.
-V is q times the part that the words of a query carry, q = (sum of squares of their m errors) / (its mean), and
-what each score has of its own. Of q it is only used that errors are subgaussian with their variance, so that
-P(q > t) <= exp(-m (t - 1 - ln t) / 2); the integral over q is a sum over a fine grid, from above.
+The sum of an honest reply, for a part of r rows of a cluster, is ||X + c||^2. Let E_v be the errors of the r rows, and e_0
+a check row's error; all have variance V. Given the E_v, the 63 entries of X are independent with variance W + V, where
+W = (sum of E_v^2) / 4 is common to all. Each entry of c is e_0 / 2. So W is V / 4 times chi-squared with r degrees of
+freedom, and the integral over W becomes a sum over its density. The code bounds this tail in another way, which only needs
+subgaussian errors. So its tolerances, which are in crates/vault/tests/clusters.csv, are a little larger than necessary here.
+
+V has two parts: q times the variance that the words of a query carry, and the variance that each score has of its own.
+Here q = (sum of squares of the m errors of the words) / (its mean). These errors are subgaussian with their variance, so
+P(q > t) <= exp(-m (t - 1 - ln t) / 2). The integral over q becomes a sum over a fine grid, which is an upper bound.
 """
 import csv, math, os
 
@@ -20,7 +22,7 @@ PAGE = os.path.join(HERE, "../docs/security/routed.md")
 COUNT, PLACES, LOG2 = 64, 512, math.log(2)
 P, Q_WORDS, SIGMA, SECRET = 2**18, 2**40 - 36863, 16, 1536
 N, Q = 2048, 2**50 - 16383
-# width, t, groups, clusters of a group, places of a cluster
+# For each shape: width, t, groups, clusters of a group, rows of a cluster.
 SHAPES = [(128, 128, 12, 8, 1360), (128, 64, 24, 16, 3392), (128, 64, 96, 32, 4256), (128, 16, 48, 32, 8512),
           (128, 32, 32, 24, 16960), (384, 128, 32, 16, 1024), (1536, 128, 64, 5, 1024), (8, 128, 64, 1024, 512),
           (128, 128, 12, 8, 320), (128, 64, 12, 8, 64), (1536, 64, 6, 4, 64), (32, 64, 1, 64, 64),
@@ -28,7 +30,7 @@ SHAPES = [(128, 128, 12, 8, 1360), (128, 64, 24, 16, 3392), (128, 64, 96, 32, 42
 
 
 def variances(width, t, clusters):
-    """in squares of a step: what the words carry, what a score has of its own"""
+    """In squares of a step: the variance that the words carry, and the variance that each score has of its own."""
     words = clusters * width * (P * P / 12) * ((SIGMA * 2**32 / Q_WORDS) ** 2 + 1 / 12) / 2**28
     hint = SECRET * (2 / 3) / 12 / 2**16
     query = 10.5 + (4**4 / 12 + 1 / 6) + 1 / 12
@@ -39,7 +41,8 @@ def variances(width, t, clusters):
 
 
 def chernoff(total, own):
-    """of ||X + c||^2 where V is 1, given W: eigenvalues own = W + 1, and once own + 63/4; the least of the bounds, by halving"""
+    """A bound on the probability that ||X + c||^2 exceeds `total`, for V = 1 and a given W. The eigenvalues are own = W
+    + 1, and once own + 63/4. Bisection finds the least Chernoff bound."""
     k, common = COUNT - 1, own + (COUNT - 1) / 4
     slope = lambda u: (k - 1) * own / (1 - 2 * u * own) + common / (1 - 2 * u * common) - total
     low, high = 0.0, 0.5 / common * (1 - 1e-9)
@@ -52,13 +55,14 @@ def chernoff(total, own):
 
 
 def above(total, places):
-    """the same, whatever W is: chi-squared of `places`, by its density at 300 points up to 2^-70"""
+    """The same probability averaged over W, which is chi-squared with `places` degrees of freedom. The sum has 300
+    points of its density, up to where the tail is 2^-70."""
     width, most = math.sqrt(2 * places), places + 11 * math.sqrt(2 * places) + 100
     least_w = max(1e-3, places - 7 * width)
     step = (most - least_w) / 300
     density = lambda w: math.exp((places / 2 - 1) * math.log(w / 2) - w / 2 - math.lgamma(places / 2)) / 2
     points = (least_w + (i + 0.5) * step for i in range(300))
-    # Below the first point there is next to nothing, and less than there counts less.
+    # Below the first point W has almost no probability, and smaller W give smaller probabilities.
     return min(1.0, sum(step * density(w) * chernoff(total, w / 4 + 1) for w in points))
 
 
@@ -68,11 +72,12 @@ def log2_refusal(tolerance, width, t, groups, clusters, places):
 
 
 def log2_above_any(tolerance, variance, m, places):
-    """of a cluster's sum; `variance` is what m common errors carry, and what each score has of its own"""
+    """log2 of the probability for one cluster's sum. `variance` is the pair of what m common errors carry and what each
+    score has of its own."""
     carried, own = variance
     larger = lambda size: -m / 2 * (size - 1 - math.log(size)) / LOG2
     given = lambda size: above(tolerance / (own + carried * size), places)
-    # The mean of a function that grows, by parts: each growth times the probability that q is beyond its beginning.
+    # The mean of an increasing function of q, by parts: each increase times the probability that q exceeds its start.
     step, size, tail = 1 + 0.3 / math.sqrt(m), 1.0, 0.0
     total = before = given(step)
     while tail > -70:
@@ -83,8 +88,9 @@ def log2_above_any(tolerance, variance, m, places):
 
 
 def log2_accepted(ratio):
-    """of a reply with an error E in some score, E^2 = tolerance / ratio: each square is x^2 E^2 or (1 - x)^2 E^2 with
-    probability 1/2, for an x that the server chooses; the best Chernoff bound"""
+    """log2 of the probability that a reply passes which has an error E in one score, with E^2 = tolerance / ratio. Each
+    square is x^2 E^2 or (1 - x)^2 E^2 with probability 1/2, for an x that the server chooses. This is the best Chernoff
+    bound."""
     def one(u):
         return max(math.exp(-u * x * x) + math.exp(-u * (1 - x) ** 2) for x in (i / 100 for i in range(51))) / 2
     us = [i / 20 for i in range(1, 200)]
@@ -92,19 +98,22 @@ def log2_accepted(ratio):
 
 
 def seen(tolerance, width):
-    """a change of a score, where both rests have length 1, that is refused but with probability 2^-40: half the root, in units of R^2 steps"""
+    """The smallest change of a score that passes with probability at most 2^-40, if both residuals have length 1. It is
+    half of the tolerance's root, in units of R^2 steps."""
     return math.sqrt(tolerance) / 2 / 256 / (math.sqrt(2**17 - 2048) - math.sqrt(width) / 2) ** 2
 
 
 def log2_spread(ratio):
-    """of a reply with small errors in many scores whose squares add up to `ratio` tolerances, by the normal approximation:
-    the sum is ratio tolerance / 4 times chi-squared of 63"""
+    """log2 of the probability that a reply passes which has small errors in a large number of scores, whose squares add
+    up to `ratio` tolerances. In the normal approximation, the sum is ratio * tolerance / 4 times chi-squared with 63
+    degrees of freedom."""
     x, k = 4 / ratio, COUNT - 1
     return min(0.0, k / 2 * (1 - x / k + math.log(x / k))) / LOG2 if x < k else 0.0
 
 
 def sizes():
-    """of a million vectors of 128 coordinates: kilobytes of a reply with and without check rows, the growth of a search, megabytes once"""
+    """For a million vectors of 128 coordinates: the kilobytes of a reply with and without check rows, the growth of a
+    search, and the megabytes that a client downloads once."""
     width, t, groups, clusters, places = SHAPES[1]
     more = COUNT * -(-places // PLACES)
     up = 4 * groups * clusters * width + -(-SECRET // t) * N * 46 // 8

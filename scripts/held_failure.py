@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""How often an honest reply of open mode is refused by the sums that readers hold, and which changes are seen: derived from
-docs/scoring.md and docs/security/open.md, without a look at the code. Standard library only.
+"""How often the sums that readers hold refuse an honest reply of open mode, and which changes they refuse. The probabilities
+are derived from docs/scoring.md and docs/security/open.md, independently of the code. Standard library only.
 
-Asked is S = sum over 64 signed sums of a group's errors, squared. The signs are independent of the errors, so that given these S / W, with W the sum
-of squares of the errors, has tails no heavier than chi-squared's of 64 degrees. Of W the part that the errors of a query carry is,
-for rows that are all alike, the square of one normal variable; what each score has of its own is a sum of squares of normal variables. Rows
-that repeat from block to block of 2048 / t have the same stored polynomials and hints, so the same errors: the number of
-different errors is the number of rows of a block, or of all rows if these are fewer.
-crates/index/tests/held.csv has tolerances: the probability of an honest refusal has to be below 2^-40; and of groups of
-1,000 rows and more above 2^-54, for a tolerance that is too wide sees less.
+A reader tests S, the sum of the squares of 64 signed sums of a group's errors. Let W be the sum of squares of the errors.
+The signs are independent of the errors. So, given the errors, the tails of S / W are no heavier than the tails of
+chi-squared with 64 degrees of freedom.
+
+W has two parts. If all rows are alike, the part that a query's errors carry is the square of one normal variable. The part
+that each score has of its own is a sum of squares of normal variables. Rows that recur in each block of 2048 / t rows have
+the same stored polynomials and hints, and so the same errors. The number of different errors is the number of rows in a
+block, or of all rows if these are fewer.
+
+crates/index/tests/held.csv has tolerances. The script asserts that an honest refusal has a probability below 2^-40. For
+groups of at least 1,000 rows it also asserts a probability above 2^-54, because a wider tolerance refuses fewer changes.
 """
 import csv, math, os
 
@@ -22,8 +26,9 @@ STEP = WINDOW / 2**20
 
 
 def variances(t, width):
-    """of an error, in squares of a step: what a query's errors carry, what a score has of its own"""
-    # The longest vector, and half a unit more in every coordinate.
+    """In squares of a step: the variance that a query's errors carry into an error, and the variance that each score
+    has of its own."""
+    # The longest stored vector, with a rounding error of half a unit in every coordinate.
     norm = 1.001 * SCALE + math.sqrt(width) / 2
     carried = (10.5 + 4 ** DROPPED[t] / 12 + 1 / 6) * (N // t) * (norm * WINDOW / Q) ** 2
     hint = sum((WINDOW / 2**bits) ** 2 / 12 for bits in HINT) / 8 * (2 / 3) * N
@@ -32,7 +37,7 @@ def variances(t, width):
 
 
 def chi_above(x):
-    """P(chi-squared of 64 degrees > x): a sum, since the degrees are even"""
+    """P(chi-squared with 64 degrees of freedom > x), which is a finite sum because the number of degrees is even."""
     if x <= 0:
         return 1.0
     terms = (math.exp(-x / 2 + k * math.log(x / 2) - math.lgamma(k + 1)) for k in range(COUNT // 2))
@@ -40,21 +45,23 @@ def chi_above(x):
 
 
 def own_sums(rows):
-    """the sum of squares of `rows` different normal variables, chi-squared: values from above, with their probabilities"""
+    """The sum of squares of `rows` independent normal variables, which is chi-squared: upper ends of intervals, with
+    their probabilities."""
     deviation = math.sqrt(2 * rows)
     low, high = max(0.0, rows - 12 * deviation), rows + 12 * deviation + 120
     step = (high - low) / 600
     density = lambda c: math.exp((rows / 2 - 1) * math.log(c) - c / 2 - rows / 2 * math.log(2) - math.lgamma(rows / 2))
     for at in range(600):
         middle = low + (at + 0.5) * step
-        # One row's values are mostly near nothing, where the density has no bound and refuses nothing.
+        # With one row, most values are near zero. There the density is unbounded, but such values refuse nothing.
         yield low + (at + 1) * step, min(1.0, density(middle) * step * 1.05)
 
 
 def log2_refusal(t, width, rows, groups, tolerance):
-    """log2 of the probability that some group of an honest reply is off by more"""
+    """log2 of the probability that some group of an honest reply exceeds the tolerance."""
     carried, own = variances(t, width)
-    # The mean over a normal variable z, in steps of 1/4, each with the larger of its two values, and over the own part's squares.
+    # The mean over a normal variable z, in steps of 1/4 with the larger end of each, and over the squares of the own
+    # part.
     different = min(rows, N // t)
     total, step, squares = 0.0, 1 / 4, [(c * rows / different, likely) for c, likely in own_sums(different)]
     for at in range(12 * 4):
@@ -67,27 +74,29 @@ def log2_refusal(t, width, rows, groups, tolerance):
 
 
 def log2_accepted(ratio):
-    """of a reply with an error E in some score, (2 E)^2 = tolerance / ratio: each square is (2 E x)^2 or (2 E (1 - x))^2 with
-    probability 1/2, for an x that the server chooses; the best Chernoff bound"""
+    """log2 of the probability that a reply passes which has an error E in one score, with (2 E)^2 = tolerance / ratio.
+    Each square is (2 E x)^2 or (2 E (1 - x))^2 with probability 1/2, for an x that the server chooses. This is the best
+    Chernoff bound."""
     def one(u):
         return max(math.exp(-u * x * x) + math.exp(-u * (1 - x) ** 2) for x in (i / 100 for i in range(51))) / 2
     return min(COUNT * math.log2(one(u)) + u * ratio / math.log(2) for u in (i / 20 for i in range(1, 200)))
 
 
 def log2_spread(ratio):
-    """of a reply with small errors in many scores whose squares add up to `ratio` tolerances, by the normal approximation"""
+    """log2 of the probability that a reply passes which has small errors in a large number of scores, whose squares add
+    up to `ratio` tolerances. It uses the normal approximation."""
     x = 1 / ratio / COUNT
     return min(0.0, COUNT / 2 * (1 - x + math.log(x))) / math.log(2) if x < 1 else 0.0
 
 
 def seen(tolerance):
-    """a change of a score that is refused but with probability 2^-40"""
+    """The smallest change of a score that passes with probability at most 2^-40."""
     return math.sqrt(tolerance) / 4 * STEP
 
 
 def honest(t, width):
-    """the largest score of a reply without lies: of a query and a row of length 1, with half a unit more in every coordinate of the row,
-    and twelve deviations of an error"""
+    """A bound on the scores of an honest reply: a query and a row of length 1, a rounding error of half a unit in every
+    coordinate of the row, and twelve standard deviations of an error."""
     carried, own = variances(t, width)
     return 1.001 + math.sqrt(width) / 2 / SCALE + 12 * math.sqrt(carried + own * 11 / 8) * STEP
 
@@ -97,7 +106,8 @@ def check():
     accepted, many = log2_accepted(4.0), log2_spread(0.085)
     assert -42 < accepted < -40 and many < -40 < log2_spread(0.08), (accepted, many)
     print(f"held: (2 E)^2 = tolerance / 4 is accepted with probability 2^{accepted:.2f}, squares that add up to .085 tolerances with 2^{many:.1f}")
-    # A coordinate of a sum that has no room: rows that are all alike, all in one coordinate, by Hoeffding's bound.
+    # The probability that a coordinate of a sum overflows: all rows are alike and have one nonzero coordinate. This is
+    # Hoeffding's bound.
     overflow = (math.log(2) - (2**23 / (1.001 * SCALE + 0.5)) ** 2 / (2 * GROUP)) / math.log(2)
     assert -64 < overflow < -60, overflow
     assert COUNT * 128 * BYTES == 2 * GROUP
@@ -109,7 +119,7 @@ def check():
             print(f"{line} an honest reply is refused with probability 2^{refusal:.1f}")
             assert refusal < -40 and (rows < 1000 or refusal > -54), (row, refusal)
             assert line in page, f"docs/security/open.md lacks {line}"
-            # An error that is below the mean of what is tolerated takes no honest score over the end of the window.
+            # An error below the mean tolerated error moves no honest score beyond the end of the window.
             end = honest(t, width) + math.sqrt(tolerance / COUNT) * STEP
             assert end < WINDOW / 2, (row, end)
 

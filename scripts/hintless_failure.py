@@ -1,25 +1,26 @@
-"""How often retrieval without a hint returns a wrong record: derived from the scheme as crates/pir/docs/hintless.md
-states it, without a look at the code. Standard library only.
+"""How often retrieval without a hint returns a wrong record. The probabilities are derived from the scheme as
+crates/pir/docs/hintless.md states it, independently of the code. Standard library only.
 
-A coefficient comes out wrong if its noise leaves the radius q / 2P. Its noise is
+A coefficient comes out wrong if its noise exceeds the radius q / 2P. Its noise is
 
-    sum over the columns and all coefficients of  plaintext * selector noise   (uniform plaintexts, by the pad)
-    + for every bit of the row, that of an external product: digits of c_0 and c_1 * noise of the bit's encryptions
-    + what rounding A_0 to k0 bits adds + what rounding A_1 to k1 bits adds, times the secret
+    sum over the columns and all coefficients of  plaintext * selector noise   (the pad makes plaintexts uniform)
+    + for every bit of the row, the noise of an external product: digits of c_0 and c_1 * noise of the bit's encryptions
+    + the error of rounding A_0 to k0 bits + the error of rounding A_1 to k1 bits, times the secret
 
-A selector's noise is made by every switch of its path, each taken through the later steps of the path.
+Every switch on a selector's path adds noise, which passes through the later steps of the path.
 
-Three numbers for a record, of which the others are below the first for the layouts that are checked here:
+The script computes three bounds for a record. For the layouts checked here, the other two are below the first:
 
-    stated     2 exp(-R^2 / 2V) for every coefficient, with 9/8 of the variance: sordino-pir's own
-    convolved  the answer's roundings convolved numerically, not below their own distribution, against a Gaussian of the rest's variance
-    moments    Chernoff's bound of the sum of products that the noise is, without a Gaussian: hintless_moments.py
+    stated     2 exp(-R^2 / 2V) for every coefficient, with 9/8 of the variance: the bound that sordino-pir states
+    convolved  the answer's roundings are convolved numerically, with a distribution that is never below their own;
+               the other noise is a Gaussian with its variance
+    moments    Chernoff's bound of the noise as a sum of products, without a Gaussian: hintless_moments.py
 
-And one for a request: that its units have no slots of their own, though each has one in every group. By Hall's theorem
-some t + 1 of them then have t slots between them, in all groups. A slot of a unit in a group is uniform, units of one run
-have different ones, and all else is independent, so that t + 1 units lie within a_i slots of group i, of g, for all i with
-a probability of at most prod (a_i / g)^(t + 1), whichever units they are. `unassigned` is the sum of these for all
-t + 1 of k units and all choices of t slots.
+It also bounds a probability for a request: that its units cannot all have slots of their own, although each unit has one
+slot in every group. By Hall's theorem, some t + 1 units then have only t slots between them, in all groups together. A
+unit's slot in a group is uniform, units of one run have different slots, and everything else is independent. So the
+probability that t + 1 given units lie within a_i slots of group i, of g slots, for all i is at most
+prod (a_i / g)^(t + 1). `unassigned` sums this over all choices of t + 1 of k units and of t slots.
 """
 import csv, functools, math, os
 from fractions import Fraction
@@ -30,16 +31,16 @@ TABLE, GROUPS = os.path.join(TESTS, "hintless_failure.csv"), os.path.join(TESTS,
 FIELDS = ["records", "record_len", "batch", "groups", "group", "log_p", "fold", "depth", "fold_depth", "k0", "k1", "query_len",
           "answer_len", "log2_failure"]
 N, Q, KEPT, BOUND = 2048, 2**50 - 16383, 14, -40.0
-# l, w, b of each step
+# l, w and b of each step.
 GADGETS = [(5, 8, 10)] * 3 + [(4, 10, 10)] * 4 + [(3, 12, 14)] * 4
-# of the key for s^2, and of the two components in an external product
+# The same for the key for s^2, and for the two components in an external product.
 SQUARE, OF_C0, OF_C1 = (3, 14, 8), (4, 10, 10), (9, 5, 5)
 MOST_SELECTORS, MOST_FOLD, MOST_ANSWERED = 2**14, 9, 2**27
-# what a layout costs, in bytes: a key switch, an external product, the products of a polynomial in two groups, a ciphertext
-# of the answer
+# The costs of a layout, in bytes: of a key switch, of an external product, of the products of a polynomial in two
+# groups, and of a ciphertext of the answer.
 SWITCH, EXTERNAL, PRODUCTS, ANSWERED = 52, 165, 3, 150
-HEADER, HEAD = 48, 64                   # of a message; the name of the keys and a seed
-PARTS = 8                               # of a unit, where roundings are convolved
+HEADER, HEAD = 48, 64                   # of a message's header; of the name of the keys and a seed
+PARTS = 8                               # parts of a unit, in convolved roundings
 SECRET = Fraction(2, 3)                 # variance of a ternary coefficient
 CASES = [(400, 32768, 1), (406, 32768, 1), (1000, 13000, 24), (1, 1, 1), (1000, 1000, 1), (1024, 2048, 1), (2000, 2048, 1),
          (3000, 700, 10), (1000, 13000, 64), (256, 2304, 1), (60, 900, 3), (20000, 100, 8), (3000, 13000, 2), (4000, 1792, 1), (102400, 1024, 10), (1 << 20, 1024, 10), (1 << 15, 32768, 1),
@@ -47,12 +48,12 @@ CASES = [(400, 32768, 1), (406, 32768, 1), (1000, 13000, 24), (1, 1, 1), (1000, 
 
 
 def error():
-    """of a centred binomial error, 42 coins"""
+    """The variance of a centred binomial error of 42 coins."""
     return sum(math.comb(42, k) * (k - 21)**2 for k in range(43)) / Fraction(2**42)
 
 
 def uniform(low, count):
-    """mean square of `count` numbers in a row from `low` on, by sums of powers"""
+    """The mean square of `count` consecutive numbers from `low` on, by sums of powers."""
     last = low + count - 1
     squares = lambda n: n * (n + 1) * (2 * n + 1) // 6
     below = lambda n: squares(n) if n >= 0 else -squares(-n - 1)
@@ -60,32 +61,36 @@ def uniform(low, count):
 
 
 def rounding(bits):
-    """mean square of what rounding a uniform word to a multiple of 2^bits adds, in units"""
+    """The mean square of the error from rounding a uniform word to a multiple of 2^bits, in units."""
     if bits == 0: return Fraction(0)
     half = 1 << (bits - 1)
-    # Errors -half + 1 .. half for ties upwards; to even, half of the ties go down: the same squares.
+    # Rounding ties upwards gives the errors -half + 1 .. half. Rounding to even turns half of the ties down, which
+    # gives the same squares.
     return uniform(-half + 1, 1 << bits)
 
 
 def of_switch(l, w, b, secret=SECRET):
-    """digits in -z/2..z/2-1 times errors, and the bits rounded away times the secret: for a coefficient of N terms"""
+    """The energy that a switch adds to a coefficient, which has N terms: digits in -z/2..z/2-1 times errors, and the
+    rounded-away bits times the secret."""
     digits = l * uniform(-(1 << (w - 1)), 1 << w)
     return N * (digits * error() + rounding(b) * secret)
 
 
 @functools.cache
 def energy(depth, times=1):
-    """of a selector; `times` multiplies the square of what was rounded away"""
+    """The energy of a selector's noise. `times` multiplies the energy of the rounded-away bits."""
     switches = sum(of_switch(*GADGETS[i], SECRET * times) * 2**(depth - 1 - i) for i in range(depth))
-    # The query's own error has N coefficients, and each half of a step has twice the energy: check_paths.
+    # The query's own error has N coefficients. At each step, each half has twice the energy: see check_paths.
     return N * switches + N * 2**depth * (error() + rounding(KEPT))
 
 
 @functools.cache
 def of_external(depth):
-    """one external product: digits of c_0 meet encryptions of the bit, digits of c_1 encryptions of bit * s"""
-    # Noise * s: N terms for each of N coefficients. What a switch rounds away stands times an image of s already; where
-    # that is s itself, the product has s^2, whose coefficients are sums of N / 2 pairs that are counted twice.
+    """The energy of one external product: digits of c_0 times encryptions of the bit, and digits of c_1 times
+    encryptions of bit * s."""
+    # The noise times s has N terms for each of N coefficients. What a switch rounds away is already multiplied by an
+    # image of s. If that image is s itself, the product has s^2, whose coefficients are sums of N / 2 pairs that are
+    # counted twice.
     twice = SECRET**2 * 4 * (N // 2) / (SECRET**2 * N)
     of_square = SECRET**2 * 4 * (N // 2)
     by_secret = N * SECRET * energy(depth, twice) + N * of_switch(*SQUARE, of_square)
@@ -107,7 +112,8 @@ def union(log2, events): return min(0.0, log2 + math.log2(events))
 
 
 def coefficients(record_len, p):
-    """that a record has bits in, at most; one that shares its unit may start within a coefficient"""
+    """The largest number of coefficients that hold bits of one record. If records share a unit, a record may start
+    within a coefficient."""
     return (8 * record_len + p - 2) // p + 1 if N * p // 8 // record_len > 1 else -(-8 * record_len // p)
 
 
@@ -121,7 +127,7 @@ def stated(columns, fold, record_len, p, depth, fold_depth, k0, k1):
 
 @functools.cache
 def unassigned(batch, groups, group):
-    """the probability, at most, that a request of `batch` units finds no slots for all of them"""
+    """An upper bound on the probability that a request of `batch` units has no assignment of slots to all of them."""
     total = Fraction(0)
     for t in range(groups, min(batch - 1, groups * group) + 1):
         one = [0] + [math.comb(group, a) * a**(t + 1) for a in range(1, group + 1)]
@@ -137,33 +143,35 @@ def unassigned(batch, groups, group):
 
 @functools.cache
 def least(batch, groups):
-    """slots of a group, the fewest that keep the bound"""
+    """The least number of slots in a group that keeps the bound."""
     group = 1
     while unassigned(batch, groups, group) > Fraction(1, 2**40): group += 1
     return group
 
 
 def deals(batch):
-    """numbers of groups, with the slots of one"""
+    """The possible numbers of groups, each with its number of slots in a group."""
     if batch <= 5: return [(batch, 1)]      # every slot holds all units
     return [(groups, least(batch, groups)) for groups in range(5, min(batch, 8) + 1)]
 
 
 def shape(records, record_len, p, group):
-    """T, the units, and the places of a slot"""
+    """T, the number of units, and the number of places in a slot."""
     poly = N * p // 8
     units = -(-records // max(1, poly // record_len))
     return -(-record_len // poly), units, -(-units // group)
 
 
 def depths(count):
-    """from the one at which one ciphertext holds all, or the largest, to two less"""
+    """The depths to try: the one at which a single ciphertext holds everything, or the largest depth, and the two
+    before it."""
     deepest = (min(count, N) - 1).bit_length()
     return range(max(deepest - 2, 0), deepest + 1)
 
 
 def choose(records, record_len, batch):
-    """the layout of least cost: the first of those with as much, and of bits first the fewest, as listed"""
+    """The layout of least cost. Among equal costs, the first one in the order of the loops wins, and among bits of one
+    layout the fewest."""
     best = None
     for p, (groups, group) in product((10, 9, 8, 7), deals(batch)):
         polys, units, places = shape(records, record_len, p, group)
@@ -193,7 +201,7 @@ def choose(records, record_len, batch):
 
 
 def square(pmf):
-    """the distribution of the sum of two, cut where it is below 1e-60"""
+    """The distribution of the sum of two independent numbers, truncated where probabilities are below 1e-60."""
     n, out = len(pmf), [0.0] * (2 * len(pmf) - 1)
     for i, a in enumerate(pmf):
         if a > 0:
@@ -203,13 +211,14 @@ def square(pmf):
 
 
 def ends(parts):
-    """an interval of 1 in `parts` parts, each a half at either of its ends: the expectation of no convex function is below the uniform one's"""
+    """An interval of length 1 in `parts` parts, with half of each part's probability at either of its ends. For a
+    convex function, the expectation is at least the expectation under the uniform distribution."""
     return [(i / parts - .5, (1 if 0 < i < parts else .5) / parts) for i in range(parts + 1)]
 
 
 @functools.cache
 def of_secret():
-    """{error: probability} of N ternary coefficients times uniform errors of one unit, by `ends`"""
+    """{error: probability} of a sum of N ternary coefficients times uniform errors of one unit, by `ends`."""
     term = [0.0] * (PARTS + 1)                              # in units of 1 / PARTS; symmetric, so the middle is 0
     term[PARTS // 2] += 1 / 3
     for i, (_, weight) in enumerate(ends(PARTS)): term[i] += 2 / 3 * weight
@@ -219,7 +228,7 @@ def of_secret():
 
 @functools.cache
 def rounded(gap):
-    """{error: probability} of both roundings, in units of q / 2^k1, with gap = k1 - k0"""
+    """{error: probability} of both roundings together, in units of q / 2^k1, with gap = k1 - k0."""
     found = {}
     for x, a in of_secret().items():
         for y, weight in ends(2 * PARTS):
@@ -229,12 +238,12 @@ def rounded(gap):
 
 
 def convolved(columns, fold, record_len, p, depth, fold_depth, k0, k1):
-    """log2 of the failure with real roundings, against a Gaussian of the sum's variance"""
+    """log2 of the failure probability of a record, with the real roundings and a Gaussian of the remaining variance."""
     unit = Q / 2**k1
     sigma = math.sqrt(of_sum(columns, fold, p, depth, fold_depth)) / unit
     within = float(radius(p)) / unit
     def tail(x):
-        # Straight on beyond the radius: convex everywhere, and never below.
+        # Beyond the radius the function continues as a straight line, so it is convex everywhere and never smaller.
         if x < 0: return .5 - x / sigma / math.sqrt(2 * math.pi)
         return math.erfc(x / sigma / math.sqrt(2)) / 2
     fail = math.fsum(a * (tail(within - x) + tail(within + x)) for x, a in rounded(k1 - k0).items())
@@ -242,7 +251,8 @@ def convolved(columns, fold, record_len, p, depth, fold_depth, k0, k1):
 
 
 def check_paths():
-    """each half of a step has twice the energy, whatever came before: all paths of all depths, as matrices of small N"""
+    """Checks that at each step each half has twice the energy, whatever the earlier steps were: all paths of all
+    depths, as matrices of small N."""
     for n in (8, 16):
         def image(v, g, by=0):
             out = [0] * n
@@ -261,7 +271,7 @@ def check_paths():
                 for i in range(start, depth): level = [half for v in level for half in halves(v, i)]
                 for leaf, v in enumerate(level): found[leaf] += sum(x * x for x in v)
             assert set(found) == {n * 2**(depth - start)}, (n, start, found)
-    # For N itself: products of any of the later automorphisms are different ones, and none but the identity has a trace.
+    # For the real N: different products of later automorphisms differ, and only the identity has a nonzero trace.
     depth = N.bit_length() - 1
     exponents = {1}
     for i in range(depth): exponents = exponents | {e * (N // 2**i + 1) % (2 * N) for e in exponents}
@@ -275,7 +285,7 @@ def check_paths():
 
 
 def check_coefficients():
-    """a record's coefficients, counted for all places in a unit"""
+    """Counts a record's coefficients for all places in a unit, and checks the bound."""
     for p, record_len in product((10, 9, 8, 7), (1, 2, 3, 5, 7, 9, 64, 100, 255, 896, 1000, 1200, 2000, 3000)):
         starts = [8 * record_len * i for i in range(max(1, N * p // 8 // record_len))]
         most = max((start + 8 * record_len - 1) // p - start // p + 1 for start in starts)
@@ -283,7 +293,7 @@ def check_coefficients():
 
 
 def check_convolution():
-    """the variance of the convolved roundings is the one stated and what `ends` add to it"""
+    """Checks that the variance of the convolved roundings is the stated one, plus what `ends` add."""
     found = rounded(5)
     total, square_ = math.fsum(found.values()), math.fsum(x * x * a for x, a in found.items())
     expected = float((N * SECRET * (1 + Fraction(2, PARTS**2)) + 4**5 * (1 + Fraction(2, (2 * PARTS)**2))) / 12)
@@ -305,7 +315,8 @@ def write():
 
 
 def check_assignments():
-    """small cases, all of them counted: the bound is one, and 2 groups of 3 slots fail 5 units as often as a test of the code expects"""
+    """Counts small cases completely. The bound holds, and with 2 groups of 3 slots 5 units fail with the probability
+    that a test of the code expects."""
     def fits(choices):
         of = {}
         def place(i, seen):
@@ -330,8 +341,8 @@ def groups_table():
 
 
 def check():
-    """returns what hintless_moments.check does"""
-    import hintless_moments                 # which imports this file
+    """Runs all checks, and returns the results of hintless_moments.check."""
+    import hintless_moments                 # that module imports this one
     check_paths()
     check_assignments()
     check_coefficients()

@@ -1,31 +1,33 @@
-"""The failure bound of retrieval without a hint by moments: Chernoff's bound of the noise as a sum of products, without
-the Gaussian of the mean variance and the 9/8 of hintless_failure.py, which has the scheme's constants and calls this.
-Standard library only.
+"""The failure bound of retrieval without a hint by moments: Chernoff's bound of the noise as a sum of products. Unlike
+hintless_failure.py, it has no Gaussian with the mean variance and no factor 9/8. That script has the scheme's constants,
+and calls this one. Standard library only.
 
-The least 2 exp(-x R) E exp(x noise) over x bounds a coefficient. The noise is linear in each kind of numbers, given the others, and
-the expectation is bounded one kind after the other, mostly by E exp(x D) <= exp(x^2 w / 2), w the mean square of D:
+For a coefficient, the bound is the least 2 exp(-x R) E exp(x noise) over x. Given all other numbers, the noise is linear in
+each kind of numbers. The expectation is bounded for one kind after the other, mostly by E exp(x D) <= exp(x^2 w / 2), with
+w the mean square of D:
 
-    plaintexts, digits of external products   given selectors' noise n: leaves exp(k |n|^2), k = x^2 w / 2
+    plaintexts, digits of external products   given selectors' noise n: this leaves exp(k |n|^2), k = x^2 w / 2
     expansion's digits, rounded-away parts    given errors and secret: exp(k |n|^2) = E exp(sqrt(2k) g n), g Gaussian,
                                               first over them, then over g: det(1 - 2M)^(-1/2)
     errors of keys                            the exponent is linear in their squares: E exp(a e^2), by the distribution
-    secret                                    by how many coefficients are not 0, summed over the binomial distribution
-    roundings of A_1, times the secret        sinh(y) / y to that number, y half a step times x
-    rounding of A_0                           given all else, uniform over steps of A_1's that are half of one off at most
+    secret                                    by the number of its nonzero coefficients, summed over the binomial distribution
+    roundings of A_1, times the secret        sinh(y) / y to the power of that number, y half a step times x
+    rounding of A_0                           given all else, uniform over multiples of A_1's step, offset by at most half a step
 
-`Tree` has the determinant. Step i adds its noise to both halves; the map from there to a leaf is a shift and the product
-of all 1 + tau_j, j > i, since tau_i(X^(2^j)) is -X^(2^j) for j = i and X^(2^j) for j > i. In a block of all leaves
-below one node M is one number a level. Above a block the tau_j commute, and their eigenvalues on the X^m with m = 2^k odd
-belong to the primitive characters mod 2N / 2^k. Some leaves of a block count for no more than their part of it: adding to
-all leaves' numbers is an isometry, and -log det of the parts of a matrix is supermodular. A slot lies in two blocks, and
-on the steps above them M is at most twice that of each.
+`Tree` computes the determinant. Step i adds its noise to both halves. The map from there to a leaf is a shift and the
+product of all 1 + tau_j, j > i, since tau_i(X^(2^j)) is -X^(2^j) for j = i and X^(2^j) for j > i. In a block of all leaves
+below one node, M is one number per level. Above a block the tau_j commute. Their eigenvalues on the X^m with m = 2^k odd
+belong to the primitive characters mod 2N / 2^k. If only some leaves of a block are used, they count at most their share of
+the block: adding to all leaves' numbers is an isometry, and -log det of the parts of a matrix is supermodular. A slot lies
+in at most two blocks, and on the steps above them M is at most twice the M of each.
 
-A switch's noise is not white. Where its power at no root of unity is above `peak` times the mean, the logarithm is at most
-the integral over 0 < u < 1 of the trace of M / (1 - 2uM'), M' for white noise of the peak. All tau but 1 have trace 0 there, so
-that it knows errors by their squares alone. Above a block a leaf has sums over windows of roots of unity: the peak of a window's average
-serves there as well, times the largest gain. A power above its peak counts as a failure.
+A switch's noise is not white. Suppose that its power is at most `peak` times the mean at every root of unity. Then the
+logarithm is at most the integral over 0 < u < 1 of the trace of M / (1 - 2uM'), with M' for white noise of the peak. There,
+all tau but the identity have trace 0, so the trace depends on the errors only by their squares. Above a block, a leaf has
+sums over windows of roots of unity. The peak of a window's average, times the largest gain, is a bound there as well. A
+power above its peak counts as a failure.
 
-crates/pir/docs/hintless.md, under Noise, says which steps are proved and which assumptions are left.
+crates/pir/docs/hintless.md, under Noise, says which steps are proved and which assumptions remain.
 
   scripts/hintless_moments.py COUNT SEED     draws COUNT layouts, a second each, and prints their bounds
 """
@@ -38,30 +40,34 @@ LOG_N = N.bit_length() - 1
 COINS = 42
 SQUARES = {k * k: sum(math.comb(COINS, COINS // 2 + j) for j in {k, -k}) / 2**COINS for k in range(COINS // 2 + 1)}
 ERROR = sum(x * p for x, p in SQUARES.items())          # mean square of an error
-# log2 of the probability that powers of errors or secret, or its coefficients that are not 0, exceed the assumed ones
+# log2 of the probability that powers of errors or of the secret, or the number of its nonzero coefficients, exceed the
+# assumed values.
 BEYOND = (-90.0, -60.0, -54.0, -48.0, -44.0)
-# Peaks twice as large are tried with this one.
+# The value with which peaks twice as large are tried.
 TWICE = -48.0
-# A step's gain on all its noise is taken for the largest one where the peaks of windows are lower by this factor.
+# If the peaks of windows are lower by this factor, a step's gain on all its noise is replaced by the largest gain.
 FLAT = 1.5
-# Noise times s has this much of the exponent that its part of the energy would give it: bounds are the least at .84 to .9.
+# The share of the exponent that noise times s gets, relative to its share of the energy. Bounds are least from 0.84 to
+# 0.9.
 SPLIT = .86
-# Part of the images of s that meet s in a leaf, at a depth and a step, in which X -> 1 / X has been applied.
+# For a depth and a step: the share of the images of s that a leaf multiplies by s and in which X -> 1 / X was applied.
 INVERSE = {(LOG_N, 3): 2**-7}
-# The layouts with the largest bounds of 500 drawn ones, 250 each of seeds 1 and 2: records, bytes, records at once.
+# The layouts with the largest bounds among 500 drawn ones, 250 for each of the seeds 1 and 2: records, bytes, records
+# at once.
 DRAWN = [(5147, 2304, 32), (5927, 2304, 47), (8354, 2304, 64)]
-# The largest bound seen: the form of these, with the longest records that have it.
+# The layout with the largest bound seen: the form of the layouts above, with the longest records of that form.
 WORST = (7800, 6912, 60)
 
 
 def radau(count):
-    """nodes and weights of an integral over 0..1, one node at 1: never below it where all derivatives are positive"""
+    """The nodes and weights of an integral over 0..1, with one node at 1. The result is an upper bound if all
+    derivatives are positive."""
     def legendre(n, x):
         before, value = 1.0, x
         for k in range(2, n + 1): before, value = value, ((2 * k - 1) * x * value - (k - 1) * before) / k
         return value
     rest, grid, found = lambda x: legendre(count, x) - legendre(count - 1, x), 64 * count, []
-    # The roots but 1 are apart by more than these cells, which are finer towards both ends.
+    # All roots except 1 are further apart than these cells, which are finer towards both ends.
     cells = [-math.cos(math.pi * i / grid) for i in range(grid)]
     for low, high in zip(cells, cells[1:]):
         if rest(low) * rest(high) >= 0: continue
@@ -80,14 +86,15 @@ RADAU = radau(7)
 
 @functools.cache
 def mean_square(bits):
-    """of a uniform number of -2^(bits-1)..2^(bits-1)-1; of what rounding away `bits` bits adds, ties to even, the same"""
+    """The mean square of a uniform number in -2^(bits-1)..2^(bits-1)-1. It equals the mean square of the error from
+    rounding away `bits` bits, with ties to even."""
     half = 1 << (bits - 1)
     return sum(x * x for x in range(-half, half)) / (2 * half)
 
 
 @functools.cache
 def gains(steps, log_n):
-    """[(|1 + tau_j|^2 for all j < steps, how many eigenvectors)]"""
+    """[(|1 + tau_j|^2 for all j < steps, number of eigenvectors)]."""
     def log5(x, n):
         power, y = 0, 1
         while y != x % 2**n: power, y = power + 1, y * 5 % 2**n
@@ -110,14 +117,16 @@ def gains(steps, log_n):
 
 
 class Tree:
-    """A block of 2^held leaves at a depth. Powers c: of each step's noise, of the query's, of what leaves add themselves."""
+    """A block of 2^held leaves at a depth. The powers c are of each step's noise, of the query's noise, and of what the
+    leaves add themselves."""
 
     def __init__(self, depth, held, log_n=LOG_N):
         self.depth, self.top, self.n, self.leaves = depth, depth - held, 2**log_n, 2**held
         self.gains = gains(self.top, log_n)
 
     def log_mgf(self, c, flat=()):
-        """-log det(1 - 2M) / 2; with powers of steps above the block, in order, whose gain is the largest one everywhere"""
+        """-log det(1 - 2M) / 2. `flat` are powers of steps above the block, in order, which have the largest gain
+        everywhere."""
         parts, s = [(self.n * self.leaves, 2 * c[-1])], 1 / max(1 - 2 * c[-1], 1e-9)
         for i in reversed(range(self.top, self.depth)):
             x = 4 * c[i] * s
@@ -135,7 +144,8 @@ class Tree:
         return -math.fsum(count * math.log1p(-x) for count, x in parts) / 2
 
     def slopes(self, c, most, flat=()):
-        """for each power the integral over u of the derivative at u `most`, a little above since log_mgf is convex; or None"""
+        """For each power: the integral over u of the derivative at u * `most`, computed a little too large, as log_mgf
+        is convex. None if it may be infinite."""
         if self.log_mgf([x + 1e-5 * y for x, y in zip(most, c)], flat) == math.inf: return None
         found = [0.0] * len(c)
         for u, weight in RADAU:
@@ -149,9 +159,10 @@ class Tree:
 
 @functools.cache
 def peak(weights, beyond, window=1):
-    """factor above the mean of a sum of powers of polynomials, of these mean powers, at any root of unity or on average over
-    any window of them: Chernoff's bound"""
-    # Real and imaginary part have one variance and no covariance: E exp(y power) <= 1 / (1 - y) for a mean of 1. 24 sums, N windows.
+    """An upper bound, relative to the mean, on a sum of powers of polynomials with these mean powers: at any root of
+    unity, or averaged over any window of roots. It is Chernoff's bound."""
+    # Real and imaginary part have equal variance and no covariance, so E exp(y power) <= 1 / (1 - y) for a mean of 1.
+    # There are 24 sums and N windows.
     nats, total = (math.log(N * 24) - (beyond - 1) * LN2) / window, sum(weights)
     def reached(y): return (nats - math.fsum(math.log1p(-y * w) for w in weights)) / y / total
     low, high = 0.0, 1 / max(weights)
@@ -164,7 +175,8 @@ def peak(weights, beyond, window=1):
 
 @functools.cache
 def nonzeros(beyond):
-    """{most coefficients of a secret in a range that are not 0: probability of the range}, and the most but with 2^beyond"""
+    """{largest number of a secret's nonzero coefficients in a range: probability of the range}, and the number that is
+    exceeded with probability 2^beyond."""
     of = [math.exp(math.lgamma(N + 1) - math.lgamma(k + 1) - math.lgamma(N - k + 1) + k * LN2 - N * math.log(3)) for k in range(N + 1)]
     most = N
     while math.fsum(of[most:]) < 2**(beyond - 1): most -= 1
@@ -172,7 +184,8 @@ def nonzeros(beyond):
 
 
 class Part:
-    """Selectors' noise times numbers of one mean square: `leaves` of `span` in a row; `by_secret` where the noise is times s"""
+    """Selectors' noise times numbers of one mean square: `leaves` leaves out of `span` consecutive ones. With
+    `by_secret`, the noise is times s."""
 
     def __init__(self, depth, span, leaves, square, aligned, by_secret=False):
         held = min(depth, (span - 1).bit_length())
@@ -180,25 +193,28 @@ class Part:
         self.depth, self.by_secret, self.aligned = depth, by_secret, aligned
 
     def powers(self, errors, nonzero, stated=False):
-        """of all steps, the query and the leaves: with errors of this mean square, and from what is rounded away"""
+        """The powers of all steps, the query and the leaves: from errors of this mean square, and from what is rounded
+        away."""
         times = nonzero if self.by_secret else 1
         digits = [times * l * N * mean_square(w) * errors for l, w, _ in scheme.GADGETS[:self.depth]]
         lost = [times * nonzero * mean_square(b) for _, _, b in scheme.GADGETS[:self.depth]]
-        # Rounded away at step i it stands times an image of s by tau_i and some of the later ones, none of which is s: s times that has
-        # the energy of independent factors, but for X -> 1 / X, which doubles one of the images that a leaf adds up: check_images.
+        # What a switch rounds away at step i is multiplied by an image of s, made by tau_i and some of the later ones,
+        # and never by s itself. The product of s and this image has the energy of independent factors. The exception is
+        # X -> 1 / X, which doubles one of the images that a leaf adds up: see check_images.
         if self.by_secret: lost = [x * (2 if stated else 1 + INVERSE.get((self.depth, i), 0)) for i, x in enumerate(lost)]
         l, w, b = scheme.SQUARE
         leaf = (l * N * mean_square(w) * errors, 2 * nonzero**2 * mean_square(b)) if self.by_secret else (0.0, 0.0)
         return digits + [0.0, leaf[0]], lost + [times * (ERROR + mean_square(scheme.KEPT)), leaf[1]]
 
     def energy(self, stated=False):
-        """of its noise; as stated s counts twice wherever a switch has rounded away before it"""
+        """The energy of this part's noise. As stated, s counts twice if a switch has rounded away before it."""
         powers = [x + y for x, y in zip(*self.powers(ERROR, 2 * N / 3, stated))]
         times = [2**(self.depth - 1 - i) for i in range(self.depth)] + [2**self.depth, 1]
         return self.square * self.used * self.tree.leaves * N * sum(x * y for x, y in zip(times, powers))
 
     def slopes(self, x, beyond, spread):
-        """of log E exp(x noise) by each power; None if it may be infinite; with `spread` times the peaks where s is a factor"""
+        """The slopes of log E exp(x noise) by each power, or None if it may be infinite. If s is a factor, peaks are
+        multiplied by `spread`."""
         k, top = x * x * self.square / 2, self.tree.top
         c, most, flat = [], [], [0.0] * top
         for i, (digits, lost) in enumerate(zip(*self.powers(ERROR, nonzeros(beyond)[1]))):
@@ -224,21 +240,24 @@ class Layout:
             (l0, w0, b0), (l1, w1, b1) = scheme.OF_C0, scheme.OF_C1
             span = l1 * fold
             both = [Part(fold_depth, span, l0 * fold, mean_square(w0), aligned), Part(fold_depth, span, span, mean_square(w1), aligned, True)]
-            # For the same leaves E exp(A + B) <= (E exp(A / z))^z (E exp(B / (1 - z)))^(1 - z) for every z of 0..1. By energies alone the
-            # part of B, noise times s, is the larger one; that of A, whose steps have the same peaks, wants more of it.
+            # For the same leaves, E exp(A + B) <= (E exp(A / z))^z (E exp(B / (1 - z)))^(1 - z) for every z in 0..1. By
+            # energies alone, the part of B, noise times s, would be the larger one. The part of A, whose steps have the
+            # same peaks, needs more than its share.
             energies = [part.energy() for part in both]
             by_secret = SPLIT * energies[1] / sum(energies)
             self.parts += [(1 - by_secret, both[0]), (by_secret, both[1])]
         self.variance = float(scheme.of_sum(columns, fold, p, depth, fold_depth))
         self.share = fold * float(scheme.of_external(fold_depth)) / (self.variance + float(scheme.of_rounding(k0, k1)))
         self.unit, self.steps = scheme.Q / 2**k1, 2**(k1 - k0)
-        # The worst of external products' roundings; of the switches to k0 and k1 bits more than their distance from uniform ones.
+        # The largest error from external products' roundings. The roundings of the switches to k0 and k1 bits are
+        # replaced by uniform ones, which changes them at most by unit / 1000.
         lost = fold * (2**(scheme.OF_C0[2] - 1) + N * 2**(scheme.OF_C1[2] - 1))
         self.radius = float(scheme.radius(p)) - lost - self.unit / 1000
         self.count = scheme.coefficients(record_len, p)
 
     def given_secrets(self, x, beyond, spread):
-        """log E exp(x noise) at most, given how many coefficients of a secret are not 0; None if it may be infinite"""
+        """An upper bound on log E exp(x noise), given the number of a secret's nonzero coefficients. None if it may be
+        infinite."""
         slopes = [part.slopes(x / math.sqrt(share), beyond, spread) for share, part in self.parts]
         if None in slopes: return None
         y = x * self.unit / 2
@@ -256,7 +275,8 @@ class Layout:
         return given
 
     def with_peaks(self, beyond, spread):
-        """log2 of the failure of a coefficient, and of a record, with peaks that are exceeded with probability 2^beyond"""
+        """log2 of the failure probability of a record, and of a coefficient, with peaks that are exceeded with
+        probability 2^beyond."""
         def value(x):
             given = self.given_secrets(x, beyond, spread)
             return given(2 * N / 3) - x * self.radius if given else math.inf
@@ -271,7 +291,7 @@ class Layout:
         return math.log2(self.count * 2**one + 2**beyond), one
 
     def bound(self):
-        """the least of all peaks, for a record and a coefficient"""
+        """The least bound over all peaks, for a record and for a coefficient."""
         best = (0.0, 0.0)
         for beyond in BEYOND:
             if best[0] > beyond: best = min(best, self.with_peaks(beyond, 1))
@@ -279,7 +299,8 @@ class Layout:
 
 
 def check_terms():
-    """errors, secrets, digits and roundings have no larger moments than Gaussians of their mean squares"""
+    """Checks that the moments of errors, secrets, digits and roundings are at most those of Gaussians with their mean
+    squares."""
     for x in (1e-3, .01, .1, .3, 1.0, 3.0):
         error = math.fsum(p * math.cosh(x * math.sqrt(e)) for e, p in SQUARES.items())
         assert math.log(error) <= x * x * ERROR / 2 + 1e-12 and math.log((1 + 2 * math.cosh(x)) / 3) <= x * x / 3
@@ -290,7 +311,8 @@ def check_terms():
 
 
 def check_images():
-    """images of s that noise times s has met: never s itself; its inverse at one step of the largest depth, in one image of that step"""
+    """Checks which images of s the noise times s contains: never s itself, and its inverse only at one step of the
+    largest depth, in one image of that step."""
     found = {}
     for depth in range(1, LOG_N + 1):
         for i in range(depth):
@@ -299,7 +321,7 @@ def check_images():
             assert 1 not in of and len(set(of)) == len(of)
             if 2 * N - 1 in of: found[depth, i] = 1 / len(of)
     assert found == INVERSE
-    # The energy of s times an image, over all ternary secrets of a small ring.
+    # The energy of s times an image of s, over all ternary secrets of a small ring.
     n = 4
     for g in range(1, 2 * n, 2):
         total = 0
@@ -314,18 +336,21 @@ def check_images():
 
 
 def check_units():
-    """digits of a uniform c_1 all vanish at a root mod q so rarely that nodes on a path have independent ones"""
-    # At a root r the values at places 0 and 1 that add up to one number have one pair of digits at most; at r^g places 0 and 1 / g.
+    """Checks that the digits of a uniform c_1 rarely all vanish at a root mod q, so that nodes on a path have
+    independent digits."""
+    # At a root r, at most one pair of digits gives the same sum of the values at places 0 and 1. At r^g this holds for
+    # places 0 and 1 / g.
     q = scheme.Q
     root = next(r for x in range(2, 99) if pow(r := pow(x, (q - 1) // (2 * N), q), N, q) == q - 1)
     for _, w, b in scheme.GADGETS:
         assert all(2**w < x * root % q < q - 2**w for x in range(1, 2**w + 1))
-        # Both places, all roots, all nodes above a record's selectors.
+        # Sums over both places, all roots, and all nodes above a record's selectors.
         assert 2 * (b - math.log2(q)) + math.log2(N * scheme.MOST_SELECTORS) < -46
 
 
 def check_tree():
-    """determinants of a small ring's M, noise pushed through all steps: of blocks exact; of leaves in two, not white, below"""
+    """Compares the determinants of a small ring's M with noise that passes through all steps. For blocks they are
+    equal. For leaves in two blocks with noise that is not white, the bound holds."""
     n, log_n, depth = 8, 3, 3
     def image(v, g, by=0):
         out = [0.0] * n
@@ -377,7 +402,8 @@ def check_tree():
         bound = sum(x * y * z for x, y, z in zip(tree.slopes(small, most), small, means)) * len(leaves) / tree.leaves
         found = log_mgf(leaves, small, errors)
         assert 0 < found <= bound <= 1.2 * found, (leaves, found, bound)
-    # The first step above a block of two leaves, with its largest gain everywhere: windows are a root and its image by tau_1.
+    # The first step above a block of two leaves, with the largest gain everywhere. Its windows are a root and the
+    # root's image by tau_1.
     at = power(errors[0])
     wide = max(at[r] + at[((2 * r + 1) * (n // 2 + 1) % (2 * n) - 1) // 2] for r in range(n)) / 2
     assert wide < peaks[0]
@@ -387,8 +413,9 @@ def check_tree():
 
 
 def check(rows):
-    """every named layout and the worst drawn ones; returns the fewest bits below the stated bound of named ones, the largest of DRAWN, WORST's,
-    and that with peaks twice as large"""
+    """Checks every named layout and the worst drawn ones. Returns the least number of bits by which named layouts are
+    below their stated bounds, the largest bound of DRAWN, the bound of WORST, and that bound with peaks twice as
+    large."""
     check_terms()
     check_images()
     check_units()
@@ -411,7 +438,8 @@ def check(rows):
 
 
 def filled(case):
-    """a layout with the most columns that its stated bound allows, but no more selectors than a request has: the worst of its form; None if none serves"""
+    """The layout of a case's form with the largest number of columns that its stated bound allows, which is the worst
+    of its form. It has no more selectors than a request may have. None if no form serves."""
     try: _, group, p, fold, depth, fold_depth, k0, k1, *_ = form = scheme.choose(*case)
     except TypeError: return None
     at = lambda columns: scheme.stated(columns, fold, case[1], p, depth, fold_depth, k0, k1)
@@ -426,12 +454,13 @@ def filled(case):
 
 
 def draw(count, seed):
-    """`count` layouts of which external products may make most of the noise, filled, the largest bound first: (bound, stated, share, case, row)"""
+    """`count` filled layouts, of which external products may make most of the noise, the largest bound first: (bound,
+    stated, share, case, row)."""
     numbers, found = random.Random(seed), []
     log_uniform = lambda low, high: int(2**numbers.uniform(math.log2(low), math.log2(high)))
     while len(found) < count:
         length = log_uniform(64, 2**14)
-        # Every other one fills whole polynomials of nine bits, which is where stated bounds have the least to spare.
+        # Every other layout fills whole polynomials of nine bits, for which stated bounds have the least margin.
         if len(found) % 2: length = max(1, round(length / (N * 9 // 8))) * (N * 9 // 8)
         case = log_uniform(2**12, 2**21.5), length, log_uniform(6, 65)
         if of := filled(case):

@@ -1,29 +1,30 @@
-"""How often PIR returns a wrong record: derived from the scheme as its paper and sordino-pir's README state it,
-without a look at the code. Standard library only.
+"""How often PIR returns a wrong record. The probabilities are derived from the scheme as its paper and sordino-pir's README
+state it, independently of the code. Standard library only.
 
-A digit comes out wrong if its noise leaves the radius 2^23. Its noise is, over one row of digits D_j in -128..127,
+A digit comes out wrong if its noise exceeds the radius 2^23. Its noise is, over one row of digits D_j in -128..127,
 
-    sum_j D_j (e_j + f_j)  -  sum_c r_c s_c  +  (what rounding the answer adds, 2^19 at most)
+    sum_j D_j (e_j + f_j)  -  sum_c r_c s_c  +  (the error of rounding the answer, 2^19 at most)
 
-with e the errors of the query, f what rounding the query to its bits adds (ties to even), s the secret, and r
-what rounding the row's hint adds (ties upwards). f and r belong to uniform words: over the seed, A s and D A
-are uniform. They are bound by one relation, D (A s) = (D A) s, which says no more than that the noise is a
-multiple of what both roundings drop. If all digits of a row are multiples of 2^v, its hint is one of words that
-are multiples of 2^v, so that r is.
+Here e are the errors of the query, f the errors of rounding the query to its bits (ties to even), s is the secret, and r
+the errors of rounding the row's hint (ties upwards). The rounded words are uniform: over the seed, A s and D A are uniform.
+One relation connects them, D (A s) = (D A) s. It only implies that the noise is a multiple of what both roundings drop. If
+all digits of a row are multiples of 2^v, the words of its hint are multiples of 2^v, and so is r.
 
-Three numbers for one digit, of which the others are below the first:
+The script computes three numbers for one digit. The other two are below the first:
 
-    stated    2 exp(-R^2 / 2V), V = m 2^14 (sigma^2 + 4^dropped / 12) + 5/4 n sigma^2 4^dropped / 12, with R less
-              2^19 for the answer and, under uniform errors, whose mean is -1/2, less 64 m: sordino-pir's own
-    chernoff  the least exp(-x 2^23) E exp(x noise) over x, by the distributions themselves. For *every* database:
-              log E exp(x D X) is convex in D, so a row of all -128 or of all 127 is the worst for each x. The
-              answer's word is, given the noise, uniform in steps of what the hint's words are multiples of. From
-              10,000 columns on times .51: tilted by exp(x noise), the sum lies beyond its mean no more often
-              (Berry and Esseen; a row below .97 of the largest norm gains more than that by its norm)
-    exact     the probability, by inverting the Fourier transform, for the row of all -128 (zeros) and of all
-              127 (0xff), with the answer's rounding at its worst
+    stated    2 exp(-R^2 / 2V), V = m 2^14 (sigma^2 + 4^dropped / 12) + 5/4 n sigma^2 4^dropped / 12, where R is the radius
+              less 2^19 for the answer. Uniform errors have the mean -1/2, so for them R is less by a further 64 m. This is
+              the bound that sordino-pir states
+    chernoff  the least exp(-x 2^23) E exp(x noise) over x, with the distributions themselves. It holds for *every*
+              database: log E exp(x D X) is convex in D, so for each x the worst row is all -128 or all 127. Given the
+              noise, the answer's word is uniform in steps of which the hint's words are multiples. From 10,000 columns on,
+              the bound is multiplied by 0.51: in the distribution tilted by exp(x noise), the sum exceeds its mean with
+              at most this probability (Berry and Esseen). A row with a norm below 0.97 of the largest gains more by its norm
+    exact     the probability, by inverting the Fourier transform, for the row of all -128 (zeros) and for the row of
+              all 127 (0xff), with the worst rounding of the answer
 
-A record takes the sum over its digits; DoublePIR, for each, the first level and kappa (n + 1) digits of the second.
+A record's number is the sum over its digits. In DoublePIR, each digit counts the first level and kappa (n + 1) digits of
+the second level.
 """
 import bisect, cmath, csv, math, os
 from fractions import Fraction
@@ -32,7 +33,8 @@ TABLE = os.path.join(os.path.dirname(__file__), "../crates/pir/tests/failure.csv
 FIELDS = ["scheme", "security", "records", "record_len", "per_column", "set", "hint_bits", "query_bits", "log2_failure"]
 BOUND, LN2 = -40.0, math.log(2)
 RADIUS, ANSWER = 2**23, 2**19
-# set: n, sigma of the Gaussian that secrets and errors have; None: uniform secrets, errors uniform over -512..511
+# For each set: n, and the sigma of the Gaussian secrets and errors. None: secrets are uniform, and errors are uniform
+# over -512..511.
 SETS = {"N64U": (64, None), "N128U": (128, None), "N256U": (256, None), "N384U": (384, None), "N512U": (512, None),
         "N1024S32": (1024, 32), "N1024S16": (1024, 16), "N1280S16": (1280, 16)}
 UNIFORM = [name for name, (_, sigma) in SETS.items() if sigma is None]
@@ -40,7 +42,8 @@ ORDER = {"classical": UNIFORM + ["N1024S32", "N1024S16"], "core": UNIFORM + ["N1
 
 
 def rounding_error(dropped, ties_up=False):
-    """{error: probability} of rounding a uniform word to a multiple of 2^dropped, by trying two steps of words"""
+    """{error: probability} of rounding a uniform word to a multiple of 2^dropped, found by trying two steps of
+    words."""
     step, found = 1 << dropped, {}
     for word in range(2 * step):
         low, quotient = word % step, word // step
@@ -56,18 +59,18 @@ def moments(distribution):
 
 
 def ratio(x, n):
-    """sinh(n x / 2) / (n sinh(x / 2)): E exp(x U), U uniform over n numbers in a row around 0"""
+    """sinh(n x / 2) / (n sinh(x / 2)): E exp(x U), with U uniform over n consecutive numbers centred at 0."""
     return cmath.sinh(n * x / 2) / (n * cmath.sinh(x / 2)) if abs(x) > 1e-15 else 1.0
 
 
 class Noise:
-    """The noise of one digit: sums over `columns` terms under a set and numbers of bits."""
+    """The noise of one digit: sums over `columns` terms, with a parameter set and numbers of bits."""
 
     def __init__(self, name, columns, hint_bits, query_bits, answered=True):
         self.n, self.sigma = SETS[name]
         self.columns, self.hint, self.query = columns, 32 - hint_bits, 32 - query_bits
         self.radius, self.answered = RADIUS, answered
-        # DoublePIR's first level fetches its hint and its answer exactly: nothing of them is rounded.
+        # DoublePIR's first level fetches its hint and its answer exactly, so neither is rounded.
         self.rounded_hint = answered and self.hint > 0
         if self.sigma:
             weights = [math.exp(-k * k / (2 * self.sigma**2)) for k in range(11 * self.sigma)]
@@ -84,23 +87,23 @@ class Noise:
         return total + (Fraction(5, 4) * self.n * of_error * rounded(self.hint) if self.rounded_hint else 0)
 
     def stated(self):
-        """log2 of the bound that sordino-pir states"""
+        """log2 of the bound that sordino-pir states."""
         radius = self.margin() - (64 * self.columns if self.sigma is None else 0)
         return min(0.0, 1 - float(Fraction(radius)**2 / (2 * self.variance())) / LN2) if radius > 0 else 0.0
 
     def impossible(self):
-        """whether uniform errors cannot add up to the radius at all"""
+        """True if uniform errors cannot add up to the radius."""
         return self.sigma is None and self.columns * 128 * (512 + (1 << self.query) / 2) < self.margin()
 
     def of_word(self, x):
-        """E exp(x (e + f))"""
+        """E exp(x (e + f))."""
         if self.sigma is None: value = cmath.exp(-x / 2) * ratio(x, 1024)
         else: value = sum(p * cmath.cosh(x * k) for k, p in self.gauss)
-        # Ties to even: half of one more step at either end.
+        # Ties to even are as likely as half of one further step at either end.
         return value * (ratio(x, 1 << self.query) * cmath.cosh(x / 2) if self.query else 1)
 
     def of_hint(self, x, v):
-        """E exp(x r s), r over the multiples of 2^v"""
+        """E exp(x r s), with r over the multiples of 2^v."""
         if not self.rounded_hint or v >= self.hint: return 1
         n, x = 1 << (self.hint - v), x * 2**v
         return sum(p * cmath.cosh(x * k / 2) * ratio(x * k, n) for k, p in self.gauss)
@@ -109,12 +112,13 @@ class Noise:
         return self.columns * cmath.log(self.of_word(digit * x)) + self.n * cmath.log(self.of_hint(x, v))
 
     def of_answer(self, x, v):
-        """log of E exp(x (rounding error of the answer)) at most: in steps of what the hint's words are multiples of"""
+        """An upper bound on log E exp(x (rounding error of the answer)), in steps of which the hint's words are
+        multiples."""
         steps = max(self.hint, v)
         return math.log(ratio(x * 2**steps, 1 << (20 - steps)).real) + x * 2**steps / 2
 
     def best(self, digit, v, worst_answer):
-        """for x > 0 and x < 0, the x that minimises log E exp(x noise) - |x| R, and that minimum"""
+        """For x > 0 and for x < 0: the x that minimises log E exp(x noise) - |x| R, and that minimum."""
         found = []
         for sign in (1, -1):
             counted = lambda x: 0.0 if not self.answered else x * ANSWER if worst_answer else self.of_answer(x, v)
@@ -128,7 +132,7 @@ class Noise:
         return found
 
     def chernoff(self):
-        """log2 of the bound of any row: for each sign the worse end of the digits, and the coarsest hint"""
+        """log2 of the bound for any row. For each sign it takes the worse extreme digit, and the coarsest hint."""
         if self.impossible(): return -math.inf
         coarsest = min(7, max(0, self.hint - 1))
         sides = [self.best(digit, v, worst_answer=False) for digit in (-128, 127) for v in {0, coarsest}]
@@ -137,7 +141,7 @@ class Noise:
         return min(0.0, math.log2(beyond * (math.exp(plus) + math.exp(minus))))
 
     def exact(self, digit):
-        """log2 of the probability for a row of one digit"""
+        """log2 of the probability for a row whose digits are all equal."""
         if self.impossible(): return -math.inf
         v = 7 if digit == -128 else 0
         unit = abs(digit) if not self.rounded_hint or digit == -128 else 1
@@ -147,8 +151,8 @@ class Noise:
         return math.log2(total) if total > 0 else -math.inf
 
     def tail(self, x, digit, v, unit):
-        """Pr[sign(x) noise >= R], by the transform of the distribution tilted by exp(x noise). The noise is a
-        multiple of `unit`; the sum over one period of the transform is exact but for what lies a period away."""
+        """Pr[sign(x) noise >= R], by the transform of the distribution tilted by exp(x noise). The noise is a multiple
+        of `unit`. The sum over one period of the transform is exact, except for the mass at least a period away."""
         sign, x = (1, x) if x > 0 else (-1, -x)
         log_mgf = lambda z: self.log_mgf(sign * z, digit, v)
         step = 1e-3 * x
@@ -166,7 +170,7 @@ class Noise:
 
 
 def levels(scheme, name, records, record_len, per_column, hint_bits, query_bits):
-    """noises of one digit of a record, how many of each"""
+    """For each level: the noise of one digit, and the number of such digits in a record."""
     columns = -(-records // per_column)
     if scheme == "simple": return [(Noise(name, columns, hint_bits, query_bits), record_len)]
     digits = 4 * (SETS[name][0] + 1)                       # kappa (n + 1): the row of H1 and the word of the answer
@@ -182,7 +186,7 @@ def record(parts, bound):
 
 
 def choose(scheme, security, records, record_len, per_column):
-    """the first set that keeps the bound, with the fewest bits of the hint, then of the query"""
+    """The first set that keeps the bound, with the fewest bits of the hint, and then of the query."""
     columns = -(-records // per_column)
     for name in ORDER[security]:
         n, sigma = SETS[name]
@@ -207,7 +211,7 @@ LAYOUTS += [("double", "classical", *layout) for layout in (
 
 
 def table():
-    """the rows of the golden table"""
+    """The rows of the golden table."""
     rows = []
     for layout in LAYOUTS:
         name, hint, query, stated = choose(*layout)
@@ -234,7 +238,7 @@ def check_rounding():
 
 
 def check_convolution():
-    """tails by the transform against the convolution of the real distributions in integers"""
+    """Compares tails by the transform with a convolution of the real distributions in integers."""
     columns, query_bits = 24, 24
     counts = [1]
     def times(counts, n):                                  # with n ones
@@ -244,7 +248,8 @@ def check_convolution():
             total -= counts[i - n] if i >= n else 0
             out.append(total)
         return out
-    # e: 1024 numbers from -512; f: 256 numbers from -128, and the mean of that with the same one higher.
+    # e has 1024 values from -512 on. f has 256 values from -128 on, averaged with the same distribution one step
+    # higher.
     for _ in range(columns): counts = times(times(times(counts, 1024), 256), 2)
     low = columns * (-512 - 128)
     whole = (1024 * 256 * 2) ** columns
@@ -261,7 +266,8 @@ def check_convolution():
 
 
 def check_hint():
-    """the same with a rounded hint: a secret of one Gaussian against rounding errors of 6 bits, summed term by term"""
+    """The same with a rounded hint: the secret is one Gaussian, the rounding errors have 6 bits, and the sum goes term
+    by term."""
     noise = Noise("N1024S16", 2, 26, 31)
     noise.n, noise.answered, noise.radius = 1, False, 2000
     word = {}
@@ -295,7 +301,8 @@ def check_table():
 
 
 def limits():
-    """record length -> the most columns of a set with uniform secrets, the largest square of DoublePIR"""
+    """For each record length: the largest number of columns with uniform secrets, and the largest square of
+    DoublePIR."""
     def most(layout, end):
         low, high = 1, end                                  # holds at low, not at high
         while high - low > 1:
@@ -305,7 +312,7 @@ def limits():
         return low
     simple = {d: most(lambda m: ("simple", "classical", m, d, 1), 800) for d in (1, 12, 100, 272, 13000, 65536)}
     double = {d: most(lambda m: ("double", "classical", m * m, d, m), 800) for d in (1, 3, 256)}
-    # The same values stand in crates/pir/tests/retrieval/params.rs.
+    # crates/pir/tests/retrieval/params.rs has the same values.
     assert simple == {1: 733, 12: 691, 100: 647, 272: 628, 13000: 564, 65536: 541}, simple
     assert double == {1: 593, 3: 576, 256: 518}, double
 
