@@ -289,6 +289,15 @@ impl Index {
         Ok(found)
     }
 
+    /// The newest version that the owner's key knows of this index, as a client's pin; None if it knows none.
+    fn pin(&self, py: Python<'_>) -> PyResult<Option<exchange::PinParts>> {
+        let (_, pins) = self.owner(py)?;
+        let found = self.manifest(py)?;
+        let known = pins.known(&self.path, &found);
+        let known = known.map_err(|error| errors::search(py, &error))?;
+        Ok(known.map(|pin| (pin.index, pin.version, pin.manifest)))
+    }
+
     /// The signed manifest's account of the index; a dict.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let manifest = self.manifest(py)?;

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _record
-from ._errors import AccessError, LockedError, NetworkError
+from ._errors import AccessError, GapError, IntegrityError, LockedError, NetworkError
 from ._home import DRAWN
 from ._index import open as open_index
 from ._journal import Journal, Waiting
@@ -73,8 +73,14 @@ class Contributor:
         tries = 0
         with self._home.alone("writing.lock"):
             while tries < _TRIES:
+                self._home.trusted()
                 try:
                     self._replica.pull()
+                except GapError:
+                    raise
+                except IntegrityError as error:
+                    self._home.distrust(error)
+                    raise
                 except AccessError:
                     # The owner has revoked this key: what comes after is refused before it is kept.
                     self._denied = True
@@ -168,6 +174,7 @@ class Contributor:
     def _ask(self) -> None:
         """Takes the server's version, which says what this agent may do."""
         with self._home.alone("writing.lock"):
+            self._home.trusted()
             try:
                 self._replica.pull()
             except NetworkError as error:

@@ -7,7 +7,7 @@ import os
 import secrets
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ._errors import FileError, FormatError, InputError, IntegrityError, of_file
@@ -41,6 +41,16 @@ class Waiting:
     vector: np.ndarray
 
 
+@dataclass(frozen=True)
+class _Known:
+    """A file as it was read: which it was, its entries, the bytes that these take, and those of the last one."""
+
+    stamp: tuple[int, int, int] | None = None
+    entries: list[Waiting] = field(default_factory=list)
+    whole: int = 0
+    last: bytes = b""
+
+
 class Journal:
     """The file. To append or to drop needs its lock, `journal.lock`; to read needs none."""
 
@@ -51,28 +61,32 @@ class Journal:
             raise InputError(f"{error}: pip install 'sordino[mcp]'") from None
         self._path = folder / "journal"
         self._cipher = AESGCM(_key(folder / "journal.key", self._path))
-        # The file that was last read, its entries, and the bytes that these take.
-        self._known: tuple[tuple[int, int, int] | None, list[Waiting], int] = (None, [], 0)
+        self._known = _Known()
 
     def read(self) -> list[Waiting]:
         """What waits, in the order of its coming. Raises `IntegrityError` for a damaged file; an entry that is there in part was never acknowledged."""
-        return self._read()[0]
+        return self._read().entries
 
-    def _read(self) -> tuple[list[Waiting], int]:
-        """What waits, and the bytes that it takes in the file."""
-        stamp, known, whole = self._known
+    def _read(self) -> _Known:
+        """What the file has. Of a file that has grown since it was last read, only what is new is opened."""
+        known = self._known
         try:
             with open(self._path, "rb") as file:
                 facts = os.fstat(file.fileno())
-                now = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
-                if now == stamp:
-                    return known, whole
+                stamp = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+                if stamp == known.stamp:
+                    return known
+                # Files of one journal have no entry in common: each is sealed under its own nonce.
+                file.seek(known.whole - len(known.last))
+                if not known.last or file.read(len(known.last)) != known.last:
+                    known = _Known()
+                    file.seek(0)
                 content = file.read()
         except FileNotFoundError:
-            return [], 0
+            return _Known()
         except OSError as error:
             raise of_file(FileError(f"{self._path}: {error.strerror}"), self._path, error.errno or 0) from None
-        found, at = [], 0
+        found, at, last = list(known.entries), 0, known.last
         while at + _LENGTH.size <= len(content):
             length, checksum = _LENGTH.unpack_from(content, at)
             whole = checksum == _checksum(length)
@@ -88,16 +102,18 @@ class Journal:
                 if _UNWRITTEN in content[at : end if whole else None] or not any(content[at:]):
                     break
                 raise IntegrityError(
-                    f"{self._path} is damaged at byte {at}: move it away, and restore what it had from a backup; memories before it are in the index"
+                    f"{self._path} is damaged at byte {known.whole + at}: move it away, and restore what it had from a backup; memories before it are in "
+                    "the index"
                 ) from None
-            at = end
-        if len(content) == facts.st_size:
-            self._known = (now, found, at)
-        return found, at
+            last, at = content[at:end], end
+        read = _Known(stamp, found, known.whole + at, last)
+        if known.whole + len(content) == facts.st_size:
+            self._known = read
+        return read
 
     def append(self, entries: Sequence[Waiting]) -> None:
         """Adds entries, all or none, and returns once they are on the disk. Raises `FileError`."""
-        _, whole = self._read()
+        whole = self._read().whole
         sealed = b"".join(map(self._sealed, entries))
         if whole + len(sealed) > _MOST_BYTES:
             raise FileError(f"{self._path} has {whole} bytes, since the index cannot be written: see what sordino-memory compact says")

@@ -70,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument("--label", help="the label of what is remembered here")
         made.add_argument("--server", help="the address of the index at its server, https://host:port/NAME")
         made.add_argument("--roots", help="the certificates of which one must have signed the server's, in PEM")
+        if name == "init":
+            made.add_argument("--client", metavar="FILE", help="your client key for the server, which is copied; a new one is made without it")
         if name == "join":
             made.add_argument("--owner", required=True, help="the owner's public key, owner.pub of the memory's folder")
             made.add_argument("--index", help="the folder of the index, where it is on this machine")
@@ -103,14 +105,16 @@ def _parser() -> argparse.ArgumentParser:
 def _init(given: argparse.Namespace) -> None:
     embedding = Embedding(given.embedding)
     settings = Settings(given.name, given.embedding, given.server, None, given.label, _path(given.roots))
-    home = Home.init(given.home, settings, embedding)
+    home = Home.init(given.home, settings, embedding, given.client)
     print(f"A memory in {home.folder}. Keep a copy of owner.key offline: it reads and writes everything.")
     print(embedding.shows)
     if given.server:
         name = given.server.rstrip("/").rpartition("/")[2]
         print(
-            f"Once, copy {home.index} to the server as ROOT/{name}, and {home.folder / 'owner.pub'} as ROOT/{name}.pub; there:\n"
-            "  sordino serve --root ROOT --accept-changes --cert chain.pem --cert-key key.pem --client client.pub\n"
+            f"Once, copy {home.index} to the server as ROOT/{name}, {home.folder / 'owner.pub'} as ROOT/{name}.pub, and {home.folder / 'client.pub'} as "
+            f"{name}-owner.pub; there:\n"
+            f"  sordino serve --root ROOT --accept-changes --cert chain.pem --cert-key key.pem --client {name}-owner.pub\n"
+            f'or in the file of --config: client = ["{name}-owner.pub"]\n'
             f"Then: sordino-memory --home {home.folder} push"
         )
     _print_lines(home)
@@ -143,6 +147,8 @@ def _grant(given: argparse.Namespace) -> int:
     public: ReaderPublicKey | WriterPublicKey | None = None
     if given.write:
         until = instant(given.until, "until") if given.until else int(time.time()) + _YEAR
+        if until <= time.time():
+            raise InputError(f"--until {given.until}: {iso(until)} is over, and nothing could be added; expected a later instant, or sordino-memory revoke")
         public = None if given.public is None else WriterPublicKey.load(given.public)
         writer.grant_writer(given.reader, public, given.label, until)
         under = f"under {', '.join(given.label)}" if given.label else "without a label"
@@ -214,13 +220,15 @@ def _export(given: argparse.Namespace) -> None:
     memory = _memory(given)
     try:
         number = 0
+        # Nothing is made where nothing can be read.
+        memories = memory.exported()
         with _new(given.file) as file:
-            for number, one in enumerate(memory.all(), 1):
+            for number, one in enumerate(memories, 1):
                 record = one.record
                 line = {"id": one.id, "text": record.text, "tags": list(record.tags), "when": iso(record.when), "by": record.by}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
             file.flush()
-        print(f"{number} memories", file=sys.stderr)
+        print(f"{number} memories" + (f". {note}" if (note := memory.note()) else ""), file=sys.stderr)
     except BrokenPipeError:
         raise
     except OSError as error:
