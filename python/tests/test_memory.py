@@ -346,7 +346,7 @@ def test_export_gives_everything_back_and_import_takes_it(home, tmp_path, embedd
     run(home.folder, "export", tmp_path / "out.jsonl")
     lines = (tmp_path / "out.jsonl").read_bytes().decode().strip("\n").split("\n")
     assert len(lines) == 5 and json.loads(lines[2])["when"] == "2026-01-03T00:00:00Z"
-    assert "export writes a new file" in run(home.folder, "export", tmp_path / "out.jsonl", code=1)
+    assert "the name of a new file" in run(home.folder, "export", tmp_path / "out.jsonl", code=1)
     other = tmp_path / "other"
     run(other, "init", "--name", "other")
     run(other, "import", tmp_path / "out.jsonl")
@@ -949,6 +949,57 @@ async def test_an_unsent_change_before_the_first_writer_is_sent(team):
         await recalls(writer, "writer", "before any writer")
         await recalls(writer, "grant", "after the grant")
         assert texts(await call(writer, "recent", where={"tags": ["kept"]})) == ["before any writer"]
+
+
+async def test_a_writer_is_told_of_a_server_that_goes_back(team):
+    alice = team.writer("alice")
+    async with agent(alice) as writer:
+        await call(writer, "remember", text="the first")
+        shutil.copytree(team.root / "team", team.folder / "before")
+        await call(writer, "remember", text="the second")
+        await recalls(writer, "the second", "the second")
+    team.stop()
+    shutil.rmtree(team.root / "team")
+    shutil.copytree(team.folder / "before", team.root / "team")
+    team.start()
+    for told in ("shows an older version", "nothing is asked of"):
+        async with agent(alice) as writer:
+            third = await call(writer, "remember", text="the third")
+            assert told in third["server"] and told in third["note"] and third["server"].startswith("kept here")
+            assert "nothing is asked of" in await refused(writer, "recall", question="the third")
+    # What waits here comes out all the same.
+    printed = run(alice, "export")
+    assert printed.count('"the third"') == 2 and "the second" not in printed and "waits to be written" in printed
+
+
+async def test_what_a_revoked_writer_was_told_is_kept_comes_out(team):
+    alice = team.writer("alice")
+    async with agent(alice) as writer:
+        await call(writer, "remember", text="in the light")
+    team.stop()
+    async with agent(alice) as writer:
+        assert (await call(writer, "remember", text="in the dark"))["server"].startswith("kept here")
+    team.start()
+    run(team.owner, "revoke", "alice")
+    out = team.folder / "out.jsonl"
+    assert "waits to be written" in run(alice, "export", out)
+    assert [json.loads(line)["text"] for line in out.read_text().splitlines()] == ["in the dark"]
+    async with agent(alice) as writer:
+        assert "revoked" in await refused(writer, "recall", question="the dark")
+
+
+def test_keys_that_are_missing_or_of_another_owner_are_named(home, tmp_path):
+    sordino.keygen().public().save(tmp_path / "other.pub")
+    folder = tmp_path / "bob"
+    run(folder, "join", "--name", "bob", "--owner", home.folder / "owner.pub", "--index", home.index)
+    before = content(folder)
+    assert "another owner's memory" in run(folder, "join", "--name", "bob", "--owner", tmp_path / "other.pub", "--index", home.index, code=1)
+    assert "expected an address" in run(folder, "join", "--name", "bob", "--owner", home.folder / "owner.pub", "--server", "host:7700/team", code=1)
+    assert content(folder) == before
+    (folder / "reader.pair").unlink()
+    assert "put the one that it had back" in run(folder, "stats", code=1)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "a port of this machine that is free" in run(home.folder, "serve", "--http", taken.getsockname()[1], code=1)
 
 
 def test_a_right_that_is_over_is_not_granted(home, tmp_path):

@@ -131,6 +131,7 @@ class Home:
             raise InputError("neither a server nor a folder: say --server URL, or --index FOLDER of the same machine")
         path = _checked_folder(folder, settings, "writer.key" if write else "reader.pair")
         with _whole(path):
+            _keep_owner(path, public)
             if write and not (path / "writer.key").exists():
                 key = writer_keygen(public)
                 key.save(path / "writer.key")
@@ -177,7 +178,13 @@ class Home:
         """The key that memories are read with."""
         if self.owns:
             return self.owner_key()
-        return self.writer_key() if self.adds else ReaderKey.load(self.folder / "reader.pair")
+        if self.adds:
+            return self.writer_key()
+        pair = self.folder / "reader.pair"
+        if not pair.exists():
+            text = f"{self.folder} has no owner.key, writer.key or reader.pair: put the one that it had back, from its copy. Nothing is read without it"
+            raise of_file(MissingFileError(text), pair)
+        return ReaderKey.load(pair)
 
     def owner_key(self) -> OwnerKey:
         """The key that memories are written with. Raises `KeyKindError` where it is not here."""
@@ -190,10 +197,10 @@ class Home:
         return WriterKey.load(self.folder / "writer.key")
 
     def connection(self) -> dict[str, Any]:
-        """What `sordino.Client` and `sordino.pull` take for a server."""
-        client_key = self.folder / "client.key"
+        """What `sordino.Client` and `sordino.pull` take for a server. A client's key that was lost, or never was, is made."""
+        _keep_login(self.folder, None)
         return {
-            "client_key": ClientKey.load(client_key) if client_key.exists() else None,
+            "client_key": ClientKey.load(self.folder / "client.key"),
             "token": self.settings.token,
             "roots": self.settings.roots,
             "wait": 5.0,
@@ -294,6 +301,9 @@ def _checked(found: Any, what: str) -> Settings:
     name = found.get("name")
     if not isinstance(name, str) or not re.fullmatch(r"[^\x00-\x1f\x7f]{1,64}", name):
         raise InputError(f"name = {name!r}: expected 1 to 64 letters, the author of what is remembered here")
+    server = found.get("server")
+    if server is not None and not server.startswith(("https://", "http://")):
+        raise InputError(f"server = {server!r}: expected an address, https://host:port/NAME")
     return Settings(**found)
 
 
@@ -315,6 +325,15 @@ def _checked_folder(folder: str | os.PathLike[str], settings: Settings, key: str
 def _put_settings(folder: Path, settings: Settings) -> None:
     kept = {name: value for name, value in asdict(settings).items() if value is not None}
     _put(folder / "memory.json", json.dumps(kept, indent=2).encode() + b"\n")
+
+
+def _keep_owner(folder: Path, public: PublicKey) -> None:
+    """Has the owner's public key in the folder, whose other keys are for that owner."""
+    own = folder / "owner.pub"
+    if not own.exists():
+        public.save(own)
+    elif PublicKey.load(own).digest() != public.digest():
+        raise of_file(ExistsError(f"{folder} has keys for another owner's memory, digest {PublicKey.load(own).digest()}: name another --home"), own)
 
 
 def _keep_login(folder: Path, client: str | os.PathLike[str] | None) -> None:

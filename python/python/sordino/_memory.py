@@ -343,7 +343,7 @@ class Memory:
                     self._client, self._alone = Client(self._home.index, key=self._key), True
                 if refused:
                     self._let_go()
-                    raise
+                    raise type(error)(f"{error}. This agent's public key for the server is {self._home.folder / 'client.pub'}") from None
                 if self._client is None:
                     raise type(error)(_AWAY.format(place=self._home.place, error=error)) from None
                 self._gap = f"the server cannot be reached ({error}), so this is what was known before: version {self._client.stats()['version']}"
@@ -493,6 +493,8 @@ class Memory:
             if self._flushed < mine:
                 return Change(ids, f"kept here, and sent to the server with the next version. {self._trouble or ''}".strip())
             version = self._version
+        if isinstance(self._writer, Writer):
+            ids = [self._writer.moved.get(id, id) for id in ids]
         if self._pusher is None or self._writer.shared:
             return Change(ids, "the server has it")
         return Change(ids, self._pusher.said(version, _SENT))
@@ -502,7 +504,7 @@ class Memory:
         if isinstance(self._writer, Writer):
             try:
                 self._writer.check()
-            except IntegrityError as error:
+            except Error as error:
                 with self._turn:
                     self._trouble = _TROUBLE.format(error=error)
 

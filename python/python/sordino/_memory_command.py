@@ -23,7 +23,7 @@ from ._sordino import ReaderPublicKey, WriterPublicKey
 from ._writer import Pusher, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import TextIO
 
 _HOME = "~/.sordino-memory"
@@ -235,22 +235,30 @@ def _export(given: argparse.Namespace) -> None:
         # An error of this package says it itself.
         if isinstance(error, Error):
             raise
-        raise InputError(f"{given.file}: {error.strerror}; export writes a new file") from None
+        raise InputError(f"{given.file}: {error.strerror}; expected the name of a new file, and room for it") from None
     finally:
         memory.close()
 
 
-def _new(path: str | None) -> contextlib.AbstractContextManager[TextIO]:
-    """A new file, which nobody else may read: these are the texts in the clear. Or standard output."""
-    if path in (None, "-"):
-        return contextlib.nullcontext(sys.stdout)
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
+@contextlib.contextmanager
+def _new(path: str | None) -> Iterator[TextIO]:
+    """A new file, which nobody else may read: these are the texts in the clear. Or standard output. What is not whole is removed."""
+    if path is None or path == "-":
+        yield sys.stdout
+        return
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(opened, "w", encoding="utf-8") as file:
+            yield file
+    except BaseException:
+        os.unlink(path)
+        raise
 
 
 def _import(given: argparse.Namespace) -> None:
     records = []
     try:
-        with open(given.file, encoding="utf-8") as file:
+        with open(given.file, encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
@@ -264,8 +272,10 @@ def _import(given: argparse.Namespace) -> None:
                     records.append(Record.made(one.get("text"), one.get("tags"), one.get("when"), by))
                 except (ValueError, Error) as error:
                     raise InputError(f"{given.file}, line {number}: {error}. Nothing was remembered") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{given.file}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{given.file}: {error}; expected lines of JSON in UTF-8. Nothing was remembered") from None
+    except OSError as error:
+        raise InputError(f"{given.file}: {error.strerror}") from None
     memory = _memory(given)
     try:
         for change in memory.remember_all(records):

@@ -87,6 +87,8 @@ class Writer:
         self._written = 0
         #: True if writers add to the server's index: then a change that was made is at the server.
         self.shared = self._replica.shared
+        #: Numbers that this process gave, and that another program took first, with those that the memories have instead.
+        self.moved: dict[int, int] = {}
         # The newest version of the folder that is the one that the owner's key knows, as the folder names it.
         self._checked = b""
 
@@ -342,6 +344,7 @@ class Writer:
             if payload is None:
                 found.append(one)
             elif payload != one.record.payload():
+                self.moved[one.id] = state.next
                 found.append(Waiting(state.next, one.record, one.vector))
                 state.next += 1
         return found

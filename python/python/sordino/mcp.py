@@ -9,11 +9,12 @@ from __future__ import annotations
 import hmac
 import logging
 import os
+import socket
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from ._embedding import Embedding
-from ._errors import Error, InputError
+from ._errors import Error, InputError, ListenError
 from ._home import Home
 from ._memory import MOST_RECALLED, Change, Memory, Remembered
 from ._record import MOST_TAGS, MOST_TEXT, Where, iso
@@ -285,10 +286,18 @@ def serve(folder: str | os.PathLike[str], port: int | None = None) -> None:
             import uvicorn
 
             app = Guarded(made.streamable_http_app(), home.http_token())
-            print(f"http://127.0.0.1:{port}/mcp, with the token of {home.folder / 'http-token'}", file=sys.stderr)
-            uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
+            with _listening(port) as listener:
+                print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp, with the token of {home.folder / 'http-token'}", file=sys.stderr)
+                uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listener])
     finally:
         memory.close()
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        raise ListenError(f"--http {port}: {error}; expected a port of this machine that is free, or 0 for any") from None
 
 
 class Guarded:
