@@ -342,7 +342,7 @@ def _keep_login(folder: Path, client: str | os.PathLike[str] | None) -> None:
     if client is not None:
         given = ClientKey.load(client)
         if own.exists() and own.read_bytes() != Path(client).read_bytes():
-            raise of_file(ExistsError(f"{own} is another key than {client}: leave --client out, or name another --home"), own)
+            raise of_file(ExistsError(f"{own} differs from {client}: leave --client out, or name another --home"), own)
     else:
         given = client_keygen()
     if not own.exists():

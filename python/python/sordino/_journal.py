@@ -43,7 +43,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class _Known:
-    """A file as it was read: which it was, its entries, the bytes that these take, and those of the last one."""
+    """A file as it was read: which it was, its entries, the bytes that these take, and the last entry's bytes."""
 
     stamp: tuple[int, int, int] | None = None
     entries: list[Waiting] = field(default_factory=list)

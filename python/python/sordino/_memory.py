@@ -355,7 +355,7 @@ class Memory:
 
     def _renewed(self) -> None:
         """Has a client of the newest version. One that is refused tries again, once, with a connection of its own: a server that was started again
-        knows no login from before, and a token's file may have another token by now. So does an owner's, whose change another one came before."""
+        knows no login from before, and a token's file may have another token by now. So does an owner's, whose change gave way to somebody's that came first."""
         if self._client is not None:
             try:
                 self._client.refresh()

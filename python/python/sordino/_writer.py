@@ -105,7 +105,7 @@ class Writer:
         return self.remember(records, vectors)
 
     def check(self) -> None:
-        """Raises `RollbackError` or `ForkError` where the folder has another version than the owner's key knows: nothing is written into it."""
+        """Raises `RollbackError` or `ForkError` where the folder does not have the version that the owner's key knows: nothing is written into it."""
         try:
             line = (self._home.index / "CURRENT").read_bytes()
         except OSError:
