@@ -868,6 +868,27 @@ async def test_a_folder_that_an_older_one_was_put_over_is_named_and_refused(home
         assert texts(await call(client, "recall", question="the fourth"))[0] == "the fourth"
 
 
+def test_a_writer_adds_nothing_to_a_shared_folder_that_went_back(home, tmp_path, embedding):
+    folder = tmp_path / "alice"
+    run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)
+    run(home.folder, "grant", "alice", "--public", folder / "writer.public", "--write")
+    shutil.copytree(home.index, tmp_path / "backup")
+    with contextlib.closing(Memory(Home(folder), embedding)) as memory:
+        memory.remember("the first")
+        memory.wait()
+        assert len(memory.recall("the first")) == 1
+    shutil.rmtree(home.index)
+    shutil.copytree(tmp_path / "backup", home.index)
+    with contextlib.closing(Memory(Home(folder), embedding)) as memory:
+        memory.remember("the second")
+        assert "an older one was put there" in memory.note()
+        with pytest.raises(sordino.RollbackError):
+            memory.recall("the second")
+        with pytest.raises(sordino.RollbackError):
+            memory.wait()
+    assert content(home.index) == content(tmp_path / "backup")
+
+
 async def test_where_no_memory_has_a_tag_the_answer_names_others(home):
     async with agent(home.folder) as client:
         for n in range(3):
@@ -968,8 +989,8 @@ async def test_a_writer_is_told_of_a_server_that_goes_back(team):
             assert told in third["server"] and told in third["note"] and third["server"].startswith("kept here")
             assert "nothing is asked of" in await refused(writer, "recall", question="the third")
     # What waits here comes out all the same.
-    printed = run(alice, "export")
-    assert printed.count('"the third"') == 2 and "the second" not in printed and "waits to be written" in printed
+    printed = run(alice, "export", code=1)
+    assert printed.count('"the third"') == 2 and "the second" not in printed and "Others cannot be read" in printed
 
 
 async def test_what_a_revoked_writer_was_told_is_kept_comes_out(team):
@@ -982,7 +1003,7 @@ async def test_what_a_revoked_writer_was_told_is_kept_comes_out(team):
     team.start()
     run(team.owner, "revoke", "alice")
     out = team.folder / "out.jsonl"
-    assert "waits to be written" in run(alice, "export", out)
+    assert "Others cannot be read" in run(alice, "export", out, code=1)
     assert [json.loads(line)["text"] for line in out.read_text().splitlines()] == ["in the dark"]
     async with agent(alice) as writer:
         assert "revoked" in await refused(writer, "recall", question="the dark")

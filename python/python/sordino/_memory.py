@@ -226,16 +226,15 @@ class Memory:
         for first in range(0, len(ids), _BLOCK):
             yield from (one for one in _read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
 
-    def exported(self) -> Iterator[Remembered]:
-        """All memories; where they cannot be read, what was remembered here and never went further, and a note says so."""
+    def exported(self) -> tuple[Iterator[Remembered], str | None]:
+        """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
         try:
             first = list(itertools.islice(found := self.all(), 1))
-            return itertools.chain(first, found)
+            return itertools.chain(first, found), None
         except (AccessError, IntegrityError) as error:
             if not (waiting := self._writer.waiting() if self._writer else []):
                 raise
-            self._gap = f"These are only what was remembered here and waits to be written into the index, since no others can be read: {error}"
-            return iter(Remembered(one.id, one.record) for one in waiting)
+            return iter([Remembered(one.id, one.record) for one in waiting]), str(error)
 
     def stats(self) -> dict[str, Any]:
         """How many memories there are, of which time and with which tags, and where they lie."""
@@ -500,13 +499,13 @@ class Memory:
         return Change(ids, self._pusher.said(version, _SENT))
 
     def _check(self) -> None:
-        """Has a note say that the folder is not the one that the owner's key knows. What is remembered then waits in the journal."""
-        if isinstance(self._writer, Writer):
-            try:
-                self._writer.check()
-            except Error as error:
-                with self._turn:
-                    self._trouble = _TROUBLE.format(error=error)
+        """Has a note say that the folder is not the one that is known here. What is remembered then waits in the journal."""
+        assert self._writer is not None
+        try:
+            self._writer.check()
+        except Error as error:
+            with self._turn:
+                self._trouble = _TROUBLE.format(error=error)
 
     def _send(self, version: int) -> None:
         """Has a new version sent, unless writing it did that."""

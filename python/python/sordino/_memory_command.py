@@ -216,12 +216,12 @@ def _stats(given: argparse.Namespace) -> None:
         memory.close()
 
 
-def _export(given: argparse.Namespace) -> None:
+def _export(given: argparse.Namespace) -> int:
     memory = _memory(given)
     try:
         number = 0
         # Nothing is made where nothing can be read.
-        memories = memory.exported()
+        memories, why = memory.exported()
         with _new(given.file) as file:
             for number, one in enumerate(memories, 1):
                 record = one.record
@@ -229,6 +229,9 @@ def _export(given: argparse.Namespace) -> None:
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
             file.flush()
         print(f"{number} memories" + (f". {note}" if (note := memory.note()) else ""), file=sys.stderr)
+        if why is not None:
+            print(f"Others cannot be read: these were remembered here, and wait to be written into the index. {why}", file=sys.stderr)
+        return 0 if why is None else 1
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -127,10 +127,11 @@ class Writer:
             return True
         facts = index.info()
         version, there = int.from_bytes(known[16:24], "little"), int(facts["version"])
-        if there > version or (there == version and facts["manifest"] == known[24:].hex()):
+        same = facts["index"] == known[:16].hex()
+        if same and (there > version or (there == version and facts["manifest"] == known[24:].hex())):
             return True
         if sure:
-            kind, which = (RollbackError, "an older one") if there < version else (ForkError, "another one")
+            kind, which = (RollbackError, "an older one") if same and there < version else (ForkError, "a different one")
             raise kind(f"{self._home.index} has version {there}, and the owner's key knows version {version}: {which} was put there. {self._home.restoring}")
         return False
 
