@@ -302,6 +302,26 @@ def test_the_journal_keeps_what_is_whole_and_refuses_what_is_damaged(tmp_path):
     assert oct((tmp_path / "journal.key").stat().st_mode)[-3:] == "600"
 
 
+def test_a_disk_that_takes_a_part_of_an_entry_leaves_the_journal_whole(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", str(disk)], capture_output=True).returncode:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        # Each size ends elsewhere in the last page.
+        for size in range(7000, 9000, 250):
+            journal, kept = Journal(disk), []
+            with pytest.raises(sordino.FileError, match="nothing was remembered"):
+                for n in range(1, 100):
+                    journal.append([Waiting(n, Record("x" * size, (), n, "me"), np.full(4, n, np.float32))])
+                    kept.append(n)
+            assert len(kept) > 3
+            assert [one.id for one in journal.read()] == [one.id for one in Journal(disk).read()] == kept
+            (disk / "journal").unlink()
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 def test_numbers_that_another_program_took_are_not_written_over(home, embedding):
     with contextlib.closing(Memory(home, embedding)) as memory:
         memory.remember("the first")

@@ -71,17 +71,20 @@ class Journal:
         """What the file has. Of a file that has grown since it was last read, only what is new is opened."""
         known = self._known
         try:
-            with open(self._path, "rb") as file:
+            with open(self._path, "rb", buffering=0) as file:
                 facts = os.fstat(file.fileno())
                 stamp = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
                 if stamp == known.stamp:
                     return known
                 # Files of one journal have no entry in common: each is sealed under its own nonce.
                 file.seek(known.whole - len(known.last))
-                if not known.last or file.read(len(known.last)) != known.last:
+                content = file.read()
+                if known.last and content.startswith(known.last):
+                    content = content[len(known.last) :]
+                elif known.whole:
                     known = _Known()
                     file.seek(0)
-                content = file.read()
+                    content = file.read()
         except FileNotFoundError:
             return _Known()
         except OSError as error:
@@ -119,12 +122,14 @@ class Journal:
             raise FileError(f"{self._path} has {whole} bytes, since the index cannot be written: see what sordino-memory compact says")
         new = not self._path.exists()
         try:
-            with open(self._path, "ab") as file:
+            # Without a buffer: what of one a full disk did not take would be written when the file is closed, after the end of what is whole.
+            with open(self._path, "ab", buffering=0) as file:
                 # A process that was killed may have left a part of an entry.
                 file.truncate(whole)
                 try:
-                    file.write(sealed)
-                    file.flush()
+                    left = memoryview(sealed)
+                    while left:
+                        left = left[file.write(left) :]
                     os.fsync(file.fileno())
                 except OSError:
                     with contextlib.suppress(OSError):
@@ -188,22 +193,31 @@ def _key(path: Path, journal: Path) -> bytes:
     """The key of this journal, made at the first call and readable by this user alone."""
     if journal.exists() and not path.exists():
         raise FormatError(f"{path} is missing, and {journal} has memories that only it opens: restore it, or move the journal away and lose them")
-    with contextlib.suppress(FileExistsError):
-        part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(32))
-            file.flush()
-            os.fsync(file.fileno())
+    # On a full disk nothing more can be made, and what there is can be read.
+    if not path.exists():
         try:
-            # The first of two processes that begin makes it.
-            os.link(part, path)
-            _settle(path.parent)
-        finally:
-            os.unlink(part)
+            _make_key(path)
+        except OSError as error:
+            raise of_file(FileError(f"{path}: {error.strerror}"), path, error.errno or 0) from None
     key = path.read_bytes()
     if len(key) != 32:
         raise FormatError(f"{path} has {len(key)} bytes, expected 32: restore it, or remove it with the journal")
     return key
+
+
+def _make_key(path: Path) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+            file.flush()
+            os.fsync(file.fileno())
+        # The first of two processes that begin makes it.
+        with contextlib.suppress(FileExistsError):
+            os.link(part, path)
+        _settle(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _settle(folder: Path) -> None:
