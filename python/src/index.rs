@@ -8,9 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
-use sordino_search::{
-    Attributes, Change, Error, Files, OwnerKeys, Pins, Server, Store, WriterStore,
-};
+use sordino_search::{Attributes, Change, Error, Files, OwnerKeys, Pins, Store, WriterStore};
 
 use crate::access;
 use crate::attributes;
@@ -274,19 +272,16 @@ impl Index {
             let verified = computing(py, || Store::verify_dir(&self.path, &keys.reader()))?;
             return facts::verified(py, verified.map_err(|error| errors::search(py, &error))?);
         }
-        let found = PyDict::new(py);
-        let owner = self.public(py)?;
-        let opened = computing(py, || {
-            let index = sordino_search::Index::open_dir(&self.path, &owner)?;
-            let manifest = index.manifest().clone();
-            Server::new(index)?;
-            Ok::<_, Error>(manifest)
-        })?;
-        let manifest = opened.map_err(|error| errors::search(py, &error))?;
-        found.set_item("version", manifest.version)?;
-        found.set_item("bytes", facts::stored(py, &manifest)?)?;
-        found.set_item("full", false)?;
-        Ok(found)
+        facts::seen(py, &self.path, &self.public(py)?)
+    }
+
+    /// The newest version that the owner's key knows of this index, as a client's pin; None if it knows none.
+    fn pin(&self, py: Python<'_>) -> PyResult<Option<exchange::PinParts>> {
+        let (_, pins) = self.owner(py)?;
+        let found = self.manifest(py)?;
+        let known = pins.known(&self.path, &found);
+        let known = known.map_err(|error| errors::search(py, &error))?;
+        Ok(known.map(|pin| (pin.index, pin.version, pin.manifest)))
     }
 
     /// The signed manifest's account of the index; a dict.

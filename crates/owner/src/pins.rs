@@ -121,11 +121,7 @@ impl Pins {
     /// # Errors
     /// [`OwnerFault::Undone`]; [`OwnerFault::Pins`].
     pub fn check_found(&self, place: &str, manifest: &SignedManifest) -> Result<(), Error> {
-        let lines = match &*self.kept() {
-            Kept::Here(lines) => lines.clone(),
-            Kept::File(path) => file::read(path)?,
-        };
-        let known = line::expected(&lines, &[place.to_owned()], manifest);
+        let known = line::expected(&self.lines()?, &[place.to_owned()], manifest);
         let checked = known.iter().try_for_each(|pin| pin.check(manifest));
         checked.map_err(|fault| OwnerFault::Undone(Box::new(fault)).into())
     }
@@ -144,6 +140,17 @@ impl Pins {
     /// [`OwnerFault::Pins`].
     pub fn knows(&self, place: &str) -> Result<bool, Error> {
         self.with(|lines| Ok(lines.iter().any(|line| line.place == place)))
+    }
+
+    /// The newest known version of the index in a folder, which shows this one.
+    ///
+    /// # Errors
+    /// [`OwnerFault::Pins`].
+    pub fn known(&self, dir: &Path, found: &SignedManifest) -> Result<Option<Pin>, Error> {
+        let places = places(&Self::place(dir), dir);
+        Ok(line::expected(&self.lines()?, &places, found)
+            .first()
+            .copied())
     }
 
     /// Opens a store in a place, if its version is the known one or follows from it. It is then the known version.
@@ -302,6 +309,14 @@ impl Pins {
                     sure.push(known);
                 }
             }
+        }
+    }
+
+    /// The lines as they are now, which other processes may change.
+    fn lines(&self) -> Result<Vec<Line>, Error> {
+        match &*self.kept() {
+            Kept::Here(lines) => Ok(lines.clone()),
+            Kept::File(path) => file::read(path),
         }
     }
 

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _record
-from ._errors import AccessError, LockedError, NetworkError
+from ._errors import AccessError, GapError, IntegrityError, LockedError, NetworkError, RollbackError
 from ._home import DRAWN
 from ._index import open as open_index
 from ._journal import Journal, Waiting
@@ -64,6 +64,17 @@ class Contributor:
             self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors)])
             return list(numbers)
 
+    def check(self) -> None:
+        """Raises `RollbackError` where the folder that agents share has an older version than this agent has read: nothing is added to it."""
+        pin = self._home.folder / "pin"
+        if self._home.settings.server is not None or not pin.exists():
+            return
+        known, there = int.from_bytes(pin.read_bytes()[16:24], "little"), self.version()
+        if there < known:
+            raise RollbackError(
+                f"{self._home.index} has version {there}, and this agent has read version {known}: an older one was put there. Tell the memory's owner"
+            )
+
     def waiting(self) -> list[Waiting]:
         """Memories of the journal, which are not in the index."""
         return self._journal.read()
@@ -73,8 +84,15 @@ class Contributor:
         tries = 0
         with self._home.alone("writing.lock"):
             while tries < _TRIES:
+                self.check()
+                self._home.trusted()
                 try:
                     self._replica.pull()
+                except GapError:
+                    raise
+                except IntegrityError as error:
+                    self._home.distrust(error)
+                    raise
                 except AccessError:
                     # The owner has revoked this key: what comes after is refused before it is kept.
                     self._denied = True
@@ -168,6 +186,7 @@ class Contributor:
     def _ask(self) -> None:
         """Takes the server's version, which says what this agent may do."""
         with self._home.alone("writing.lock"):
+            self._home.trusted()
             try:
                 self._replica.pull()
             except NetworkError as error:

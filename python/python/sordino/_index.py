@@ -496,6 +496,20 @@ class Index:
         """
         return self._native.info()
 
+    def pin(self) -> bytes | None:
+        """Return the newest version that the owner's key knows of this index, as the `pin` of a `Client`.
+
+        Returns
+        -------
+        bytes or None
+            56 bytes, which are not secret; None if the key knows none. The index here may show an older version.
+        """
+        known = self._native.pin()
+        if known is None:
+            return None
+        index, version, manifest = known
+        return bytes(index) + version.to_bytes(8, "little") + bytes(manifest)
+
     def __len__(self) -> int:
         """Return the number of records. Needs the owner's or a reader's key."""
         return self._native.len()

@@ -8,7 +8,9 @@ import itertools
 import json
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from ._client import Client
@@ -19,17 +21,19 @@ from ._errors import (
     ClosedError,
     Error,
     FileError,
+    ForkError,
     FormatError,
-    FormatVersionError,
     GapError,
     InputError,
     IntegrityError,
     KeyKindError,
     NetworkError,
     RefusedError,
+    RollbackError,
     UnknownIdError,
 )
 from ._home import FIRST, MOST
+from ._index import open as open_index
 from ._index import whole_number
 from ._journal import Waiting
 from ._record import Record, Where, iso
@@ -64,6 +68,13 @@ _AWAY = (
     "the memory at {place} cannot be reached, and this process has read nothing of it yet, so nothing can be recalled. Go on without the memory, tell the "
     "person you work for, and try again later ({error})"
 )
+
+# Tags of an answer that found none, and how alike two are of which one may be meant by the other.
+_OTHER_TAGS = 20
+_ALIKE = 0.6
+
+# Said where the journal stays.
+_TROUBLE = "What was remembered is safe in the journal, but cannot be written into the index: {error}"
 
 # Memories that are read at once where all are.
 _BLOCK = 4096
@@ -100,7 +111,6 @@ class Memory:
         self._lock = threading.RLock()
         self._client: Client | None = None
         self._gap: str | None = None
-        self._stopped: str | None = None
         # A server that took its time to say nothing, and until when it is not asked again.
         self._silent: tuple[float, NetworkError | None] = (0.0, None)
         # True while a writer reads its own folder, since the server is gone.
@@ -216,18 +226,27 @@ class Memory:
         for first in range(0, len(ids), _BLOCK):
             yield from (one for one in _read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
 
+    def exported(self) -> tuple[Iterator[Remembered], str | None]:
+        """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
+        try:
+            first = list(itertools.islice(found := self.all(), 1))
+            return itertools.chain(first, found), None
+        except (AccessError, IntegrityError) as error:
+            if not (waiting := self._writer.waiting() if self._writer else []):
+                raise
+            return iter([Remembered(one.id, one.record) for one in waiting]), str(error)
+
     def stats(self) -> dict[str, Any]:
         """How many memories there are, of which time and with which tags, and where they lie."""
         if self._writer is not None:
             # Why some wait is known once this process has tried to write them.
             with self._turn:
                 self._turn.wait_for(lambda: self._tried or not self._left(), _SENT)
-        tags: dict[str, int] = {}
+        tags: Counter[str] = Counter()
         times = []
         for one in self.all():
             times.append(one.record.when)
-            for tag in one.record.tags:
-                tags[tag] = tags.get(tag, 0) + 1
+            tags.update(one.record.tags)
         client, waiting = self._fresh()
         facts = client.stats()
         return {
@@ -247,6 +266,15 @@ class Memory:
             "note": self.note(),
         }
 
+    def other_tags(self, tags: Sequence[str]) -> list[str]:
+        """Tags that there are, those first that are most like one of these, then those that most memories have."""
+        counted = Counter(tag for one in self.all() for tag in one.record.tags)
+
+        def near(tag: str) -> float:
+            return max((ratio for asked in tags if (ratio := SequenceMatcher(None, tag, asked).ratio()) > _ALIKE), default=0.0)
+
+        return sorted(counted, key=lambda tag: (-near(tag), -counted[tag], tag))[:_OTHER_TAGS]
+
     def leaves(self) -> str:
         """When what was forgotten leaves the folder."""
         if self._writer is None or not self._writer.forgotten():
@@ -259,7 +287,7 @@ class Memory:
 
     def note(self) -> str | None:
         """What the last answer should be read with, such as a server that could not be reached."""
-        return " ".join(filter(None, [self._gap, self._trouble, None if self._pusher is None else self._pusher.stopped()])) or None
+        return " ".join(filter(None, [self._gap, self._trouble, None if self._pusher is None else self._pusher.note()])) or None
 
     def wait(self) -> None:
         """Waits until what was remembered is in the index. Raises why it is not."""
@@ -284,7 +312,8 @@ class Memory:
     def _fresh(self) -> tuple[Client, list[Waiting]]:
         """A client of the newest version, and what waits to be in it. One that a server could not be asked for goes on with what it has, and a note says so."""
         with self._lock:
-            self._trusted()
+            if "://" in self._home.place:
+                self._home.trusted()
             # The journal comes first: an entry that moves into the index meanwhile is then in both, and not in neither.
             waiting = self._writer.waiting() if self._writer else []
             start = time.monotonic()
@@ -294,12 +323,8 @@ class Memory:
                 self._alone = False
             try:
                 self._answering()
-                if self._client is None:
-                    self._gap = missing
-                    self._client = self._connected()
-                else:
-                    self._client.refresh()
-                    self._gap = missing
+                self._renewed()
+                self._gap = missing
             except GapError:
                 self._over_gap()
             except AccessError as error:
@@ -307,6 +332,8 @@ class Memory:
                 raise AccessError(f"{error}. The memory's owner did not grant this key, or revoked it: ask for sordino-memory grant") from None
             except IntegrityError as error:
                 self._distrust(error)
+                if self._home.owns and isinstance(error, (RollbackError, ForkError)):
+                    raise type(error)(f"{error}. {self._home.restoring}") from None
                 raise
             except NetworkError as error:
                 self._note_silence(start, error)
@@ -315,7 +342,7 @@ class Memory:
                     self._client, self._alone = Client(self._home.index, key=self._key), True
                 if refused:
                     self._let_go()
-                    raise
+                    raise type(error)(f"{error}. This agent's public key for the server is {self._home.folder / 'client.pub'}") from None
                 if self._client is None:
                     raise type(error)(_AWAY.format(place=self._home.place, error=error)) from None
                 self._gap = f"the server cannot be reached ({error}), so this is what was known before: version {self._client.stats()['version']}"
@@ -324,6 +351,21 @@ class Memory:
             if not self._alone:
                 self._remember_pin()
             return self._client, waiting
+
+    def _renewed(self) -> None:
+        """Has a client of the newest version. One that is refused tries again, once, with a connection of its own: a server that was started again
+        knows no login from before, and a token's file may have another token by now. So does an owner's, whose change gave way to somebody's that came first."""
+        if self._client is not None:
+            try:
+                self._client.refresh()
+                return
+            except BusyError:
+                raise
+            except (RefusedError, RollbackError, ForkError) as error:
+                if isinstance(error, IntegrityError) and not self._home.owns:
+                    raise
+                self._let_go()
+        self._client = self._connected()
 
     def _follow(self) -> str | None:
         """Has the folder follow what writers add to the server's index; why it does not."""
@@ -352,8 +394,7 @@ class Memory:
     def _connected(self, over_gap: bool = False) -> Client:
         here = "://" not in self._home.place
         how = {} if here else self._home.connection() | {"cache": self._home.folder / "cache"}
-        pin = self._home.folder / "pin"
-        known = pin.read_bytes() if pin.exists() else None
+        known = self._pinned()
         client = Client(self._home.place, key=self._key, pin=known, over_gap=over_gap and known is not None, **how)
         try:
             self._meet(client)
@@ -361,6 +402,13 @@ class Memory:
             client.close()
             raise
         return client
+
+    def _pinned(self) -> bytes | None:
+        """The newest version that is known here: the owner's key knows it, or this folder of what was read."""
+        if self._home.owns:
+            return open_index(self._home.index, key=self._key).pin()
+        pin = self._home.folder / "pin"
+        return pin.read_bytes() if pin.exists() else None
 
     def _over_gap(self) -> None:
         """Goes on over more versions than a server keeps, which many single memories soon are, and says so."""
@@ -385,29 +433,20 @@ class Memory:
             raise InputError(f"this memory is of vectors by {made}, and this process has {self._embedding.name}: say that model as embedding in memory.json")
 
     def _remember_pin(self) -> None:
-        """Keeps the newest version that was seen, so that no older one is taken for it."""
+        """Keeps the newest version that was seen, so that no older one is taken for it. The owner's key has a file of its own for that."""
         assert self._client is not None
+        if self._home.owns:
+            return
         pin, path = self._client.pin(), self._home.folder / "pin"
         if not path.exists() or path.read_bytes() != pin:
             # On a full disk the version before stays there, and memories can be read.
             with contextlib.suppress(FileError):
                 self._home.write("pin", pin)
 
-    def _trusted(self) -> None:
-        if self._stopped is not None or (self._home.folder / "stopped.json").exists():
-            stopped = self._stopped or self._home.read("stopped.json")
-            raise IntegrityError(
-                f"nothing is asked of {self._home.place} any more, since what it gave was not to be trusted: {stopped}. Tell the memory's owner and the "
-                f"person you work for. Once they know why, they remove {self._home.folder / 'stopped.json'}"
-            )
-
     def _distrust(self, error: IntegrityError) -> None:
-        """A server that lied is asked nothing more, by this and the next processes: it would learn from what a client does after a lie."""
         self._let_go()
-        if "://" in self._home.place and not isinstance(error, FormatVersionError):
-            self._stopped = str(error)
-            with contextlib.suppress(FileError):
-                self._home.write("stopped.json", json.dumps(self._stopped).encode())
+        if "://" in self._home.place:
+            self._home.distrust(error)
 
     def _by_time(self, client: Client, where: Where) -> list[tuple[int, int]]:
         """The times and numbers of memories in the index that this key can read and attributes choose, the newest first. They are here:
@@ -441,6 +480,7 @@ class Memory:
         """Makes a change, and says what becomes of it at the server, after a moment."""
         if self._writer is None or self._ended:
             raise ClosedError("this memory is closed")
+        self._check()
         ids = work(self._writer)
         with self._turn:
             self._changes += 1
@@ -452,9 +492,20 @@ class Memory:
             if self._flushed < mine:
                 return Change(ids, f"kept here, and sent to the server with the next version. {self._trouble or ''}".strip())
             version = self._version
+        if isinstance(self._writer, Writer):
+            ids = [self._writer.moved.get(id, id) for id in ids]
         if self._pusher is None or self._writer.shared:
             return Change(ids, "the server has it")
         return Change(ids, self._pusher.said(version, _SENT))
+
+    def _check(self) -> None:
+        """Has a note say that the folder is not the one that is known here. What is remembered then waits in the journal."""
+        assert self._writer is not None
+        try:
+            self._writer.check()
+        except Error as error:
+            with self._turn:
+                self._trouble = _TROUBLE.format(error=error)
 
     def _send(self, version: int) -> None:
         """Has a new version sent, unless writing it did that."""
@@ -498,7 +549,7 @@ class Memory:
         try:
             version = self._writer.flush()
         except (Error, OSError) as error:
-            trouble = f"What was remembered is safe in the journal, but cannot be written into the index: {error}"
+            trouble = _TROUBLE.format(error=error)
         with self._turn:
             self._trouble, self._tried = trouble, True
             if trouble is None:

@@ -34,8 +34,16 @@ class Replica:
             self._client.refresh()
         return self._client
 
+    @property
+    def shared(self) -> bool:
+        """Whether others add to the server's index, by what is here or by what the server is known to have had. Then a change was made
+        once the server has it, and an owner's is made again if another came first."""
+        if self._home.settings.server is None:
+            return False
+        return (self._home.folder / _PULLED).exists() or int(open_index(self._home.index, key=self._key).info()["writers"]) > 0
+
     def pull(self) -> None:
-        """Takes the server's version. What the folder has besides is given up: a change that the server did not take."""
+        """Takes the server's version. What the folder has besides is given up, if others add: a change that the server did not take."""
         server, path = self._home.settings.server, self._home.folder / _PULLED
         if server is None:
             return
@@ -70,8 +78,11 @@ class Replica:
             self._client = None
 
     def _note(self) -> None:
-        """Remembers the version, which the server has."""
+        """Remembers the version, which the server has, where others may add to it. Else the owner's changes wait here for the server, and none
+        may be given up."""
         pin = self.newest().pin()
         path = self._home.folder / _PULLED
-        if not path.exists() or path.read_bytes() != pin:
+        if isinstance(self._key, OwnerKey) and not open_index(self._home.index, key=self._key).info()["writers"]:
+            path.unlink(missing_ok=True)
+        elif not path.exists() or path.read_bytes() != pin:
             self._home.write(_PULLED, pin)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
-from ._errors import Error, ForkError, IntegrityError, LockedError, RollbackError, UnknownIdError, UnsureError
+from ._errors import Error, ForkError, IntegrityError, LockedError, NetworkError, RollbackError, UnknownIdError, UnsureError
 from ._home import DRAWN, FIRST
 from ._index import open as open_index
 from ._journal import Journal, Waiting
@@ -28,6 +28,18 @@ if TYPE_CHECKING:
     from ._sordino import ReaderPublicKey, WriterPublicKey
 
 T = TypeVar("T")
+
+# Said of a change that is here and did not arrive.
+_UNSENT = (
+    "What was changed is in this folder and not at the server. It is sent with the next change, or by sordino-memory push; where others have added to the "
+    "memory before that, it is not: look whether it lasted, and else make it again"
+)
+
+# Said where the server has changes by the owner's key that are missing here.
+_TWIN = (
+    "another folder with this owner's key has changed the memory at the server, and what it wrote is missing here; or this folder was restored from a "
+    "backup. Tell the memory's owner to let one folder alone write with that key"
+)
 
 # A compaction is due at this number of segments above those that the last one left, or a 150th of the memories if that is more: it writes all of them.
 _SEGMENTS = 64
@@ -74,7 +86,11 @@ class Writer:
         # Entries of the journal that the last change has written.
         self._written = 0
         #: True if writers add to the server's index: then a change that was made is at the server.
-        self.shared = home.settings.server is not None and int(open_index(home.index, key=self._key).info()["writers"]) > 0
+        self.shared = self._replica.shared
+        #: Numbers that this process gave, and that another program took first, with those that the memories have instead.
+        self.moved: dict[int, int] = {}
+        # The newest version of the folder that is the one that the owner's key knows, as the folder names it.
+        self._checked = b""
 
     def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
         """Puts memories into the journal, on disk, and returns their numbers. Nothing that is done to the index meanwhile keeps it waiting."""
@@ -87,6 +103,37 @@ class Writer:
                 return numbers
         self.flush()
         return self.remember(records, vectors)
+
+    def check(self) -> None:
+        """Raises `RollbackError` or `ForkError` where the folder does not have the version that the owner's key knows: nothing is written into it."""
+        try:
+            line = (self._home.index / "CURRENT").read_bytes()
+        except OSError:
+            # Those who open the index say why.
+            line = b""
+        if line and line == self._checked:
+            return
+        if not self._known_here():
+            # Another process may have changed it between two looks.
+            with self._home.alone("writing.lock"):
+                self._known_here(sure=True)
+        self._checked = line
+
+    def _known_here(self, sure: bool = False) -> bool:
+        """Whether the folder's version is the one that the owner's key knows, or a later one. Says it by an error if it is `sure`."""
+        index = open_index(self._home.index, key=self._key)
+        known = index.pin()
+        if known is None:
+            return True
+        facts = index.info()
+        version, there = int.from_bytes(known[16:24], "little"), int(facts["version"])
+        same = facts["index"] == known[:16].hex()
+        if same and (there > version or (there == version and facts["manifest"] == known[24:].hex())):
+            return True
+        if sure:
+            kind, which = (RollbackError, "an older one") if same and there < version else (ForkError, "a different one")
+            raise kind(f"{self._home.index} has version {there}, and the owner's key knows version {version}: {which} was put there. {self._home.restoring}")
+        return False
 
     def waiting(self) -> list[Waiting]:
         """Memories of the journal, which are not in the index."""
@@ -142,8 +189,7 @@ class Writer:
             return
         # A change that is being made follows by itself.
         with contextlib.suppress(LockedError), self._home.alone("writing.lock", 0.0):
-            if not self._replica.push():
-                self._replica.pull()
+            self._meet()
             self._followed = time.monotonic()
 
     def take_in(self) -> bool:
@@ -205,7 +251,7 @@ class Writer:
         """Takes back what writers added after a version, and revokes one of them with it. Returns the version."""
         with self._home.alone("writing.lock"):
             if self._home.settings.server is not None:
-                self._replica.pull()
+                self._meet()
             index = open_index(self._home.index, key=self._key)
             version = patiently(lambda: index.take_back(after, revoke=revoke))
             self._sent()
@@ -217,22 +263,24 @@ class Writer:
 
     def _change(self, work: Callable[[Index, State], T]) -> T:
         """Writes what waits, and does `work`, while no other writer of this folder changes it. Where others add to the server's index, this
-        starts from what they made, and has been sent when it returns."""
+        starts from what they made, and has been sent when it returns. An owner's change that is the first to let others add need not have been."""
         with self._home.alone("writing.lock"):
             index = open_index(self._home.index, key=self._key)
-            self.shared = self._home.settings.server is not None and int(index.info()["writers"]) > 0
+            self.shared = self._replica.shared
             if not self.shared:
                 return self._changed(index, work)
             for _ in range(_TRIES):
                 # What could not be sent before goes first.
-                if not self._replica.push():
-                    self._replica.pull()
+                self._meet()
                 done = self._changed(index, work)
-                if self._replica.push():
+                try:
+                    sent = self._replica.push()
+                except NetworkError as error:
+                    raise type(error)(f"{error}. {_UNSENT}") from None
+                if sent:
                     self._drop()
                     return done
                 # A writer came first. What was done here is done again on top of that.
-                self._replica.pull()
         raise LockedError("writers add to this memory all the time: what waits is kept, and tried again")
 
     def _changed(self, index: Index, work: Callable[[Index, State], T]) -> T:
@@ -251,6 +299,14 @@ class Writer:
             # Also after an error: what was made is known to be.
             _look(index, state)
             self._keep(state)
+
+    def _meet(self) -> None:
+        """Sends what the server lacks, or else takes what it has."""
+        try:
+            if not self._replica.push():
+                self._replica.pull()
+        except (ForkError, RollbackError) as error:
+            raise type(error)(f"{_TWIN}. {error}") from None
 
     def _sent(self) -> None:
         if not self._replica.push():
@@ -289,6 +345,7 @@ class Writer:
             if payload is None:
                 found.append(one)
             elif payload != one.record.payload():
+                self.moved[one.id] = state.next
                 found.append(Waiting(state.next, one.record, one.vector))
                 state.next += 1
         return found
@@ -375,14 +432,17 @@ class Pusher:
                 return "the server has it"
         return self.stopped() or f"kept here, and sent to the server as soon as it can be: {self._trouble or 'it takes its time'}"
 
+    def note(self) -> str | None:
+        """What the server lacks of what was changed here, and why, if a try to send it failed."""
+        if self._trouble is None:
+            return None
+        return self.stopped() or f"What was changed here last is not at the server yet, and is sent as soon as it can be: {self._trouble}"
+
     def stopped(self) -> str | None:
         """Why this process sends nothing to the server any more, if it does not."""
         trouble = self._trouble
         if isinstance(trouble, (ForkError, RollbackError)):
-            return (
-                "kept here and not sent, since another folder with this owner's key has changed the memory at the server, and what it wrote is missing "
-                f"here. Tell the memory's owner to let one folder alone write with that key. {trouble}"
-            )
+            return f"kept here and not sent, since {_TWIN}. {trouble}"
         if isinstance(trouble, IntegrityError):
             return f"kept here and not sent, since the server is not to be trusted: {trouble}. Tell the memory's owner"
         return None

@@ -13,7 +13,7 @@ use crate::errors;
 use crate::keys::{self, ClientKey};
 
 /// A pin's index, version and digest.
-type PinParts = ([u8; 16], u64, [u8; 32]);
+pub(super) type PinParts = ([u8; 16], u64, [u8; 32]);
 
 /// What a connection needs, next to the address.
 #[derive(FromPyObject)]

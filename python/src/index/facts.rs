@@ -1,11 +1,14 @@
 //! The signed manifest's account of an index.
 
+use std::path::Path;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_search::manifest::SignedManifest;
-use sordino_search::{Id, Verified};
+use sordino_search::{Error, Id, OwnerPublicKey, Server, Verified};
 
 use super::Key;
+use crate::compute::computing;
 use crate::errors;
 use crate::ids;
 use crate::vectors::metric_name;
@@ -61,6 +64,26 @@ pub(super) fn verified(py: Python<'_>, verified: Verified) -> PyResult<Bound<'_,
     found.set_item("deleted", verified.deleted)?;
     found.set_item("bytes", verified.bytes)?;
     found.set_item("full", true)?;
+    Ok(found)
+}
+
+/// The account of a version that was checked without a secret.
+pub(super) fn seen<'py>(
+    py: Python<'py>,
+    path: &Path,
+    owner: &OwnerPublicKey,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    let opened = computing(py, || {
+        let index = sordino_search::Index::open_dir(path, owner)?;
+        let manifest = index.manifest().clone();
+        Server::new(index)?;
+        Ok::<_, Error>(manifest)
+    })?;
+    let manifest = opened.map_err(|error| errors::search(py, &error))?;
+    found.set_item("version", manifest.version)?;
+    found.set_item("bytes", stored(py, &manifest)?)?;
+    found.set_item("full", false)?;
     Ok(found)
 }
 
