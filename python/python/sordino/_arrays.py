@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ._errors import DtypeError, IdsError, InputError, ShapeError
+from ._tables import check_coordinates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +38,9 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     import numpy as np
 
     ordered(rows, what, DtypeError)
+    check_coordinates(rows, what)
+    if not hasattr(rows, "__array__") and hasattr(rows, "__dlpack__") and not hasattr(rows, "detach"):
+        return _from_dlpack(rows, what)
     if hasattr(rows, "__iter__") and not any(hasattr(rows, name) for name in ("__len__", "__array__", "__array_interface__")):
         stream = "`iter()` of it gives a stream of arrays, and " if what == "vectors" else ""
         raise DtypeError(f"{what}: a {type(rows).__name__}, which is no array: {stream}`numpy.stack(list(rows))` makes one of its rows")
@@ -67,6 +71,19 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     elif array.dtype.kind == "V" and array.dtype.names is None and array.dtype.name.startswith(("bfloat", "float", "int", "uint")):
         # Numbers of ml_dtypes, which numpy has no kind for.
         array = array.astype(np.float32)
+    if array.dtype.kind not in "fiu":
+        raise DtypeError(f"{what} of dtype {array.dtype}: expected floating-point numbers or integers")
+    return array
+
+
+def _from_dlpack(rows: Any, what: str) -> np.ndarray:
+    """Return the array of an object that has no other way to give one."""
+    import numpy as np
+
+    try:
+        array = np.from_dlpack(rows)
+    except (TypeError, ValueError, RuntimeError, BufferError, AttributeError) as error:
+        raise DtypeError(f"{what}: a {type(rows).__name__} gives no array ({error}): expected numbers of numpy's kinds in main memory") from None
     if array.dtype.kind not in "fiu":
         raise DtypeError(f"{what} of dtype {array.dtype}: expected floating-point numbers or integers")
     return array
@@ -162,7 +179,8 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
     if array.size == 0 and array.ndim == 1:
         array = array.astype(np.uint64)
     whole = array.dtype.kind in "iu"
-    if array.dtype.kind == "O" or (array.dtype.kind == "f" and isinstance(values, (list, tuple))):
+    listed = isinstance(values, (list, tuple))
+    if array.dtype.kind == "O" or (listed and (array.dtype.kind == "f" or any(isinstance(value, (bool, np.bool_)) for value in values))):
         # numpy makes floating-point numbers of some integers that need 64 bits, and searches give objects for them.
         exact = np.array(values, object)
         whole = all(_is_whole(value) for value in exact.flat)
@@ -191,6 +209,7 @@ def _wrong_id(array: np.ndarray) -> str:
         missing = np.asarray(array != array)
         if missing.any():
             return f", of which id {int(missing.argmax())} is missing"
+        return f", which holds whole numbers exactly to {2 ** np.finfo(array.dtype).nmant * 2:,} alone"
     return ""
 
 
