@@ -53,6 +53,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Place {
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let found = given.extract::<PathBuf>();
+        let line = found.as_ref().ok().and_then(|path| path.to_str());
+        if line.is_some_and(|line| KeyFile::parse(line.as_bytes()).is_ok()) {
+            // The error of a file that is not there would show a secret.
+            let text = "path is the text of a key: expected the path of its file; from_text(text) reads the text itself";
+            return Err(errors::raise(given.py(), "InputError", text));
+        }
         found.map(Self).map_err(|_| {
             let kind = given.get_type();
             let kind = kind

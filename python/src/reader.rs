@@ -44,9 +44,9 @@ type Records<'py> = (
 
 #[pymethods]
 impl Reader {
-    /// Opens a file; of a table, these columns. No record may have one that is absent from the first.
+    /// Opens a file; of a table, these columns, with ids of this kind. No record may have one that is absent from the first.
     #[new]
-    #[pyo3(signature = (path, vectors=None, ids=None, payloads=None, absent=Vec::new()))]
+    #[pyo3(signature = (path, vectors=None, ids=None, payloads=None, absent=Vec::new(), id_kind=None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -54,6 +54,7 @@ impl Reader {
         ids: Option<String>,
         payloads: Option<String>,
         absent: Vec<String>,
+        id_kind: Option<&str>,
     ) -> PyResult<Self> {
         let has_ids = ids.is_some();
         let names = ColumnNames {
@@ -61,6 +62,7 @@ impl Reader {
             ids,
             values: payloads.into_iter().collect(),
             absent,
+            id_kind: id_kind.map(|kind| ids::kind(py, kind)).transpose()?,
             ..ColumnNames::default()
         };
         let opened = computing(py, || {
@@ -83,7 +85,7 @@ impl Reader {
         })
     }
 
-    /// The names of all columns of a table; none for a file of vectors alone, and for a pipe, which is read once.
+    /// The names of all columns of a table, with the index of pandas; none for a file of vectors alone, and for a pipe, which is read once.
     #[staticmethod]
     fn columns(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
         let found = computing(py, || {
@@ -96,7 +98,12 @@ impl Reader {
             };
             let options = FileOptions::default();
             match vectors::Reader::open_with(&path, &names, &options) {
-                Ok(reader) => Ok(reader.columns().to_vec()),
+                Ok(reader) => {
+                    let mut found = reader.columns().to_vec();
+                    let index = reader.index_column().map(str::to_owned);
+                    found.extend(index.filter(|index| !reader.columns().contains(index)));
+                    Ok(found)
+                }
                 // Lines may be lists of numbers, without names.
                 Err(error) => match vectors::Reader::open(&path) {
                     Ok(reader) if reader.columns().is_empty() => Ok(Vec::new()),

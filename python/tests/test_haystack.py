@@ -230,7 +230,7 @@ def test_keys_and_tokens_are_secrets_of_haystack(tmp_path, key, monkeypatch):
         assert SordinoDocumentStore.from_dict(saved).count_documents() == 1
     pipeline = Pipeline()
     pipeline.add_component("retriever", SordinoEmbeddingRetriever(SordinoDocumentStore(tmp_path / "index", key=Secret.from_env_var("READER_KEY"))))
-    again = Pipeline.from_dict(pipeline.to_dict())
+    again = Pipeline.loads(pipeline.dumps(), **ALLOWED)
     assert again.run({"retriever": {"query_embedding": [1.0, 0, 0, 0]}})["retriever"]["documents"][0].id == "a"
     assert pickle.loads(pickle.dumps(copy.deepcopy(store)._documents)).ids() == ["a"]
     told = SordinoDocumentStore(tmp_path / "index", key=Secret.from_token(key.to_text()))

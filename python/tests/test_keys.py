@@ -110,6 +110,15 @@ def test_keys_are_texts_for_environment_variables(tmp_path, key):
         assert key.to_text()[20:40] not in str(found.value)
 
 
+def test_a_text_that_is_taken_for_a_path_is_not_shown(tmp_path, key):
+    secret, _ = pairs(key)
+    for one in secret:
+        for text in (one.to_text(), one.to_text().strip()):
+            with pytest.raises(sordino.InputError, match="from_text") as found:
+                type(one).load(text)
+            assert one.to_text()[30:50] not in str(found.value)
+
+
 def test_a_key_of_a_text_remembers_versions_where_it_is_told(tmp_path, key):
     text = key.to_text()
     one = sordino.OwnerKey.from_text(text, tmp_path / "pins")

@@ -126,9 +126,11 @@ def written(folder, ids=IDS):
     return ["lines.jsonl", "table.csv", "table.csv.gz"]
 
 
-@pytest.mark.parametrize("ids", [IDS, [5, 2**53 + 1, 7, 8]])
-def test_usual_columns_of_a_file_are_taken(tmp_path, key, ids):
-    for at, name in enumerate(written(tmp_path, ids)):
+@pytest.mark.parametrize("given", [IDS, [5, 2**53 + 1, 7, 8]])
+def test_usual_columns_of_a_file_are_taken(tmp_path, key, given):
+    for at, name in enumerate(written(tmp_path, given)):
+        # CSV has texts alone, as for the command.
+        ids = given if "jsonl" in name else [str(id) for id in given]
         index = sordino.build(tmp_path / str(at), tmp_path / name, key=key, k=1)
         check(index, key, ids)
         assert index.taken == {"vectors": "embedding", "ids": "id", "payloads": "text"}
@@ -137,14 +139,28 @@ def test_usual_columns_of_a_file_are_taken(tmp_path, key, ids):
         # Others that are given come first.
         other = sordino.build(tmp_path / f"other {at}", tmp_path / name, key=key, ids=[1, 2, 3, 4], payloads="id", k=1)
         check(other, key, [1, 2, 3, 4], map(str, ids))
-        with pytest.raises(sordino.InputError, match="ids = 'uid': .*has id, text, embedding"):
+        with pytest.raises(sordino.InputError, match="ids = 'uid': .*and has "):
             index.add(tmp_path / name, ids="uid")
+
+
+def test_texts_of_a_file_are_ids_of_the_index(tmp_path, key):
+    index = sordino.build(tmp_path / "index", ROWS[:1], key=key, ids=[5], payloads=["old"], k=1)
+    for name in written(tmp_path, [5, 2**53 + 1, 7, 8]):
+        index.add(tmp_path / name)
+        assert index.ids() == [5, 7, 8, 2**53 + 1]
+    written(tmp_path)
+    with pytest.raises(sordino.Error, match="a"):
+        index.add(tmp_path / "table.csv")
 
 
 def test_usual_columns_of_parquet_are_taken(tmp_path, key):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"id": IDS, "text": TEXTS, "embedding": ROWS.tolist()}), tmp_path / "table.parquet")
     check(sordino.build(tmp_path / "index", str(tmp_path / "table.parquet"), key=key, k=1), key)
+    # Pandas writes its index so.
+    schema = pa.schema([("embedding", pa.list_(pa.float32())), ("id", pa.string())], {"pandas": json.dumps({"index_columns": ["id"], "columns": []})})
+    pq.write_table(pa.table({"embedding": ROWS.tolist(), "id": IDS}, schema), tmp_path / "pandas.parquet")
+    check(sordino.build(tmp_path / "pandas", tmp_path / "pandas.parquet", key=key, k=1), key, payloads=None)
 
 
 def test_values_of_a_file_are_payloads_as_the_command_makes_them(tmp_path, key):

@@ -113,6 +113,8 @@ def _stacked(array: np.ndarray, what: str) -> np.ndarray:
         return array.astype(np.float64)
     made: list[np.ndarray] = []
     for at, row in enumerate(array):
+        if isinstance(row, Mapping):
+            raise DtypeError(f"{what}: row {at} is a {type(row).__name__}, expected numbers: a data frame of these rows has columns, which are taken by name")
         given = np.asarray(row)
         if given.dtype.kind == "O" and given.ndim == 1:
             wrong = [one for one in given if not _is_number(one)]
@@ -144,6 +146,8 @@ def _found(value: Any) -> str:
 
 def ordered(values: Any, what: str, error: type[InputError]) -> None:
     """Refuse collections without an order that matches the vectors."""
+    if isinstance(values, Mapping) and what == "vectors":
+        raise error(f"vectors: a {type(values).__name__}, expected an array: give the one with the vectors, or a data frame of all columns")
     if isinstance(values, (Set, Mapping)):
         raise error(f"{what}: a {type(values).__name__}, which has no order that goes with the others: expected a list")
 
@@ -184,7 +188,7 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
         # numpy makes floating-point numbers of some integers that need 64 bits, and searches give objects for them.
         exact = np.array(values, object)
         whole = all(_is_whole(value) for value in exact.flat)
-        array = exact if whole else array
+        array = exact if whole or array.dtype.kind != "f" else array
     if not whole:
         raise DtypeError(f"ids of dtype {array.dtype}{_wrong_id(array)}: expected integers, or a list of str or uuid.UUID")
     if array.ndim != 1:

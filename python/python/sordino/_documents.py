@@ -222,10 +222,13 @@ class Documents:
         return number
 
     def add(self, ids: Sequence[str], vectors: ArrayLike, documents: Sequence[Any]) -> None:
-        """Add documents, or replace the documents whose ids exist. If an id is given twice, the last one counts."""
+        """Add documents, or replace the documents whose ids exist."""
         last = {id: at for at, id in enumerate(ids)}
         if not last:
             return
+        if len(last) < len(ids):
+            twice = dict.fromkeys(id for at, id in enumerate(ids) if last[id] != at)
+            raise IdsError(f"ids that are given twice in one call: {', '.join(map(repr, twice))[:200]}: expected each once, for one of two documents would be lost")
         rows = _arrays.matrix(vectors, "embeddings")
         if len(rows) != len(ids):
             raise InputError(f"{len(rows)} embeddings for {len(ids)} documents")

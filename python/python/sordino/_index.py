@@ -102,7 +102,7 @@ class Index:
         AccessError, ModeError
             If the label cannot be used. Nothing is changed.
         """
-        (rows, own, carried, columns), taken = _records.whole(vectors, ids, payloads, attributes)
+        (rows, own, carried, columns), taken = _records.whole(vectors, ids, payloads, attributes, lambda: str(self.info()["id_kind"]))
         if not isinstance(leave_empty, bool):
             raise InputError(f"leave_empty = {leave_empty!r}: expected True or False")
         if not leave_empty:

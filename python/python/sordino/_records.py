@@ -14,7 +14,7 @@ from ._errors import AttributesError, DtypeError, IdsError, InputError, PayloadE
 from ._sordino import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
 
@@ -49,13 +49,15 @@ class Batch:
 class Records:
     """Vectors, with their ids, payloads and attributes."""
 
-    def __init__(self, vectors: Any, ids: Any = None, payloads: Any = None, attributes: Any = None) -> None:
+    def __init__(
+        self, vectors: Any, ids: Any = None, payloads: Any = None, attributes: Any = None, id_kind: str | None = None
+    ) -> None:
         _check_stream(vectors)
         table = _tables.source(vectors, ids, payloads, attributes)
         vectors, ids, payloads = table.vectors, table.ids, table.payloads
         #: The columns of a table that are taken, by argument.
         self.taken = table.taken
-        self._file = table.file
+        self._file = table.file | {"id_kind": id_kind}
         self._vectors = vectors
         ids, payloads = _arrays.held(ids) if ids is not None else None, _payloads.column(payloads)
         self._ids = None if ids is None else _arrays.ids(ids)
@@ -166,8 +168,13 @@ class Records:
                     yield array, None, None
 
 
-def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[tuple[np.ndarray, Any, Any, Any], dict[str, str]]:
-    """Return all records at once, as the native half takes them, and the columns of a table that were taken, by argument."""
+def whole(
+    vectors: Any, ids: Any, payloads: Any, attributes: Any, id_kind: Callable[[], str]
+) -> tuple[tuple[np.ndarray, Any, Any, Any], dict[str, str]]:
+    """Return all records at once, as the native half takes them, and the columns of a table that were taken, by argument.
+
+    Texts of a file are read as ids of the index's kind.
+    """
     import numpy as np
 
     _check_stream(vectors)
@@ -184,7 +191,7 @@ def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[tuple
         carried = None if payloads is None else _payloads.encoded(payloads)
         columns = None if attributes is None else _attributes.columns(attributes, len(rows))
         return (rows, chunk_ids, carried, columns), table.taken
-    records = Records(vectors, ids, payloads, attributes)
+    records = Records(vectors, ids, payloads, attributes, id_kind() if _is_path(vectors) else None)
     chunks = list(records)
     if not chunks:
         raise InputError("no vectors: expected at least one")

@@ -202,6 +202,7 @@ class Reader:
         ids: str | None = None,
         payloads: str | None = None,
         absent: list[str] = [],
+        id_kind: str | None = None,
     ) -> Self: ...
     @staticmethod
     def columns(path: _Path) -> list[str]: ...
