@@ -201,7 +201,7 @@ class Reader:
         vectors: str | None = None,
         ids: str | None = None,
         payloads: str | None = None,
-        absent: list[str] = [],
+        absent: list[str] = ...,
         id_kind: str | None = None,
     ) -> Self: ...
     @staticmethod
@@ -266,7 +266,7 @@ class Client:
         roots: bytes | None = None,
         known: tuple[_Pin, bool] | None = None,
         cache: _Path | None = None,
-        wait: tuple[float, float] = (0.0, 0.0),
+        wait: tuple[float, float] = ...,
     ) -> Client: ...
     def search(
         self, queries: NDArray[np.float32], k: int, filter: str | None = None, threshold: float | None = None
