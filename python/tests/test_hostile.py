@@ -581,6 +581,6 @@ def test_hundreds_of_searches_of_one_loop(client, vectors):
 
 def test_a_table_is_told_which_columns_it_has(tmp_path, key):
     pa = pytest.importorskip("pyarrow")
-    table = pa.table({"id": ["a"], "embedding": [[1.0, 2.0]]})
-    with pytest.raises(sordino.DtypeError, match="Table of the columns id, embedding; give the one"):
+    table = pa.table({"name": ["a"], "numbers": [[1.0, 2.0]]})
+    with pytest.raises(sordino.DtypeError, match="Table of the columns name, numbers; give the one"):
         sordino.build(tmp_path / "index", table, key=key)

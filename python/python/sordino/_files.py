@@ -51,7 +51,7 @@ def token(value: bytes | str | os.PathLike[str] | None) -> bytes | None:
     found = content(value, "token")
     # No token begins with a letter.
     text = (found or b"").strip().rstrip(b"=")
-    if not text or not re.fullmatch(rb"[A-Za-z0-9_-]+", text):
+    if len(text) % 4 == 1 or not re.fullmatch(rb"[A-Za-z0-9_-]+", text):
         return found
     return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
 
