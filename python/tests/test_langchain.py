@@ -516,7 +516,7 @@ def test_processes_and_threads_that_add_at_once_wait_for_one_another(tmp_path, k
 
 def test_an_id_that_is_given_twice_in_one_call_is_named(tmp_path, key):
     store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key)
-    with pytest.raises(sordino.IdsError, match="given twice in one call: 'b', 'a': expected each once"):
+    with pytest.raises(sordino.IdsError, match="given twice in one call: 'a', 'b': expected each once"):
         store.add_texts(["one", "two", "three", "four"], ids=["a", "b", "b", "a"])
     assert store.get_by_ids(["a", "b"]) == []
     store.add_texts(["one"], ids=["a"])
