@@ -8,7 +8,7 @@ use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_net::Endpoint;
-use sordino_search::{Cache, Error, Filter, Found, Pin, ReaderKeys};
+use sordino_search::{Cache, Error, Filter, Found, Pin, ReaderKeys, Retry};
 
 use crate::attributes;
 use crate::compute::{computing, forked, stoppable};
@@ -69,9 +69,9 @@ impl Client {
         ))
     }
 
-    /// A client of a server.
+    /// A client of a server. It waits `wait.0` seconds for a busy server, and `wait.1` for one that cannot be reached.
     #[staticmethod]
-    #[pyo3(signature = (url, key, client_key=None, token=None, roots=None, known=None, cache=None, wait=0.0))]
+    #[pyo3(signature = (url, key, client_key=None, token=None, roots=None, known=None, cache=None, wait=(0.0, 0.0)))]
     #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn remote(
         py: Python<'_>,
@@ -82,7 +82,7 @@ impl Client {
         roots: Option<Vec<u8>>,
         known: Option<KnownParts>,
         cache: Option<PathBuf>,
-        wait: f64,
+        wait: (f64, f64),
     ) -> PyResult<Self> {
         let keys = keys::reader_of(key)?;
         let mut endpoint = Endpoint::new(url);
@@ -98,9 +98,13 @@ impl Client {
         let known = known.map(Known::from);
         let cache = cache.map(|folder| Cache::new(folder, CACHE));
         let theirs = keys.clone();
-        let wait = Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX);
+        let time = |wait| Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX);
+        let retry = Retry {
+            busy: time(wait.0),
+            away: time(wait.1),
+        };
         let opened = stoppable(py, move |stop| {
-            let remote = Remote::open(endpoint, &theirs, known.as_ref(), cache, wait, stop)?;
+            let remote = Remote::open(endpoint, &theirs, known.as_ref(), cache, retry, stop)?;
             Ok(Open::new(Server::Remote(Box::new(remote))))
         })?;
         Ok(Self::of(

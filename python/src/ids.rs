@@ -39,6 +39,18 @@ pub(crate) fn one<'py>(py: Python<'py>, id: &Id) -> PyResult<Bound<'py, PyAny>> 
     }
 }
 
+/// Ids of one kind: an array of numbers, or a list of texts.
+pub(crate) fn all<'py>(py: Python<'py>, ids: &[Id]) -> PyResult<Bound<'py, PyAny>> {
+    let numbers: Option<Vec<u64>> = ids.iter().map(Id::number).collect();
+    match numbers {
+        Some(numbers) => Ok(PyArray1::from_vec(py, numbers).into_any()),
+        None => {
+            let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            texts.into_bound_py_any(py)
+        }
+    }
+}
+
 /// The ids of what was found, `k` for each query: an array of `int64` with -1 where there is none. Lists where they
 /// are texts, or one of them is no `int64`.
 ///

@@ -22,6 +22,7 @@ use crate::vectors::{batch, check_directions, matrix, warn_of_far};
 mod exchange; // versions that go to a server and come from it
 mod facts; // the manifest's account
 mod key;
+mod records; // how many, their ids and labels
 
 use exchange::Door;
 pub(crate) use exchange::pull;
@@ -67,12 +68,17 @@ impl Index {
 
     /// The number of records.
     fn len(&self, py: Python<'_>) -> PyResult<usize> {
-        let keys = self.key.reader().ok_or_else(|| {
-            let expected = "an owner's, a reader's or a writer's key";
-            self.needs(py, "the number of records", expected)
-        })?;
-        let len = computing(py, || Store::count_dir(&self.path, &keys))?;
-        len.map_err(|error| errors::search(py, &error))
+        records::len(self, py)
+    }
+
+    /// The ids of all records, in their order: an array of numbers, or a list of texts.
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        records::ids(self, py)
+    }
+
+    /// True if there is a record with this id.
+    fn contains(&self, py: Python<'_>, ids: Given<'_>) -> PyResult<bool> {
+        records::contains(self, py, &ids)
     }
 
     /// Adds records, or replaces those whose ids are there; the new version.
@@ -238,15 +244,7 @@ impl Index {
 
     /// The labels of records; None for one without a label, or that is not there.
     fn labels(&self, py: Python<'_>, ids: Given<'_>) -> PyResult<Vec<Option<String>>> {
-        self.owner(py)?;
-        let ids = ids.of(py, self.manifest(py)?.ids)?;
-        let read = computing(py, || {
-            self.changed(|store| {
-                let labels = ids.iter().map(|id| store.label(id).map(str::to_owned));
-                Ok(labels.collect())
-            })
-        })?;
-        read.map_err(|error| errors::search(py, &error))
+        records::labels(self, py, &ids)
     }
 
     /// Brings a server's index to this version; the version.

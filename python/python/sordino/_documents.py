@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from . import _arrays, _filters
 from ._client import Client
 from ._errors import (
+    ClosedError,
     Error,
     ExistsError,
     FormatError,
@@ -83,7 +84,7 @@ class Documents:
     def __init__(
         self,
         place: Index | str | os.PathLike[str] | None,
-        key: OwnerKey | ReaderKey | str | os.PathLike[str] | None,
+        key: Any,
         *,
         metadata: Callable[[Any], Mapping[str, Any]],
         most: int | None = None,
@@ -91,8 +92,8 @@ class Documents:
         dim: int | None = None,
         attributes: Iterable[str] | None = None,
         keep_vectors: bool = False,
-        client_key: ClientKey | str | os.PathLike[str] | None = None,
-        token: bytes | str | os.PathLike[str] | None = None,
+        client_key: Any = None,
+        token: Any = None,
         roots: bytes | str | os.PathLike[str] | None = None,
     ) -> None:
         if most is not None and not 1 <= whole_number(most, "max_results") < 1024:
@@ -109,8 +110,12 @@ class Documents:
             weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
         self._how: dict[str, Any] = {}
         if self._remote:
-            loaded = ClientKey.load(client_key) if isinstance(client_key, (str, os.PathLike)) else client_key
-            self._how = {"client_key": loaded, "token": token, "roots": roots}
+            shown = token.resolve_value() if _is_secret(token) else token
+            self._how = {
+                "client_key": _client_key(client_key),
+                "token": shown.encode() if _is_secret(token) and isinstance(shown, str) else shown,
+                "roots": roots,
+            }
         self._most = most
         self._mode = mode
         self._dim = None if dim is None else whole_number(dim, "embedding_dim")
@@ -132,6 +137,7 @@ class Documents:
         }
         self._lock = threading.RLock()
         self._client: Client | None = None
+        self._closed = False
         # True if this object has changed the index since its client looked: many changes in a row need no client.
         self._behind = False
         # The id of the index, once it is known.
@@ -158,10 +164,13 @@ class Documents:
         """
         settings = {}
         for name, own in named.items():
-            value = self._shown if own == "place" else self._given[own]
+            value: Any = self._shown if own == "place" else self._given[own]
             if isinstance(value, os.PathLike):
                 value = os.fspath(value)
-            if not (value is None or isinstance(value, (str, int, list))):
+            if _is_secret(value):
+                # A secret that is no environment variable refuses this.
+                value = value.to_dict()
+            if not (value is None or isinstance(value, (str, int, list, dict))):
                 raise InputError(f"{name} is a {type(value).__name__}, which is not written into a file: give its path")
             settings[name] = value
         return settings
@@ -213,10 +222,13 @@ class Documents:
         return number
 
     def add(self, ids: Sequence[str], vectors: ArrayLike, documents: Sequence[Any]) -> None:
-        """Add documents, or replace the documents whose ids exist. If an id is given twice, the last one counts."""
+        """Add documents, or replace the documents whose ids exist."""
         last = {id: at for at, id in enumerate(ids)}
         if not last:
             return
+        if len(last) < len(ids):
+            twice = dict.fromkeys(id for at, id in enumerate(ids) if last[id] != at)
+            raise IdsError(f"ids that are given twice in one call: {', '.join(map(repr, twice))[:200]}: expected each once, for one of two documents would be lost")
         rows = _arrays.matrix(vectors, "embeddings")
         if len(rows) != len(ids):
             raise InputError(f"{len(rows)} embeddings for {len(ids)} documents")
@@ -350,7 +362,11 @@ class Documents:
         return [unpack(payload, float(score)) for payload, score in zip(payloads, scores) if payload][: k - 1]
 
     def close(self) -> None:
-        """Release the index or the connection."""
+        """Release the index or the connection, for good."""
+        self._closed = True
+        self._release()
+
+    def _release(self) -> None:
         with self._lock:
             if self._client is not None:
                 self._client.close()
@@ -364,7 +380,7 @@ class Documents:
 
     def __reduce__(self) -> tuple[Any, ...]:
         for name in ("key", "client_key"):
-            if not (self._given[name] is None or isinstance(self._given[name], (str, os.PathLike))):
+            if not (self._given[name] is None or isinstance(self._given[name], (str, os.PathLike)) or _is_secret(self._given[name])):
                 raise KeyKindError(
                     f"a store with a {type(self._given[name]).__name__} cannot be pickled, because keys are secret: "
                     f"make it with {name}=, the path of the key's file"
@@ -402,21 +418,23 @@ class Documents:
 
         Raises
         ------
-        NoIndexError
-            If there was an index before.
+        NoIndexError, ClosedError
+            If there was an index before, or the store was closed.
         """
+        if self._closed:
+            raise ClosedError("this store is closed: make a new one")
         if self._remote or os.path.exists(os.path.join(self._place, "CURRENT")):
             return True
         if self._index is None:
             return False
-        self.close()
+        self._release()
         text = f"no index in {self._place}: the index of this store is gone; make a new store to begin a new index"
         raise of_file(NoIndexError(text), self._place)
 
     def _meet(self, facts: dict[str, Any]) -> None:
         """Refuse a different index than before, and one that was made with other settings."""
         if self._index is not None and facts["index"] != self._index:
-            self.close()
+            self._release()
             raise OtherIndexError(
                 f"{self._place} has index {facts['index']}, and this store was used with another index, {self._index}: open a new store"
             )
@@ -591,6 +609,17 @@ def _placed(place: Index | str | os.PathLike[str] | None) -> tuple[str, bool]:
     return absolute(given, "index", "an index's directory or the address of a server"), False
 
 
+def _is_secret(value: Any) -> bool:
+    """Return True for Haystack's `Secret`, which has a text when it is asked."""
+    return hasattr(value, "resolve_value")
+
+
+def _client_key(key: Any) -> ClientKey | None:
+    if _is_secret(key):
+        return ClientKey.from_text(key.resolve_value())
+    return ClientKey.load(key) if isinstance(key, (str, os.PathLike)) else key
+
+
 def _loaded(key: Any, place: Any) -> OwnerKey | ReaderKey:
     """Return the key, the key of a file, or a new key for a temporary index."""
     if key is None and place is None:
@@ -600,6 +629,12 @@ def _loaded(key: Any, place: Any) -> OwnerKey | ReaderKey:
             return OwnerKey.load(key)
         except KeyKindError:
             return ReaderKey.load(key)
+    if _is_secret(key):
+        text = key.resolve_value()
+        try:
+            return OwnerKey.from_text(text)
+        except KeyKindError:
+            return ReaderKey.from_text(text)
     if not isinstance(key, (OwnerKey, ReaderKey)):
         raise KeyKindError(
             f"key is a {type(key).__name__}; expected an OwnerKey or a ReaderKey, or the path of its file: key = sordino.keygen(); "

@@ -293,7 +293,7 @@ class ListenError(NetworkError):
 
 
 class ClosedError(Error, ValueError):
-    """The client is closed."""
+    """The client, server or store is closed."""
 
 
 class ProcessError(Error, RuntimeError):

@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _sordino
-from ._errors import InputError, KeyKindError
+from ._errors import ClosedError, InputError, KeyKindError
 from ._files import pem, place
 from ._index import Index, real_number, whole_number
 
@@ -61,11 +61,21 @@ class Server:
         ------
         InputError, AddressError
             If there is no such shard, or an address is wrong.
+        ClosedError
+            If the server is stopped.
         """
+        if self._stopped.is_set():
+            raise ClosedError("this server is stopped: sordino.gather makes a new one")
         self._native.reach(whole_number(shard, "shard", 65535), _urls(urls, "urls"))
 
     def metrics(self) -> str:
-        """Return all counts in the OpenMetrics text format; empty after `stop`."""
+        """Return all counts in the OpenMetrics text format; empty after `stop`.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return self._native.metrics()
 
     def stop(self) -> None:

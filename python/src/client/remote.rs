@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
@@ -74,17 +73,13 @@ impl Remote {
         keys: &ReaderKeys,
         known: Option<&Known>,
         cache: Option<Cache>,
-        wait: Duration,
+        retry: Retry,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Error> {
         let wire = Arc::default();
         let dial = Counting {
             endpoint,
             wire: Arc::clone(&wire),
-        };
-        let retry = Retry {
-            busy: wait,
-            away: Duration::ZERO,
         };
         let options = SessionOptions::default()
             .pins(Box::new(known.map(|known| known.pin)))

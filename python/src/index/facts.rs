@@ -39,6 +39,9 @@ pub(super) fn of<'py>(
         info.set_item("writes_until", right.map(|right| right.until))?;
     }
     info.set_item("payloads", manifest.has_payloads())?;
+    let segments = manifest.segments();
+    let filtered = segments.iter().any(|it| it.attributes.is_some());
+    info.set_item("attributes", filtered)?;
     let look = manifest.second_look().map(|look| look.candidates);
     info.set_item("second_look", look)?;
     info.set_item("bytes", stored(py, manifest)?)?;

@@ -157,7 +157,9 @@ impl KeyFile {
         Ok(Self::new(kind, key))
     }
 
-    fn text(&self) -> Zeroizing<String> {
+    /// The content of its file, which is the secret if the key is one: for an environment variable or a store of secrets.
+    #[must_use]
+    pub fn text(&self) -> Zeroizing<String> {
         let check = self.kind.check(&self.key);
         // The final size at once, so that no copy is left behind by growing.
         let prefix = self.kind.prefix();

@@ -268,6 +268,7 @@ def _add(index: Index, transfer: Transfer, known: Known) -> None:
 
 
 def _flush(index: Index, waiting: list[Batch], known: Known) -> None:
-    index.add(iter(waiting))
+    # A record of the source may have no attributes.
+    index.add(iter(waiting), leave_empty=True)
     for batch in waiting:
         known.see(batch.ids)
