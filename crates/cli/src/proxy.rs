@@ -18,9 +18,14 @@ use owner_args::OwnerArgs;
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
-use sordino_proxy::{Error as Fault, Proxy, ProxyOptions, Searcher, Token};
+use sordino_proxy::{Error as Fault, Proxy, ProxyOptions, Searcher, Token, Writing};
 use sordino_search::Retry;
-use std::{net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 /// Arguments of `sordino proxy`.
 #[derive(ClapArgs, Debug)]
@@ -106,10 +111,12 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;
     let (endpoint, named) = args.endpoint.at(&args.connect)?;
     let options = args.pin.session(args.cache.open(), Retry::all(time))?;
+    let writing = args.owner.writing(&token, &endpoint, output)?;
+    let records = writing.as_ref().map(|(records, _)| Arc::clone(records));
     let terms = ProxyOptions {
         timeout: time,
         origins: args.pages.origins.clone(),
-        writing: args.owner.writing(&token, &endpoint, output)?,
+        writing: writing.map(|(records, token)| Writing { records, token }),
     };
     let proxy = Proxy::listen(args.listen.first(), token, terms)?;
     // It may take long, and may be told to stop meanwhile.
@@ -131,6 +138,9 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         }
     };
     let version = searcher.version();
+    if let Some(records) = records {
+        records.stand_before(searcher.index())?;
+    }
     proxy.search_with(searcher);
     let address = proxy.address();
     if !address.ip().is_loopback() {

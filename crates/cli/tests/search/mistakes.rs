@@ -130,7 +130,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
         (
             "cut.jsonl",
             lines("\"b\"")[..30].to_owned(),
-            "cut.jsonl: line 2: EOF while parsing",
+            "cut.jsonl: line 2: it ends within a value, so it was cut short",
         ),
         (
             "kind.jsonl",

@@ -6,6 +6,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::{Found, MARK, MAX_FAULTS_FIRST, Record, Records, fault, parsed};
 use crate::format::{fitting, only_place};
+use crate::id::{IdKind, decimal};
 use crate::numbers::{is_list, parse};
 use crate::{ColumnNames, Error};
 
@@ -65,6 +66,8 @@ pub(super) fn records(
     let ids = names.ids.as_ref().map(find).transpose()?;
     let values: Vec<usize> = names.values.iter().map(find).collect::<Result<_, _>>()?;
     let kind = names.id_kind;
+    // What looks like a number is none where texts came before it.
+    let mut numbers = kind.is_none_or(|kind| kind == IdKind::Number);
     let before = before.into_iter().map(Err);
     let rows = before.chain([Ok(first)]).chain(rows);
     let records = rows.map(move |row| {
@@ -77,15 +80,23 @@ pub(super) fn records(
             fault(line, format!("column {column}: {error}"))
         };
         let used = vectors.columns().chain(&ids).chain(&values);
-        // A fault of the whole file: other records have escapes too.
-        let escaped = escapes.check(used.map(|&at| (at, field(at))));
-        escaped.map_err(|(at, why)| Error::Table {
+        // A fault of the whole file: other records have escapes too, or ids like this one.
+        let of_file = |at: usize, why: &str| Error::Table {
             format: FORMAT,
             why: format!(
                 "line {line}, column {}: {why}",
                 head.get(at).unwrap_or_default()
             ),
-        })?;
+        };
+        let escaped = escapes.check(used.map(|&at| (at, field(at))));
+        escaped.map_err(|(at, why)| of_file(at, why))?;
+        if let Some(at) = ids.filter(|_| numbers) {
+            if let Some(why) = decimal(field(at)) {
+                return Err(of_file(at, &why));
+            }
+            let digits = field(at).bytes().all(|byte| byte.is_ascii_digit());
+            numbers = digits || kind.is_some();
+        }
         let vector = vectors.vector(&row).map_err(of_column)?;
         let values = values.iter().map(|&at| Some(Box::from(field(at))));
         Ok(Record {
@@ -176,9 +187,15 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
                 listed(head)
             ),
         }),
-        _ => Err(Error::SeveralColumns {
-            found: names(&lists),
-        }),
+        _ => {
+            // Two of one name cannot be told apart by naming one.
+            for &at in &lists {
+                only_place(head.iter(), head.get(at).unwrap_or_default())?;
+            }
+            Err(Error::SeveralColumns {
+                found: names(&lists),
+            })
+        }
     }
 }
 
