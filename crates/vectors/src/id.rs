@@ -61,7 +61,10 @@ impl IdKind {
         };
         id.ok_or_else(|| Error::Id {
             found: shown(text),
-            expected: self.expected(),
+            expected: match text {
+                "" => "one of at least one sign: give each record an id, or leave the record out",
+                _ => self.expected(),
+            },
         })
     }
 
