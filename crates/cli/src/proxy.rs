@@ -6,6 +6,7 @@ mod attribute_columns;
 mod listing;
 mod owner_args;
 mod records;
+mod served_index;
 
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;

@@ -44,12 +44,18 @@ fn is_pkcs12(bytes: &[u8]) -> bool {
     };
     // The length of a sequence has this many bytes more; of one without a length, none.
     let more = usize::from(len & 0x7f) * usize::from(len >> 7);
-    rest.get(more..).is_some_and(|rest| rest.starts_with(&[2, 1, 3]))
+    rest.get(more..)
+        .is_some_and(|rest| rest.starts_with(&[2, 1, 3]))
 }
 
 /// A fault of PEM, in words for its maker.
 pub(crate) fn fault(error: &PemError) -> String {
-    let line = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().escape_debug().to_string();
+    let line = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes)
+            .trim()
+            .escape_debug()
+            .to_string()
+    };
     match error {
         PemError::MissingSectionEnd { end_marker } => format!(
             "a part has no end: expected the line {}; copy the file as a whole",

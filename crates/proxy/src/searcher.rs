@@ -240,9 +240,9 @@ impl Shared {
             let batch = shared.session.batch();
             let seen = batch.and_then(|batch| {
                 let batch = batch.until(begun);
-                shared
-                    .session
-                    .call(&batch, |client, _, connection| client.is_outdated(connection))
+                shared.session.call(&batch, |client, _, connection| {
+                    client.is_outdated(connection)
+                })
             });
             if seen.is_ok() {
                 shared.state().condition.answered(begun);

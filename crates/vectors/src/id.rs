@@ -180,7 +180,8 @@ pub(crate) fn decimal(text: &str) -> Option<String> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let first = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let mut bytes = digits.bytes();
-    let signs = bytes.all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
+    let signs =
+        bytes.all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
     let number: f64 = text.parse().ok().filter(|_| first && signs)?;
     let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_whole || number.abs() > 1e20 {
@@ -283,7 +284,10 @@ mod tests {
         for text in ["17.0", "17.5", "-0.5", "1e3", "1E+18", "1.7e1", ".5", "17."] {
             assert!(decimal(text).is_some(), "{text}");
         }
-        for text in ["17", "-17", "007", "a", "1.2.3", "1e", "12345e67", "e5", "1,5", "", "inf", "NaN", "0x1p3"] {
+        for text in [
+            "17", "-17", "007", "a", "1.2.3", "1e", "12345e67", "e5", "1,5", "", "inf", "NaN",
+            "0x1p3",
+        ] {
             assert!(decimal(text).is_none(), "{text}");
         }
     }

@@ -1,6 +1,7 @@
 //! Options of an index that programs write to.
 
 use super::records::OwnedRecords;
+use super::served_index::ServedIndex;
 use crate::owned_index::{OwnedArgs, PinsArgs};
 use crate::place::Place;
 use crate::{Error, Output, keys};
@@ -9,7 +10,7 @@ use sordino_net::Endpoint;
 use sordino_proxy::Token;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 /// The options of an index that programs write to.
 #[derive(ClapArgs, Debug)]
@@ -58,7 +59,7 @@ impl OwnerArgs {
             server: self.push.then(|| server.clone()),
             output,
             pushed: AtomicBool::new(false),
-            served: OnceLock::new(),
+            served: ServedIndex::default(),
             turn: Mutex::default(),
         };
         if self.push && !records.place.is_here() {

@@ -2,6 +2,7 @@
 
 use super::attribute_columns;
 use super::listing::Ahead;
+use super::served_index::ServedIndex;
 use crate::owned_index::{OwnedArgs, OwnedIndex};
 use crate::place::Place;
 use crate::{Error, Output, random};
@@ -15,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Programs write a few records at a time, so segments are put together before they are many.
 const COMPACTION: Compaction = Compaction {
@@ -35,8 +36,7 @@ pub(super) struct OwnedRecords {
     pub(super) output: Output,
     /// True if the server has all changes that were made here; not known at the start.
     pub(super) pushed: AtomicBool,
-    /// The id of the index that the server serves, once it is known. No other is written or listed.
-    pub(super) served: OnceLock<[u8; 16]>,
+    pub(super) served: ServedIndex,
     /// The turn of one request, with what was read for the pages after the last.
     pub(super) turn: Mutex<Ahead>,
 }
@@ -100,38 +100,22 @@ impl OwnedRecords {
 
     /// Notes which index the server serves, and refuses to stand before one that is not here.
     pub(super) fn stand_before(&self, served: [u8; 16]) -> Result<(), Error> {
-        let served = self.served.get_or_init(|| served);
-        let index = self.open()?;
-        self.check_served(&index, served).map_err(Error::Arguments)
-    }
-
-    /// Says why programs may not write this index: what they search is not what they would write.
-    fn check_served(&self, index: &OwnedIndex, served: &[u8; 16]) -> Result<(), String> {
-        let here = index.manifest().index;
-        if here == *served {
-            return Ok(());
+        self.served.put(served);
+        match self.served.check(&self.index, &self.open()?) {
+            Ok(()) => Ok(()),
+            Err(
+                RecordsError::Failed(why) | RecordsError::Busy(why) | RecordsError::Request(why),
+            ) => Err(Error::Arguments(why)),
         }
-        let (folder, here, there) = (self.index.display(), hex::encode(here), hex::encode(served));
-        Err(format!(
-            "{folder} is index {here}, and the server of --connect serves index {there}: programs would write to one and search the \
-             other. Name the folder of index {there} (--index), or the server of index {here} (--connect); \
-             `sordino index info` prints a folder's index"
-        ))
     }
 
     /// The index, locked, and known to be the one that the server serves.
     fn opened(&self) -> Result<OwnedIndex, RecordsError> {
-        let Some(served) = self.served.get() else {
-            let why = "the server has not been reached yet, so the proxy does not know which index it serves: ask again later";
-            return Err(RecordsError::Busy(why.to_owned()));
-        };
         let index = self.open().map_err(|error| match error {
             Error::Search(source) | Error::Index { source, .. } => fault(&source),
             error => RecordsError::Failed(error.to_string()),
         })?;
-        self.check_served(&index, served)
-            .map_err(RecordsError::Failed)?;
-        Ok(index)
+        self.served.check(&self.index, &index).map(|()| index)
     }
 
     /// Makes a change, and pushes it.

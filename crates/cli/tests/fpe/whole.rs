@@ -94,7 +94,10 @@ fn the_command_works_and_leaves_good_files_alone() {
         .flat_map(u16::to_le_bytes)
         .collect();
     let marked = [&b"\xef\xbb\xbf"[..], &key].concat();
-    for (bytes, said) in [(wide, "iconv -f UTF-16 -t ASCII"), (marked, "byte-order mark")] {
+    for (bytes, said) in [
+        (wide, "iconv -f UTF-16 -t ASCII"),
+        (marked, "byte-order mark"),
+    ] {
         fs::write(folder.join("k2"), bytes).unwrap();
         let out = run(&["encrypt", "--key-file", "k2", "--format", "ssn"], b"");
         let message = String::from_utf8(out.stderr).unwrap();

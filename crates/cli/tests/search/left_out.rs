@@ -148,13 +148,21 @@ fn the_report_has_the_files_order_and_ends_with_the_number() {
     );
     assert_eq!(json(&place.line(&line))["left_out"], 7);
     let report = fs::read_to_string(place.path("bad.jsonl")).unwrap();
-    let report: Vec<serde_json::Value> =
-        report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let report: Vec<serde_json::Value> = report
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let (total, rows) = report.split_last().unwrap();
     assert_eq!(*total, serde_json::json!({"left_out": 7, "kept": 27}));
-    let lines: Vec<u64> = rows.iter().map(|row| row["line"].as_u64().unwrap()).collect();
+    let lines: Vec<u64> = rows
+        .iter()
+        .map(|row| row["line"].as_u64().unwrap())
+        .collect();
     assert_eq!(lines, [21, 23, 25, 27, 29, 31, 33]);
-    assert!(rows.iter().all(|row| row["why"].as_str().unwrap().len() > 10));
+    assert!(
+        rows.iter()
+            .all(|row| row["why"].as_str().unwrap().len() > 10)
+    );
 }
 
 /// Other ids than the file has would be made of them, or all be left out.
@@ -162,7 +170,10 @@ fn the_report_has_the_files_order_and_ends_with_the_number() {
 fn decimal_numbers_are_no_ids() {
     let place = Place::new();
     let csv = |ids: [&str; 3]| {
-        let rows = ids.iter().enumerate().map(|(at, id)| format!("{id},\"[{at}, 1, 2]\"\n"));
+        let rows = ids
+            .iter()
+            .enumerate()
+            .map(|(at, id)| format!("{id},\"[{at}, 1, 2]\"\n"));
         "id,vector\n".to_owned() + &rows.collect::<String>()
     };
     let jsonl = |ids: [&str; 3]| {
@@ -170,15 +181,28 @@ fn decimal_numbers_are_no_ids() {
         let rows = rows.map(|(at, id)| format!("{{\"id\": {id}, \"vector\": [{at}, 1, 2]}}\n"));
         rows.collect::<String>()
     };
-    let all = [["17.0", "18.0", "19.0"], ["1", "2", "3.5"], ["1e3", "2e3", "3e3"]];
+    let all = [
+        ["17.0", "18.0", "19.0"],
+        ["1", "2", "3.5"],
+        ["1e3", "2e3", "3e3"],
+    ];
     for (at, ids) in all.into_iter().enumerate() {
-        for (file, text) in [(format!("f{at}.csv"), csv(ids)), (format!("f{at}.jsonl"), jsonl(ids))] {
+        for (file, text) in [
+            (format!("f{at}.csv"), csv(ids)),
+            (format!("f{at}.jsonl"), jsonl(ids)),
+        ] {
             fs::write(place.path(&file), text).unwrap();
             let line = format!("index build @{file} @{file}.index --id-column id {KEY}");
             for more in ["", " --on-error skip", " --id-kind number --on-error skip"] {
                 let error = failed(&place.line(&format!("{line}{more}")), 1);
-                assert!(error.contains("is a decimal number, and ids are whole"), "{error}");
-                assert!(error.contains("astype('Int64')") && error.contains("--id-kind text"), "{error}");
+                assert!(
+                    error.contains("is a decimal number, and ids are whole"),
+                    "{error}"
+                );
+                assert!(
+                    error.contains("astype('Int64')") && error.contains("--id-kind text"),
+                    "{error}"
+                );
             }
             done(&place.line(&format!("{line} --id-type text")));
             let shown = done(&place.line(&format!(
@@ -190,7 +214,9 @@ fn decimal_numbers_are_no_ids() {
     }
     // Beside other texts such a text is one.
     fs::write(place.path("texts.csv"), csv(["v1", "1.0", "2e3"])).unwrap();
-    done(&place.line(&format!("index build @texts.csv @texts --id-column id {KEY}")));
+    done(&place.line(&format!(
+        "index build @texts.csv @texts --id-column id {KEY}"
+    )));
 }
 
 #[test]

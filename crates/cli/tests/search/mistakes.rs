@@ -331,9 +331,15 @@ fn fields_are_named_with_their_file() {
     // A line of a key where its file is expected is not shown, and a file that is not there is named with what makes one.
     let secret = ["keys", "show", "sordino-owner-key-1:0a0b0c"];
     let error = failed(&secret, 1);
-    assert!(error.contains("env:NAME") && !error.contains("0a0b0c"), "{error}");
+    assert!(
+        error.contains("env:NAME") && !error.contains("0a0b0c"),
+        "{error}"
+    );
     let error = failed(&place.line("keys show @none.key"), 1);
-    assert!(error.contains("none.key: there is no such file") && error.contains("keys new"), "{error}");
+    assert!(
+        error.contains("none.key: there is no such file") && error.contains("keys new"),
+        "{error}"
+    );
     fs::write(place.path("cards.csv"), "name,card\nann,12x4\n").unwrap();
     done(&place.line("fpe keygen --output @fpe.key"));
     let again = failed(&place.line("fpe keygen --output @fpe.key"), 1);

@@ -94,8 +94,9 @@ fn programs_search_through_it_and_it_follows_the_index() {
     assert_eq!(quick.get("/healthz").0, 200);
     // It asks by itself, too.
     until("it seems ready", || absent(&proxy));
-    let line =
-        format!("serve --json --listen {address} @masked --key @owner.pub --plaintext --client @alice.pub");
+    let line = format!(
+        "serve --json --listen {address} @masked --key @owner.pub --plaintext --client @alice.pub"
+    );
     let _served = Served::started(&mut command(&place.line(&line)));
     until("it is not ready again", || proxy.get("/readyz").0 == 200);
     until("it is not ready again", || quick.get("/readyz").0 == 200);

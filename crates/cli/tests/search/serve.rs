@@ -20,7 +20,10 @@ fn an_address_that_is_taken_is_named_with_what_to_do() {
     let address = taken.local_addr().unwrap();
     let line = format!("serve @open --key @owner.pub --plaintext --anyone --listen {address}");
     let error = failed(&place.line(&line), 1);
-    assert!(error.contains("another program listens there") && error.contains("--listen"), "{error}");
+    assert!(
+        error.contains("another program listens there") && error.contains("--listen"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -84,7 +84,11 @@ fn a_token_is_valid_a_minute_before_it_was_issued_and_has_a_form_of_text() {
         let units = std::iter::once(0xfeff).chain(line.encode_utf16());
         units.flat_map(unit).collect()
     };
-    let lines: Vec<&str> = line.as_bytes().chunks(76).map(|part| str::from_utf8(part).unwrap()).collect();
+    let lines: Vec<&str> = line
+        .as_bytes()
+        .chunks(76)
+        .map(|part| str::from_utf8(part).unwrap())
+        .collect();
     for form in [
         line.into(),
         format!("\n {line}==\r\n").into_bytes(),
@@ -92,7 +96,11 @@ fn a_token_is_valid_a_minute_before_it_was_issued_and_has_a_form_of_text() {
         format!("\u{feff}{line}\n").into_bytes(),
         wide(u16::to_le_bytes),
         wide(u16::to_be_bytes),
-        lines.join("\n").replace('-', "+").replace('_', "/").into_bytes(),
+        lines
+            .join("\n")
+            .replace('-', "+")
+            .replace('_', "/")
+            .into_bytes(),
     ] {
         fs::write(place.path("form.token"), form).unwrap();
         let verify =

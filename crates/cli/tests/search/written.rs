@@ -119,7 +119,9 @@ fn programs_write_change_list_and_delete_records() {
 #[test]
 fn a_proxy_writes_to_no_index_but_the_one_that_its_server_serves() {
     let place = Place::new();
-    let id = |index: &str| json(&place.line(&format!("index info @{index} --key @owner.pub")))["id"].clone();
+    let id = |index: &str| {
+        json(&place.line(&format!("index info @{index} --key @owner.pub")))["id"].clone()
+    };
     for index in ["a", "b"] {
         place.build(index, &[]);
     }
@@ -131,7 +133,12 @@ fn a_proxy_writes_to_no_index_but_the_one_that_its_server_serves() {
         "proxy --connect {url} --key @reader.key --token-file @token --cache @cache --listen 127.0.0.1:0 {owner} @b"
     );
     let why = failed(&place.line(&line), 1);
-    for said in [a.as_str().unwrap(), b.as_str().unwrap(), "--index", "--connect"] {
+    for said in [
+        a.as_str().unwrap(),
+        b.as_str().unwrap(),
+        "--index",
+        "--connect",
+    ] {
         assert!(why.contains(said), "{why}");
     }
     // Where another index comes into the folder's place later, nothing is written to it.
@@ -149,7 +156,10 @@ fn a_proxy_writes_to_no_index_but_the_one_that_its_server_serves() {
         let (status, problem) = proxy.records(method, path, &body);
         let why = problem["error"]["message"].as_str().unwrap_or_default();
         assert_eq!(status, 500, "{problem}");
-        assert!(why.contains(a.as_str().unwrap()) && why.contains(b.as_str().unwrap()), "{why}");
+        assert!(
+            why.contains(a.as_str().unwrap()) && why.contains(b.as_str().unwrap()),
+            "{why}"
+        );
     }
     fs::rename(place.path("a"), place.path("b")).unwrap();
     assert_eq!(place.verify("b"), before);

@@ -130,7 +130,13 @@ fn a_file_in_utf16_is_named_with_the_command_that_converts_it() {
     for big in [false, true] {
         let units = std::iter::once(0xfeff).chain("n,x\n1,123456\n".encode_utf16());
         let input: Vec<u8> = units
-            .flat_map(|unit: u16| if big { unit.to_be_bytes() } else { unit.to_le_bytes() })
+            .flat_map(|unit: u16| {
+                if big {
+                    unit.to_be_bytes()
+                } else {
+                    unit.to_le_bytes()
+                }
+            })
             .collect();
         let transform = Transform {
             on_error: OnError::Skip,

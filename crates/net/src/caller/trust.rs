@@ -65,7 +65,8 @@ mod with_tls {
 
     /// Roots in PEM, or one in DER.
     fn given(bytes: &[u8]) -> Result<RootCertStore, Error> {
-        let wrong = |why: String| Error::Certificate(format!("the file of root certificates {why}"));
+        let wrong =
+            |why: String| Error::Certificate(format!("the file of root certificates {why}"));
         if let Some(unlike) = unlike(bytes) {
             return Err(wrong(unlike.to_owned()));
         }
@@ -127,14 +128,23 @@ mod tests {
             .collect();
         let key = made.signing_key.serialize_pem();
         for (roots, words) in [
-            (&[0x30, 0x80, 2, 1, 3, 0x30][..], "openssl pkcs12 -in FILE -nokeys"),
+            (
+                &[0x30, 0x80, 2, 1, 3, 0x30][..],
+                "openssl pkcs12 -in FILE -nokeys",
+            ),
             (b"-----BEGIN PKCS7-----\n", "openssl pkcs7"),
             (&wide, "iconv -f UTF-16"),
             (format!("\u{feff}{pem}").as_bytes(), "byte-order mark"),
-            (&pem.as_bytes()[..pem.len() / 2], "the line -----END CERTIFICATE-----"),
+            (
+                &pem.as_bytes()[..pem.len() / 2],
+                "the line -----END CERTIFICATE-----",
+            ),
             (key.as_bytes(), "has a private key and no certificate"),
             (&[0x30, 0x03, 2, 1, 7], "has no certificate"),
-            (b"", "has no certificate: expected -----BEGIN CERTIFICATE-----"),
+            (
+                b"",
+                "has no certificate: expected -----BEGIN CERTIFICATE-----",
+            ),
         ] {
             let found = refusal(roots);
             assert!(found.contains(words), "{found}");

@@ -167,7 +167,8 @@ mod tests {
         let old = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END EC PRIVATE KEY-----\n";
         // The beginning of one, which is a sequence with the version 3.
         let pkcs12 = [0x30, 0x82, 0x0a, 0x1b, 2, 1, 3, 0x30, 0x82, 0x09, 0xe1];
-        let openssh = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";
+        let openssh =
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";
         let cut = &cert[..cert.len() / 2];
         let cut_key = &key.replace("-----END", "@@\n-----END");
         assert_eq!(refusal(&cert, &key), "");
@@ -191,8 +192,14 @@ mod tests {
             (refusal("", &key), "no certificate in PEM"),
             (refusal(&pkcs12, &key), "openssl pkcs12 -in FILE -nokeys"),
             (refusal(&cert, &pkcs12), "the private key is a PKCS#12 file"),
-            (refusal(&cert, openssh), "the private key is a key of OpenSSH"),
-            (refusal(cut, &key), "expected the line -----END CERTIFICATE-----"),
+            (
+                refusal(&cert, openssh),
+                "the private key is a key of OpenSSH",
+            ),
+            (
+                refusal(cut, &key),
+                "expected the line -----END CERTIFICATE-----",
+            ),
             (refusal(&cert, cut_key), "is not base64"),
         ] {
             assert!(found.contains(words), "{found}");

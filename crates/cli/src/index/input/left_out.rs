@@ -80,7 +80,7 @@ pub(in crate::index) struct LeftOut(Rc<RefCell<List>>);
 struct List {
     count: usize,
     first: Vec<String>,
-    /// Those of the rows that are being read, which are found out of order.
+    /// Faults of the rows that are being read, which are found out of order.
     unsorted: Vec<(u64, String, Value)>,
     /// The number of records that were kept, once all have been read.
     kept: usize,
