@@ -77,8 +77,8 @@ Examples:
 
 POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, with \"k\" (at most the index's), \"min_score\" and
 \"where\" as in `sordino query`.
-GET /health names the version in use. It answers 503 until the index is there, and for a minute after a search that failed
-for good. GET /healthz says that the process lives. GET /openapi.json describes all of this.
+GET /health names the version in use. It answers 503 until the index is there, while the server is away, and for a
+minute after a search that failed for good. GET /healthz says that the process lives. GET /openapi.json describes all of this.
 
 With --owner-key, --index and --write-token-file the proxy has more paths, which ask for that token:
 PUT /records takes {\"records\": [{\"id\": 7, \"vector\": [...], \"payload\": \"text\", \"attributes\": {\"year\": 2020}}]} and
