@@ -58,7 +58,7 @@ pub(crate) fn fault(error: &PemError) -> String {
     };
     match error {
         PemError::MissingSectionEnd { end_marker } => format!(
-            "a part has no end: expected the line {}; copy the file as a whole",
+            "a part has no end: expected the line -----END {}-----; copy the file as a whole",
             line(end_marker)
         ),
         PemError::IllegalSectionStart { line: found } => format!(
