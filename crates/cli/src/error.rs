@@ -144,13 +144,13 @@ pub enum Error {
         source: vectors::Error,
     },
     /// An error of the network.
-    #[error("{0}{}", listening(match .0 { Net::Listen { source, .. } => Some(source), _ => None }))]
+    #[error("{fault}{advice}", fault = .0, advice = listening(match .0 { Net::Listen { source, .. } => Some(source), _ => None }))]
     Net(#[from] Net),
     /// Format-preserving encryption.
     #[error(transparent)]
     Fpe(#[from] sordino_fpe_files::Error),
     /// The proxy.
-    #[error("{0}{}", listening(match .0 { sordino_proxy::Error::Listen { source, .. } => Some(source), _ => None }))]
+    #[error("{fault}{advice}", fault = .0, advice = listening(match .0 { sordino_proxy::Error::Listen { source, .. } => Some(source), _ => None }))]
     Proxy(sordino_proxy::Error),
     /// A policy, to a command that cannot read one. The index is not served, for it would be open to all.
     #[error(
