@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::origin_args::OriginArgs;
-use crate::{Error, keys, log, numbers, times};
+use crate::{Error, key_source, keys, log, numbers, times};
 use clap::{ArgGroup, Args as ClapArgs};
 use sordino_net::{Access, ClientPublicKey, Exporter, Identity, KeyKind, Limits, Listen, Running};
 use sordino_token::PublicKey;
@@ -168,6 +168,11 @@ impl Door {
         let (Some(cert), Some(key)) = (&self.cert, &self.cert_key) else {
             return Ok(None);
         };
+        if !key_source::is_file(key) {
+            let why = "--cert-key: expected a file, which the server reads again when the certificate is renewed: write the key \
+                to one that the server alone can read";
+            return Err(Error::Arguments(why.to_owned()));
+        }
         let chain = fs::read(cert).map_err(Error::at(cert))?;
         let key = Zeroizing::new(fs::read(key).map_err(Error::at(key))?);
         Ok(Some(Identity::from_pem(chain, &*key)))

@@ -144,13 +144,13 @@ pub enum Error {
         source: vectors::Error,
     },
     /// An error of the network.
-    #[error(transparent)]
+    #[error("{fault}{advice}", fault = .0, advice = listening(match .0 { Net::Listen { source, .. } => Some(source), _ => None }))]
     Net(#[from] Net),
     /// Format-preserving encryption.
     #[error(transparent)]
     Fpe(#[from] sordino_fpe_files::Error),
     /// The proxy.
-    #[error(transparent)]
+    #[error("{fault}{advice}", fault = .0, advice = listening(match .0 { sordino_proxy::Error::Listen { source, .. } => Some(source), _ => None }))]
     Proxy(sordino_proxy::Error),
     /// A policy, to a command that cannot read one. The index is not served, for it would be open to all.
     #[error(
@@ -277,6 +277,22 @@ impl Error {
             },
             _ => FAILURE,
         }
+    }
+}
+
+/// The advice for an address that cannot be listened on.
+fn listening(error: Option<&io::Error>) -> &'static str {
+    match error.map(io::Error::kind) {
+        Some(io::ErrorKind::AddrInUse) => {
+            "; another program listens there: stop it, or choose a different port with --listen; `ss -ltnp` shows who it is"
+        }
+        Some(io::ErrorKind::AddrNotAvailable) => {
+            "; this machine has no such address: choose one that it has with --listen, or :PORT for all of them"
+        }
+        Some(io::ErrorKind::PermissionDenied) => {
+            "; ports below 1024 need a right (CAP_NET_BIND_SERVICE): choose a higher one with --listen"
+        }
+        _ => "",
     }
 }
 

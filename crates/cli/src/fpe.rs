@@ -167,8 +167,9 @@ impl Fields {
 
     fn work(&self, encrypt: bool, report: Output) -> Result<(), Error> {
         let key = match key_source::line(&self.key_file)? {
-            Some(line) => parse_key(&line).ok_or_else(|| Failure::KeyFile {
+            Some(line) => parse_key(&line).map_err(|why| Failure::KeyFile {
                 path: self.key_file.clone(),
+                why,
             })?,
             None => read_key(&self.key_file)?,
         };

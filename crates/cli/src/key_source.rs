@@ -17,6 +17,8 @@ enum Source<'a> {
     File,
     /// `env:NAME`
     Variable(&'a str),
+    /// The line of a key itself.
+    Key,
     /// `command:COMMAND`, which a shell runs and which prints the line.
     Command(&'a str),
 }
@@ -27,6 +29,7 @@ impl<'a> Source<'a> {
         match named {
             Some(("env", name)) => Self::Variable(name),
             Some(("command", command)) => Self::Command(command),
+            Some((kind, _)) if kind.starts_with("sordino-") && !argument.exists() => Self::Key,
             _ => Self::File,
         }
     }
@@ -59,6 +62,12 @@ pub(crate) fn line(argument: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error>
             found
         }
         Source::Command(command) => Some(printed(argument, command)?),
+        // Other programs of this machine see arguments. No message has it, too.
+        Source::Key => {
+            let why = "the line of a key was given where its file is expected: name the file, or put the line into a variable and \
+                say env:NAME; others on this machine can read arguments, so make a new key if it was secret";
+            return Err(Error::Arguments(why.to_owned()));
+        }
     })
 }
 
@@ -106,6 +115,9 @@ mod tests {
         assert_eq!(of("owner.key"), Source::File);
         assert_eq!(of("keys/a:b"), Source::File);
         assert_eq!(of("env:OWNER"), Source::Variable("OWNER"));
+        assert_eq!(of("sordino-owner-key-1:0a0b"), Source::Key);
+        let refused = line(Path::new("sordino-owner-key-1:0a0b")).unwrap_err();
+        assert!(!refused.to_string().contains("0a0b"), "{refused}");
         assert_eq!(of("command:a b: c"), Source::Command("a b: c"));
     }
 

@@ -11,7 +11,8 @@ use clap::Args as ClapArgs;
 use line::Seconds;
 use serde::Serialize;
 use sordino_search::plan::{Bytes, Plan, RecordBytes, Retrieval, Row, Speed, Terms, Wish};
-use std::{path::PathBuf, time::Duration};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use ways::PlannedWay;
 
 /// Arguments of `sordino plan`.
@@ -201,7 +202,8 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
                     .map(|it| format!(" --second-look={it}"));
                 let look = look.unwrap_or_default() + args.checks.argument(mode) + &given(args);
                 let other = unheld(mode, &planned.modes).unwrap_or_default();
-                format!("use: sordino index build --mode {mode}{look}{other}")
+                let files = files(args);
+                format!("use: sordino index build {files} --key owner.key --mode {mode}{look}{other}")
             }
             None => "no mode satisfies all of this".to_owned(),
         };
@@ -214,6 +216,15 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             building(&planned.modes)
         )
     })
+}
+
+/// The file of a build for what was planned, and a folder for it.
+fn files(args: &Args) -> String {
+    let data = args.data.as_deref().unwrap_or(Path::new("base.npy"));
+    let column = args.vector_column.as_ref();
+    let column = column.map_or(String::new(), |name| format!(" --vector-column '{name}'"));
+    let index = Path::new(data.file_name().unwrap_or_default()).with_extension("index");
+    format!("{} {}{column}", data.display(), index.display())
 }
 
 /// The options of a build for what was planned, as far as they are not its own.

@@ -60,7 +60,10 @@ pub enum Error {
         expected: &'static str,
     },
     /// A block grants more than the one before it.
-    #[error("block {block} grants more than the one before it: {claim}")]
+    #[error(
+        "block {block} grants more than the one before it: {claim}; a token can only be narrowed, and `sordino token inspect` \
+         prints what it grants"
+    )]
     Raised {
         /// The number of the block, from 0.
         block: usize,

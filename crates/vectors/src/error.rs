@@ -125,7 +125,9 @@ pub enum Error {
         expected: u64,
     },
     /// A file's vectors have more dimensions than any index takes.
-    #[error("vectors of {dim} dimensions: expected at most 8192")]
+    #[error(
+        "vectors of {dim} dimensions: expected at most 8192; a file of another format, or of another order of bytes, begins like that"
+    )]
     WideVectors {
         /// Their dimension.
         dim: u64,
@@ -289,7 +291,10 @@ pub enum Error {
         row: usize,
     },
     /// A vector is longer than the index's metric allows for.
-    #[error("row {row} has length {norm}: this index was made for vectors of at most {most}")]
+    #[error(
+        "row {row} has length {norm:e}: expected at most {most:e} in this index; build one from all vectors after they were divided by one \
+         number"
+    )]
     Norm {
         /// The vector.
         row: usize,

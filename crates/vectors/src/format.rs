@@ -272,6 +272,8 @@ mod tests {
             ("x.npz", "numpy.load('FILE')['NAME']"),
             ("x.pkl", "pandas.read_pickle"),
             ("x.PT", "torch.load"),
+            ("x.bin", "numpy.fromfile('FILE', 'float32')"),
+            ("x.sql", "with (format csv, header)"),
             ("x", "no ending in the file's name"),
             ("-", "no ending in the file's name"),
             ("x.abc", "unknown format .abc: expected .npy"),

@@ -61,7 +61,10 @@ impl IdKind {
         };
         id.ok_or_else(|| Error::Id {
             found: shown(text),
-            expected: self.expected(),
+            expected: match text {
+                "" => "one of at least one sign: give each record an id, or leave the record out",
+                _ => self.expected(),
+            },
         })
     }
 
@@ -170,6 +173,27 @@ impl PartialEq<u64> for Id {
     }
 }
 
+/// The reason why a number that a file has as an id is none, if it is a decimal number such as `17.0` or `1e3`: as a text it would be an
+/// id that nobody gave, and other programs write it in other ways. Digits with an `e` that are no number of an id's size are texts.
+#[cfg(feature = "text")]
+pub(crate) fn decimal(text: &str) -> Option<String> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let first = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let mut bytes = digits.bytes();
+    let signs =
+        bytes.all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
+    let number: f64 = text.parse().ok().filter(|_| first && signs)?;
+    let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_whole || number.abs() > 1e20 {
+        return None;
+    }
+    Some(format!(
+        "{text} is a decimal number, and ids are whole numbers, texts or UUIDs: write whole numbers to the file (in pandas, \
+         df['id'].astype('Int64') keeps them whole where some are missing), or take ids as texts, as they are written (on the command \
+         line --id-kind text when the index is built)"
+    ))
+}
+
 /// A text that is no id or no other value, for a message: in quotes, and of a long one the beginning, with its length.
 #[must_use]
 pub fn shown(text: &str) -> String {
@@ -252,6 +276,20 @@ mod tests {
             error.starts_with("\"-7\" is not an id: expected"),
             "{error}"
         );
+    }
+
+    #[cfg(feature = "text")]
+    #[test]
+    fn decimal_numbers_are_told_from_whole_ones_and_texts() {
+        for text in ["17.0", "17.5", "-0.5", "1e3", "1E+18", "1.7e1", ".5", "17."] {
+            assert!(decimal(text).is_some(), "{text}");
+        }
+        for text in [
+            "17", "-17", "007", "a", "1.2.3", "1e", "12345e67", "e5", "1,5", "", "inf", "NaN",
+            "0x1p3",
+        ] {
+            assert!(decimal(text).is_none(), "{text}");
+        }
     }
 
     #[test]

@@ -60,9 +60,10 @@ fn wrong(error: &serde_json::Error, within: &str) -> Error {
     let text = text
         .rsplit_once(" at line ")
         .map_or(&*text, |(text, _)| text);
-    let why = match text.starts_with(TWO) {
-        true => format!("{text}{within}"),
-        false => format!("{text}, at byte {at}{within}"),
+    let why = match text {
+        text if text.starts_with(TWO) => format!("{text}{within}"),
+        _ if error.is_eof() => format!("it ends within a value, so it was cut short{within}"),
+        text => format!("{text}, at byte {at}{within}"),
     };
     Error::Json { why }
 }

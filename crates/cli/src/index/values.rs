@@ -166,7 +166,7 @@ impl Attribute {
             Some(at) => Err(self.unexpected(
                 first + at,
                 "a whole number below 2^63, a number, a truth value, a text, a date, an instant or a list of these; for \
-                 decimals say NAME:float, for durations NAME:text",
+                 decimals and larger numbers say NAME:float, for durations NAME:text",
             )),
         }
     }

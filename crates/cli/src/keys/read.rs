@@ -20,7 +20,13 @@ pub fn read(path: &Path) -> Result<KeyFile, Error> {
             path: path.to_owned(),
             why,
         })?,
-        None => KeyFile::read(path).map_err(at(path))?,
+        None => KeyFile::read(path).map_err(|error| match error {
+            sordino_net::Error::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
+                let why = "there is no such file: expected a key file, as `sordino keys new` writes it, or env:NAME or command:COMMAND";
+                Error::Arguments(format!("{}: {why}", path.display()))
+            }
+            error => at(path)(error),
+        })?,
     };
     if file.is_exposed() {
         let path = path.display();

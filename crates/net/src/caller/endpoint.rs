@@ -68,8 +68,13 @@ impl Endpoint {
     /// several indexes, `/name` of one is behind it.
     #[must_use]
     pub fn new(address: impl Into<String>) -> Self {
+        let mut address = address.into();
+        // The case of a scheme does not count.
+        if let Some(end) = address.find("://") {
+            address[..end].make_ascii_lowercase();
+        }
         Self {
-            address: address.into(),
+            address,
             name: None,
             roots: None,
             tunnels: None,
@@ -236,6 +241,7 @@ mod tests {
             "http://[::1]:7700",
             "http://[::1]",
             "https://[::1]:7700/mail-2026",
+            "HTTPS://localhost:7700/Mail",
         ] {
             assert!(Endpoint::new(good).build().is_ok(), "{good}");
         }

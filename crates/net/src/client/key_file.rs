@@ -149,7 +149,7 @@ impl KeyFile {
         }
         let mut bytes = Zeroizing::new(vec![0; kind.len() + CHECK_LEN]);
         hex::decode_to_slice(digits, &mut bytes)
-            .map_err(|_| "a damaged key file: not the hex digits of its length")?;
+            .map_err(|_| "a damaged key file: it is too short or too long, or has signs other than hex digits: copy its line as a whole")?;
         let (key, check) = bytes.split_at(kind.len());
         if check != kind.check(key) {
             return Err("a damaged key file: the check at its end is wrong");

@@ -77,6 +77,15 @@ fn conversion(ending: &str) -> Option<String> {
                  t.rename(columns=str).rename_axis('id').reset_index().to_parquet('base.parquet')"
             )
         ),
+        "bin" | "raw" => format!(
+            "numbers alone, which do not say how many a vector has: {}",
+            python("import numpy; numpy.save('base.npy', numpy.fromfile('FILE', 'float32').reshape(-1, DIMENSION))")
+        ),
+        "sql" | "dump" => {
+            "export the table from its database, with `psql -c \"\\copy TABLE to 'base.csv' with (format csv, header)\"` or as the database \
+             writes CSV"
+                .to_owned()
+        }
         "zip" => "unpack it, with `unzip FILE`".to_owned(),
         "tar" => "unpack it, with `tar -xf FILE`".to_owned(),
         "bz2" => "unpack it, with `bunzip2 -k FILE`".to_owned(),

@@ -60,7 +60,7 @@ impl Error {
             }
             Self::Norm { norm, most, .. } => {
                 format!(
-                    "a vector of length {norm}: this index was made for vectors of at most {most}"
+                    "a vector of length {norm:e}: expected at most {most:e} in this index; build one from all vectors after they were divided by one number"
                 )
             }
             _ => return self,

@@ -91,6 +91,10 @@ fn damaged(error: impl ToString) -> Error {
         Some((_, codec)) => {
             format!("pages compressed by {codec}: expected zstd, snappy, gzip, brotli, lz4 or none")
         }
+        // The footer is at the end of a file.
+        None if text.contains("Corrupt footer") || text.contains("size of file") => {
+            "it does not end like one: it was cut short, or is of another format".to_owned()
+        }
         None => text,
     };
     Error::Table {

@@ -267,6 +267,15 @@ fn nested(
 }
 
 fn wrong_type(name: &str, found: &DataType, expected: &'static str) -> Error {
+    // One of Parquet has months, days and milliseconds, of which readers of Arrow drop the months.
+    if matches!(found, DataType::Interval(_)) {
+        return Error::ColumnType {
+            column: shortened(name),
+            found: "intervals, which have months of no fixed length".to_owned(),
+            expected: "texts or numbers of seconds (in DuckDB: span::VARCHAR, or epoch(span); in PostgreSQL: span::text, or extract(epoch \
+                       from span))",
+        };
+    }
     Error::ColumnType {
         column: shortened(name),
         found: shortened(&found.to_string()),

@@ -6,6 +6,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::{Found, MARK, MAX_FAULTS_FIRST, Record, Records, fault, parsed};
 use crate::format::{fitting, only_place};
+use crate::id::{IdKind, decimal};
 use crate::numbers::{is_list, parse};
 use crate::{ColumnNames, Error};
 
@@ -65,6 +66,7 @@ pub(super) fn records(
     let ids = names.ids.as_ref().map(find).transpose()?;
     let values: Vec<usize> = names.values.iter().map(find).collect::<Result<_, _>>()?;
     let kind = names.id_kind;
+    let mut decimals = Decimals::of(kind);
     let before = before.into_iter().map(Err);
     let rows = before.chain([Ok(first)]).chain(rows);
     let records = rows.map(move |row| {
@@ -72,20 +74,21 @@ pub(super) fn records(
         let row = row.map_err(wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let line = row.position().map_or(0, |at| ends.line(at));
-        let of_column = |(at, error): (usize, String)| {
-            let column = head.get(at).unwrap_or_default();
-            fault(line, format!("column {column}: {error}"))
-        };
+        let name = |at: usize| head.get(at).unwrap_or_default();
+        let of_column =
+            |(at, error): (usize, String)| fault(line, format!("column {}: {error}", name(at)));
         let used = vectors.columns().chain(&ids).chain(&values);
-        // A fault of the whole file: other records have escapes too.
-        let escaped = escapes.check(used.map(|&at| (at, field(at))));
-        escaped.map_err(|(at, why)| Error::Table {
+        // A fault of the whole file: other records have escapes too, or ids like this one.
+        let of_file = |at: usize, why: &str| Error::Table {
             format: FORMAT,
-            why: format!(
-                "line {line}, column {}: {why}",
-                head.get(at).unwrap_or_default()
-            ),
-        })?;
+            why: format!("line {line}, column {}: {why}", name(at)),
+        };
+        let escaped = escapes.check(used.map(|&at| (at, field(at))));
+        escaped.map_err(|(at, why)| of_file(at, why))?;
+        let id = ids.map(|at| (at, decimals.check(field(at))));
+        if let Some((at, Err(why))) = id {
+            return Err(of_file(at, &why));
+        }
         let vector = vectors.vector(&row).map_err(of_column)?;
         let values = values.iter().map(|&at| Some(Box::from(field(at))));
         Ok(Record {
@@ -96,6 +99,26 @@ pub(super) fn records(
         })
     });
     Ok(Box::new(records))
+}
+
+/// The look for ids that are decimal numbers. What looks like a number is none where texts came before it.
+struct Decimals {
+    kind: Option<IdKind>,
+    are_texts: bool,
+}
+
+impl Decimals {
+    fn of(kind: Option<IdKind>) -> Self {
+        let are_texts = kind.is_some_and(|kind| kind != IdKind::Number);
+        Self { kind, are_texts }
+    }
+
+    fn check(&mut self, id: &str) -> Result<(), String> {
+        let why = decimal(id).filter(|_| !self.are_texts);
+        let digits = id.bytes().all(|byte| byte.is_ascii_digit());
+        self.are_texts |= self.kind.is_none() && !digits;
+        why.map_or(Ok(()), Err)
+    }
 }
 
 /// The columns of a record's vector.
@@ -176,9 +199,15 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
                 listed(head)
             ),
         }),
-        _ => Err(Error::SeveralColumns {
-            found: names(&lists),
-        }),
+        _ => {
+            // Two of one name cannot be told apart by naming one.
+            for &at in &lists {
+                only_place(head.iter(), head.get(at).unwrap_or_default())?;
+            }
+            Err(Error::SeveralColumns {
+                found: names(&lists),
+            })
+        }
     }
 }
 

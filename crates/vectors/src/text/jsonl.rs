@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::{Found, Record, Records, Written, fault, member, parsed};
-use crate::id::{Id, IdKind};
+use crate::id::{Id, IdKind, decimal};
 use crate::json::members;
 use crate::{ColumnNames, Error};
 
@@ -140,7 +140,20 @@ fn record(
         }
     };
     let id = match &names.ids {
-        Some(name) => Some(read_id(member(name).ok_or_else(|| missing(name))?, names)),
+        Some(name) => {
+            let raw = member(name).ok_or_else(|| missing(name))?;
+            // A fault of the whole file: other records have ids like this one.
+            if names.id_kind != Some(IdKind::Text)
+                && let Some(why) = decimal(raw)
+            {
+                let why = format!("line {line}, member {name}: {why}");
+                return Err(Error::Table {
+                    format: "JSON",
+                    why,
+                });
+            }
+            Some(read_id(raw, names))
+        }
         None => None,
     };
     let values = names.values.iter().map(|name| {
@@ -178,10 +191,8 @@ fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
     if is_number && kind.is_none_or(|kind| kind == IdKind::Number) {
         return parsed(raw, Some(IdKind::Number));
     }
-    // A whole number has one spelling, so it is a text too where that was asked for.
-    let digits = raw.strip_prefix('-').unwrap_or(raw);
-    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if is_whole && kind == Some(IdKind::Text) {
+    // A number is a text too, as it is written, where that was asked for.
+    if is_number && kind == Some(IdKind::Text) {
         return parsed(raw, kind);
     }
     let found = match raw.as_bytes().first() {

@@ -251,7 +251,10 @@ impl Iterator for Records<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let before = self.waiting.pop_front().or_else(|| self.first.take());
-            let next = before.map(Ok).or_else(|| self.reader.next());
+            let next = before.map(Ok).or_else(|| {
+                self.left_out.sort();
+                self.reader.next()
+            });
             self.rounded.set(self.reader.loss());
             let faults = self.reader.take_faults();
             faults.iter().for_each(|fault| self.left_out.add(fault));

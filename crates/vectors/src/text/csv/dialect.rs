@@ -38,7 +38,8 @@ pub(super) fn check_head(head: &StringRecord) -> Result<(), Error> {
     }
     if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
         let why = "numbers, where the names of columns are expected; a vector is one field, \"[0.1, 0.2]\", under such a \
-                   name. An array of numbers alone is read from .npy";
+                   name. Convert an array of numbers alone, with `python3 -c \"import numpy; numpy.save('base.npy', numpy.loadtxt('FILE', \
+                   delimiter=','))\"`";
         return Err(fault(1, why.to_owned()));
     }
     if head.iter().any(is_list) {
