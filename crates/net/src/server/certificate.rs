@@ -190,8 +190,8 @@ mod tests {
                 "converts DER",
             ),
             (refusal("", &key), "no certificate in PEM"),
-            (refusal(&pkcs12, &key), "openssl pkcs12 -in FILE -nokeys"),
-            (refusal(&cert, &pkcs12), "the private key is a PKCS#12 file"),
+            (refusal(pkcs12, &key), "openssl pkcs12 -in FILE -nokeys"),
+            (refusal(&cert, pkcs12), "the private key is a PKCS#12 file"),
             (
                 refusal(&cert, openssh),
                 "the private key is a key of OpenSSH",
