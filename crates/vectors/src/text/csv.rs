@@ -1,4 +1,4 @@
-//! CSV (RFC 4180) with a head: a vector is a field of numbers.
+//! CSV (RFC 4180) with a header, with a vector in one field or in several.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -18,7 +18,7 @@ use quotes::Quotes;
 
 const FORMAT: &str = "CSV";
 
-/// The records of these columns. The column of vectors is named, or the only one whose first field is a list in
+/// The records of these columns. The column of vectors is named, or is the only one whose first field is a list in
 /// brackets.
 pub(super) fn records(
     bytes: Box<dyn Read + Send>,
@@ -43,7 +43,7 @@ pub(super) fn records(
     check_head(&head)?;
     found.put(head.iter());
     let mut rows = rows.into_records();
-    // Records at the start may be left out; the first that is whole tells the columns.
+    // Records at the start may be left out. The first complete record determines the columns.
     let mut before = Vec::new();
     let first = loop {
         match rows.next() {
@@ -77,7 +77,7 @@ pub(super) fn records(
             fault(line, format!("column {column}: {error}"))
         };
         let used = vectors.columns().chain(&ids).chain(&values);
-        // A fault of the whole file: other records have escapes too.
+        // This is a fault of the whole file, since other records have escapes too.
         let escaped = escapes.check(used.map(|&at| (at, field(at))));
         escaped.map_err(|(at, why)| Error::Table {
             format: FORMAT,
@@ -98,11 +98,11 @@ pub(super) fn records(
     Ok(Box::new(records))
 }
 
-/// The columns of a record's vector.
+/// The columns that hold a record's vector.
 enum Place {
     None,
     One(usize),
-    /// A coordinate each.
+    /// One column for each coordinate.
     Several(Vec<usize>),
 }
 
@@ -124,7 +124,7 @@ impl Place {
         }
     }
 
-    /// The columns themselves.
+    /// The positions of these columns.
     fn columns(&self) -> impl Iterator<Item = &usize> {
         match self {
             Self::None => [].iter(),
@@ -133,7 +133,7 @@ impl Place {
         }
     }
 
-    /// The numbers of a record, or the place of a field that has none, and its fault.
+    /// The numbers of a record. If a field has none, the error is its position and fault.
     fn vector(&self, row: &StringRecord) -> Result<Vec<f64>, (usize, String)> {
         let field = |at: usize| row.get(at).unwrap_or_default();
         match self {
@@ -150,7 +150,7 @@ impl Place {
     }
 }
 
-/// The place of the column of this name.
+/// The position of the column with this name.
 fn place(head: &StringRecord, name: &str) -> Result<usize, Error> {
     let found = only_place(head.iter(), name)?;
     found.ok_or_else(|| Error::NoColumn {
@@ -182,7 +182,8 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
     }
 }
 
-/// Said of a coordinate that is no number. The coordinate is not shown: it may be of a query.
+/// The fault of a coordinate that is not a number. It does not quote the coordinate, which may belong to a secret
+/// query.
 fn not_a_number(text: &str) -> &'static str {
     let pointed = text.trim().replacen(',', ".", 1);
     match text.contains(',') && pointed.parse::<f64>().is_ok() {
@@ -193,7 +194,7 @@ fn not_a_number(text: &str) -> &'static str {
     }
 }
 
-/// The ends of a file's lines.
+/// The kinds of line end in a file.
 #[derive(Clone, Copy)]
 enum Ends {
     Lf,
@@ -201,7 +202,7 @@ enum Ends {
 }
 
 impl Ends {
-    /// The ends of the first line, if it is here.
+    /// The kind of the first line's end, if it is in these bytes.
     fn of(start: &[u8]) -> Self {
         let end = start.iter().position(|&byte| byte == b'\n');
         match end {
@@ -210,8 +211,8 @@ impl Ends {
         }
     }
 
-    /// The line of a record after the head. Where lines end with two signs, a record begins for the decoder before
-    /// the second of them.
+    /// The line of a record after the header. If lines end with two characters, the decoder counts a record as
+    /// beginning before the second of them.
     fn line(self, at: &csv::Position) -> u64 {
         at.line() + u64::from(matches!(self, Self::CrLf))
     }
