@@ -104,7 +104,7 @@ struct Report<'a> {
 /// Runs `sordino bench`.
 ///
 /// # Errors
-/// If the files cannot be read, or a mode cannot index them.
+/// Fails if the files cannot be read, or a mode cannot index them.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads);
     let pool = pool

@@ -15,7 +15,7 @@ pub struct Args {
 /// Prints the script for `command`, whatever else was asked for: it is for the shell.
 ///
 /// # Errors
-/// If standard output does not take it.
+/// Fails if standard output does not take it.
 pub fn run(args: &Args, command: &mut Command) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, command, "sordino", &mut script);

@@ -32,7 +32,7 @@ impl Arguments {
     /// The arguments of a command line, and of the configuration file that it names.
     ///
     /// # Errors
-    /// If the command line or the file cannot be read, or the file has an option that the command lacks.
+    /// Fails if the command line or the file cannot be read, or the file has an option that the command lacks.
     pub fn read(line: impl IntoIterator<Item = OsString>) -> Result<Self, Refused> {
         let line: Vec<OsString> = line.into_iter().collect();
         let mut known = Self::command().ignore_errors(true);

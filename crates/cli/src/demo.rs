@@ -57,7 +57,7 @@ enum Folder {
 /// Runs `sordino demo`.
 ///
 /// # Errors
-/// If the folder to keep exists, files cannot be written, or this machine lets no server listen on loopback.
+/// Fails if the folder to keep exists, files cannot be written, or this machine lets no server listen on loopback.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let question = embedded(&args.question)?;
     let folder = Folder::new(args.keep.as_deref())?;

@@ -67,7 +67,7 @@ the same signals as `sordino serve`.";
 /// Runs `sordino gather`, until it is told to stop.
 ///
 /// # Errors
-/// If a shard has a wrong index, place or signature, or an address cannot be listened on.
+/// Fails if a shard has a wrong index, place or signature, or an address cannot be listened on.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let owner = owner(&args.key)?;
     let mut signals = server_loop::signals()?;

@@ -40,7 +40,7 @@ impl Output {
     /// Looks, before any work, whether its result can be printed at all.
     ///
     /// # Errors
-    /// If standard output is closed.
+    /// Fails if standard output is closed.
     pub fn check(self) -> Result<(), Error> {
         stdout()?;
         Ok(())
@@ -49,7 +49,7 @@ impl Output {
     /// Prints a result: `value` as one line of JSON, or else `text`.
     ///
     /// # Errors
-    /// If standard output does not take it.
+    /// Fails if standard output does not take it.
     pub fn report<T: Serialize>(
         self,
         value: &T,

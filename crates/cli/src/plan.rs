@@ -140,7 +140,7 @@ struct Mode {
 /// Runs `sordino plan`.
 ///
 /// # Errors
-/// If there is no index of that size, or the file of vectors cannot be read.
+/// Fails if there is no index of that size, or the file of vectors cannot be read.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (n, dim) = args.size()?;
     let k = args.results(n, output);

@@ -97,7 +97,7 @@ struct Listening<'a> {
 /// Runs `sordino proxy`, until it is told to stop.
 ///
 /// # Errors
-/// If keys or the token cannot be read, the server cannot be reached, or the address not be listened on.
+/// Fails if keys or the token cannot be read, the server cannot be reached, or the address not be listened on.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     // Before anything listens, so that a signal is not lost.
     let mut signals = Signals::new(TERM_SIGNALS)?;

@@ -108,7 +108,7 @@ Never send scores back to the server. The number and sizes of messages do not de
 /// Runs `sordino query`.
 ///
 /// # Errors
-/// If the queries cannot be read, the server cannot be reached or refuses, or what it sends is not
+/// Fails if the queries cannot be read, the server cannot be reached or refuses, or what it sends is not
 /// the owner's index.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let form = match (args.jsonl, output.is_json()) {

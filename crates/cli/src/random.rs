@@ -6,7 +6,7 @@ use rand::{SeedableRng, rngs::StdRng, rngs::SysRng};
 /// A generator seeded by the system.
 ///
 /// # Errors
-/// If the system has no randomness.
+/// Fails if the system has no randomness.
 pub(crate) fn random() -> Result<StdRng, Error> {
     StdRng::try_from_rng(&mut SysRng).map_err(|error| Error::Random(error.to_string()))
 }

@@ -93,7 +93,7 @@ reports the mistake and keeps the old settings. At SIGTERM or Ctrl-C it answers 
 /// Runs `sordino serve`, until it is told to stop.
 ///
 /// # Errors
-/// If the index is not the owner's or is damaged, or an address cannot be listened on.
+/// Fails if the index is not the owner's or is damaged, or an address cannot be listened on.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     if args.threads > 0 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads);

@@ -24,7 +24,7 @@ ctor::declarative::ctor! {
 /// Standard input.
 ///
 /// # Errors
-/// If it was closed when the process began: what is read of it then is nothing.
+/// Fails if it was closed when the process began: what is read of it then is nothing.
 pub(crate) fn stdin() -> io::Result<Stdin> {
     if INPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(
@@ -37,7 +37,7 @@ pub(crate) fn stdin() -> io::Result<Stdin> {
 /// Standard output.
 ///
 /// # Errors
-/// If it was closed when the process began: what is written to it then is lost.
+/// Fails if it was closed when the process began: what is written to it then is lost.
 pub(crate) fn stdout() -> io::Result<Stdout> {
     if OUTPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._home import Home
     from ._sordino import WriterKey
 
-# The version that the server is known to have had, as `Client.pin` gives it.
+# The newest version that the server is known to have had, in the form of `Client.pin`.
 _PULLED = "pulled"
 
 
@@ -52,7 +52,7 @@ class Replica:
         self._note()
 
     def push(self) -> bool:
-        """Sends the newest version. False if the server has another meanwhile, from which this one does not follow."""
+        """Sends the newest version. Returns False if the server has another version, from which this one does not follow."""
         settings = self._home.settings
         if settings.server is None:
             return True

@@ -13,7 +13,7 @@ use std::path::Path;
 /// The key that an argument names: a file's content, that of a variable (`env:NAME`), or what a command prints (`command:COMMAND`), with a warning on standard error if others can read a secret.
 ///
 /// # Errors
-/// If it cannot be read, or is no key file.
+/// Fails if it cannot be read, or is no key file.
 pub fn read(path: &Path) -> Result<KeyFile, Error> {
     let file = match key_source::line(path)? {
         Some(line) => KeyFile::parse(&line).map_err(|why| Error::KeyFile {
@@ -51,7 +51,7 @@ pub(super) fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
 /// The owner's keys of a file.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
     read(path)?.owner().map_err(at(path))
 }
@@ -59,7 +59,7 @@ pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
 /// A reader's public key of a file: that key's or the pair's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn reader_public(path: &Path) -> Result<ReaderPublicKey, Error> {
     read(path)?.reader_public().map_err(at(path))
 }
@@ -67,7 +67,7 @@ pub fn reader_public(path: &Path) -> Result<ReaderPublicKey, Error> {
 /// A writer's public key of a file: that key's or the writer's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn writer_public(path: &Path) -> Result<WriterPublicKey, Error> {
     read(path)?.writer_public().map_err(at(path))
 }
@@ -84,7 +84,7 @@ pub enum Author {
 /// The keys of one who may change an index: the owner's or a writer's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn author(path: &Path) -> Result<Author, Error> {
     let file = read(path)?;
     match file.kind() {
@@ -96,7 +96,7 @@ pub fn author(path: &Path) -> Result<Author, Error> {
 /// The readers' keys of a file: a reader's or the owner's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
     read(path)?.reader().map_err(at(path))
 }
@@ -104,7 +104,7 @@ pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
 /// The owner's public key of a file: that key's, a reader's or the owner's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
     read(path)?.public().map_err(at(path))
 }
@@ -112,7 +112,7 @@ pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
 /// The client key of a file.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn client(path: &Path) -> Result<ClientKey, Error> {
     read(path)?.client().map_err(at(path))
 }
@@ -120,7 +120,7 @@ pub fn client(path: &Path) -> Result<ClientKey, Error> {
 /// The client's public key of a file: that key's or the client's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
     read(path)?.client_public().map_err(at(path))
 }
@@ -128,7 +128,7 @@ pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
 /// The key of a file that issues tokens.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn issuer(path: &Path) -> Result<SigningKey, Error> {
     read(path)?.issuer().map_err(at(path))
 }
@@ -136,7 +136,7 @@ pub fn issuer(path: &Path) -> Result<SigningKey, Error> {
 /// The issuer's public key of a file: that key's or the issuer's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn issuer_public(path: &Path) -> Result<PublicKey, Error> {
     read(path)?.issuer_public().map_err(at(path))
 }

@@ -99,7 +99,7 @@ impl Tenants {
     /// opened is left out, one that cannot be followed stays as it is; the log says so.
     ///
     /// # Errors
-    /// If the folder itself cannot be read. Nothing is changed then.
+    /// Fails if the folder itself cannot be read. Nothing is changed then.
     pub(super) fn look(&mut self) -> io::Result<bool> {
         let names = self.names()?;
         self.waits = false;

@@ -168,7 +168,7 @@ impl Grid {
     /// The shape of the table, for vectors of `width` coordinates.
     ///
     /// # Errors
-    /// If no table has this shape.
+    /// Fails if no table has this shape.
     pub fn shape(&self, width: usize) -> Result<lwe::Shape, Error> {
         let (groups, rows) = (self.groups as usize, self.stored());
         let columns = (self.clusters as usize).saturating_mul(width);

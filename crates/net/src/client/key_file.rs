@@ -52,7 +52,7 @@ pub struct KeyFile {
 
 impl KeyFile {
     /// # Panics
-    /// If the key's length is not its kind's.
+    /// Panics if the key's length is not its kind's.
     fn new(kind: KeyKind, key: &[u8]) -> Self {
         assert_eq!(key.len(), kind.len(), "bytes of {}", kind.described());
         Self {
@@ -176,7 +176,7 @@ impl KeyFile {
     /// Writes it to a file that does not exist yet; secrets with mode 0600.
     ///
     /// # Errors
-    /// If it exists or cannot be written; then nothing is left behind.
+    /// Fails if it exists or cannot be written; then nothing is left behind.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);

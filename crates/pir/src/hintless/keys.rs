@@ -64,7 +64,7 @@ impl Keys {
     /// Reads a message.
     ///
     /// # Errors
-    /// If the bytes are not keys of this release's set, or hold a coefficient that is not below `q`.
+    /// Fails if the bytes are not keys of this release's set, or hold a coefficient that is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (set, numbers, payload) = decode_numbers(Kind::HintlessKeys, bytes)?;
         if Set::from_code(set).is_none() {
