@@ -11,9 +11,9 @@ use sordino_search::{OwnerKeys, OwnerPublicKey, Pins, ReaderKeys, ReaderSecret};
 use crate::compute::random;
 use crate::errors;
 
-mod client; // of those who ask a server
-mod issuer; // of those who issue tokens
-mod writer; // of those who add records
+mod client; // keys of clients
+mod issuer; // keys of token issuers
+mod writer; // keys of writers
 
 pub(crate) use client::{ClientKey, ClientPublicKey, client_keygen};
 pub(crate) use issuer::IssuerPublicKey;
@@ -63,7 +63,7 @@ pub(crate) struct PublicKey(pub(crate) OwnerPublicKey);
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct ReaderPublicKey(pub(crate) sordino_search::ReaderPublicKey);
 
-/// The path of a key file. What is none is refused by this package's own error.
+/// The path of a key file. A value that is not a path raises this package's own error.
 pub(crate) struct Place(PathBuf);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Place {
@@ -82,7 +82,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Place {
     }
 }
 
-/// A key file; a warning if others can read a secret in it.
+/// Reads a key file, and warns if other users can read a secret in it.
 fn read(py: Python<'_>, path: &Path) -> PyResult<KeyFile> {
     let file = KeyFile::read(path).map_err(|error| errors::net(py, &error))?;
     if file.is_exposed() {
@@ -99,17 +99,17 @@ fn write(py: Python<'_>, file: &KeyFile, path: &Path) -> PyResult<()> {
     file.write(path).map_err(|error| errors::net(py, &error))
 }
 
-/// The first digits of a public key's BLAKE3 digest, by which people tell keys apart.
+/// The first digits of the BLAKE3 digest of a public key, by which people distinguish keys.
 fn short(public: &[u8]) -> String {
     hex::encode(&blake3::hash(public).as_bytes()[..8])
 }
 
-/// The whole of that digest, in hexadecimal.
+/// The whole digest, in hexadecimal.
 fn digest(public: &[u8]) -> String {
     hex::encode(blake3::hash(public).as_bytes())
 }
 
-/// A number for Python's sets: the beginning of that digest.
+/// A hash for Python's sets, from the beginning of the digest.
 fn number(public: &[u8]) -> u64 {
     let digest = blake3::hash(public);
     let first = digest.as_bytes()[..8].iter();
@@ -281,7 +281,7 @@ impl ReaderPublicKey {
     }
 }
 
-/// The reader's half of an owner's, a reader's or a writer's key.
+/// The reader's key within an owner's, a reader's or a writer's key.
 pub(crate) fn reader_of(key: &Bound<'_, PyAny>) -> PyResult<ReaderKeys> {
     if let Ok(key) = key.cast::<OwnerKey>() {
         return Ok(key.get().0.reader());

@@ -1,4 +1,4 @@
-//! Files of vectors, a chunk at a time.
+//! Reads files of vectors, a chunk at a time.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -10,14 +10,14 @@ use sordino_search::vectors;
 use crate::compute::computing;
 use crate::errors;
 
-/// An iterator over a file's vectors: arrays.
+/// An iterator over a file's vectors, as arrays.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Reader {
     reader: Mutex<vectors::Reader>,
-    /// Coordinates of a vector.
+    /// The number of coordinates of a vector.
     #[pyo3(get)]
     dim: usize,
-    /// The number of vectors, if the file says it at its beginning.
+    /// The number of vectors, if the beginning of the file tells it.
     #[pyo3(get)]
     len: Option<u64>,
 }

@@ -1,4 +1,4 @@
-"""The folder of an index that a server keeps, too, and that others add to: brought up to date from there, and sent there."""
+"""A local copy of an index that a server also has and others add to. It is updated from the server and sent to it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Replica:
         return self._client
 
     def pull(self) -> None:
-        """Takes the server's version. What the folder has besides is given up: a change that the server did not take."""
+        """Takes the server's version. Changes in the folder that the server did not take are given up."""
         server, path = self._home.settings.server, self._home.folder / _PULLED
         if server is None:
             return
@@ -47,7 +47,8 @@ class Replica:
                 f"{error}. Compare the version with the memory's owner; then remove {self._home.index} and {path}, and it is downloaded again"
             ) from None
         if known is not None and isinstance(self._key, OwnerKey):
-            # It follows from what the server had, which the pull has checked. The owner's own file may know the change that was given up.
+            # The pull has checked that it follows from what the server had. The owner's own file may name the change that was
+            # given up.
             open_index(self._home.index, key=self._key, restored=True)
         self._note()
 
@@ -64,13 +65,13 @@ class Replica:
         return True
 
     def close(self) -> None:
-        """Lets go of the index."""
+        """Releases the index."""
         if self._client is not None:
             self._client.close()
             self._client = None
 
     def _note(self) -> None:
-        """Remembers the version, which the server has."""
+        """Remembers that the server has this version."""
         pin = self.newest().pin()
         path = self._home.folder / _PULLED
         if not path.exists() or path.read_bytes() != pin:
