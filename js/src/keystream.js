@@ -1,6 +1,6 @@
-// The platform's AES: ten times as fast as one in WebAssembly.
+// The platform's AES, which is ten times as fast as AES in WebAssembly.
 
-/** A keystream of AES-256 in counter mode, or `undefined` where the platform has none, as on pages without https. */
+/** A keystream of AES-256 in counter mode; `undefined` if the platform has no AES, as on pages without https. */
 export async function keystream({ key, counter, length }) {
   try {
     const { subtle } = crypto;
