@@ -213,7 +213,7 @@ impl Call {
         Ok(())
     }
 
-    /// A stage is whole between any two statements, so a panic elsewhere does not spoil it.
+    /// Each statement leaves a stage consistent, so a panic in another place does not affect it.
     fn stage(&self) -> MutexGuard<'_, Stage> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }

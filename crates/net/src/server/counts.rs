@@ -1,4 +1,4 @@
-//! The counts of each of several indexes, by its name.
+//! Counts for each of several indexes, by name.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(crate) fn seconds() -> Histogram {
     Histogram::new(exponential_buckets(0.0005, 2.0, 14))
 }
 
-/// One more in a gauge, until it is dropped.
+/// Increases a gauge until it is dropped.
 #[derive(Debug)]
 pub(crate) struct GaugeGuard(Gauge);
 

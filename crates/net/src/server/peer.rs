@@ -235,7 +235,7 @@ impl Peer {
         }
     }
 
-    /// The state is whole between any two statements, so a panic elsewhere does not spoil it.
+    /// Each statement leaves the state consistent, so a panic in another place does not affect it.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -116,7 +116,7 @@ impl Places {
         self.lock().all
     }
 
-    /// The counts are whole between any two statements, so a panic elsewhere does not spoil them.
+    /// Each statement leaves the counts consistent, so a panic in another place does not affect them.
     fn lock(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }

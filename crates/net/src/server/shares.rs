@@ -141,7 +141,7 @@ impl Shares {
         Some(())
     }
 
-    /// The counts are whole between any two statements, so a panic elsewhere does not spoil them.
+    /// Each statement leaves the counts consistent, so a panic in another place does not affect them.
     fn lock(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -34,7 +34,7 @@ impl Steps {
             .accept((OWNER, signed.nonce), signed.time, now())
     }
 
-    /// Lets go of what is fresh no more.
+    /// Forgets entries that are no longer fresh.
     pub(crate) fn forget(&self) {
         self.lock().forget(now());
     }

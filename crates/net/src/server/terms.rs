@@ -144,7 +144,7 @@ impl Terms {
 
     /// A place for a request of `asker`, if the index's rate and both shares of places allow one.
     pub(crate) fn take(&self, asker: Asker, reserved: &mut Reservation) -> Result<Hold, Refusal> {
-        // An owner's steps and searches do not hold each other up.
+        // The rates of an owner's steps and of searches are separate, so that neither delays the other.
         let rate = match asker {
             Asker::Owner(_) => &self.steps,
             _ => &self.rate,

@@ -1,4 +1,4 @@
-//! A TCP connection with a clock.
+//! A TCP connection with time limits.
 
 use std::io;
 use std::pin::Pin;

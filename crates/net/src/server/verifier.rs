@@ -1,4 +1,4 @@
-//! The keys that may ask, and the check of their signatures, many at a time.
+//! The keys that may ask. Their signatures are verified in batches.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, MutexGuard, PoisonError};

@@ -55,7 +55,7 @@ impl KeyKind {
         Self::WriterPublic,
     ];
 
-    /// The word for it in the file and in reports.
+    /// The kind's name in the file and in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl KeyKind {
         }
     }
 
-    /// The phrase for it in messages.
+    /// The kind's description in messages.
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {
