@@ -1,4 +1,4 @@
-//! `sordino bench`: every mode on the same vectors, with the numbers that decide between them.
+//! `sordino bench`: measures every mode on the same vectors.
 
 mod measure;
 mod pages;
@@ -122,7 +122,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             let set = Set::new(args, output)?;
             let mut measured = measure::with_texts(&set, args, &pool, output)?;
             for &mode in &args.modes {
-                // All processors build; the threads asked for search.
+                // All processors build the index; the requested threads search it.
                 measured.extend(measure::mode(&set, mode, args, &pool, output)?);
             }
             (set, measured)

@@ -13,7 +13,7 @@ use std::{
 };
 use toml_edit::{Document, Item, Value};
 
-/// Longer than any such file.
+/// A length that no configuration file reaches.
 const MAX_FILE: u64 = 1 << 20;
 
 /// The name of the option that names the file.
@@ -37,7 +37,7 @@ impl Arguments {
         let line: Vec<OsString> = line.into_iter().collect();
         let mut known = Self::command().ignore_errors(true);
         known.build();
-        // The line may lack what the file has, so as much of it is read as can be.
+        // Options may be only in the file, so the command line is parsed as far as possible.
         let found = known.clone().try_get_matches_from(&line).ok();
         let named = found.as_ref().and_then(|found| {
             let (name, given) = found.subcommand()?;

@@ -1,4 +1,4 @@
-//! `sordino gather`: an index whose shards other servers hold, to clients on a network.
+//! `sordino gather`: serves an index whose shards other servers hold.
 
 use crate::door::{Anew, Door, differing};
 use crate::endpoint::endpoint;
@@ -12,13 +12,14 @@ use sordino_search::Server;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::{path::PathBuf, time::Duration};
 
-/// The pause before shards that are not there yet are asked again.
+/// The time before shards that have not started are asked again.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// The pause between looks at the shards, which may have another version, and at the signals.
+/// The time between two checks of the shards and the signals.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Between looks at a version that cannot be served: a part is damaged, or is of another index.
+/// The time between two checks of a version that cannot be served because a part is damaged or belongs to another
+/// index.
 const DAMAGED: Duration = Duration::from_secs(5);
 
 /// Arguments of `sordino gather`.
@@ -86,7 +87,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let (done, opened) = mpsc::channel();
     std::thread::spawn(move || {
         let server = open(&shards);
-        // Nobody waits for it after a signal.
+        // After a signal there is no receiver.
         done.send(server.map(|server| (shards, server))).ok();
     });
     let (shards, server) = loop {

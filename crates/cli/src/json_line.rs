@@ -1,4 +1,4 @@
-//! JSON in one line, for readers that end lines at other signs than a line feed, too.
+//! JSON on one line, for readers that also end lines at other characters than a line feed.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};

@@ -37,7 +37,8 @@ pub fn run(args: &Args, mut command: Command, output: Output) -> Result<(), Erro
     command.build();
     let mut pages = Vec::new();
     render(&command, &args.folder, &mut pages)?;
-    // Before the first is written: a folder has all of them, or those that it had.
+    // This is checked before the first page is written, so that a folder has all new pages or all
+    // old ones.
     for (page, _) in &pages {
         refuse_other(&args.folder.join(page))?;
     }

@@ -1,4 +1,4 @@
-//! The words of a command: text for people on a terminal, or one JSON object for scripts.
+//! The output of a command: text for people on a terminal, or one JSON object for scripts.
 
 use crate::{Error, json_line::json_line, stdio::stdout};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -37,7 +37,7 @@ impl Output {
         self.json
     }
 
-    /// Looks, before any work, whether its result can be printed at all.
+    /// Checks, before any work, whether the result can be printed.
     ///
     /// # Errors
     /// Fails if standard output is closed.
@@ -49,7 +49,7 @@ impl Output {
     /// Prints a result: `value` as one line of JSON, or else `text`.
     ///
     /// # Errors
-    /// Fails if standard output does not take it.
+    /// Fails if standard output cannot be written.
     pub fn report<T: Serialize>(
         self,
         value: &T,

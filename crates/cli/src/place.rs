@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "objects")]
 use sordino_objects::{Address, Objects};
 
-/// Bytes of the file that names the newest version, at most.
+/// The most bytes of the file that names the newest version.
 const CURRENT_LEN: u64 = 1 << 10;
 
 /// The place of an index.
 pub(crate) struct Place {
     root: PathBuf,
     disk: AnyDisk,
-    /// True of a folder of this machine.
+    /// True if this is a folder of this machine.
     here: bool,
 }
 

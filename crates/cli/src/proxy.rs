@@ -83,7 +83,7 @@ the index is out of use is followed by a compaction, which makes a version of it
 Up to eight searches run at a time, on eight connections. Queries go to the server encrypted, as `sordino query` sends them.
 Programs on this machine see them, and so does anyone on the way to a --listen address of a network.";
 
-/// The pause between looks at the signals.
+/// The time between two checks for signals.
 const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Serialize)]

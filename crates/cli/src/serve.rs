@@ -1,4 +1,4 @@
-//! `sordino serve`: an index, to clients on a network.
+//! `sordino serve`: serves an index to clients on a network.
 
 mod current;
 mod policy;

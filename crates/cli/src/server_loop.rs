@@ -1,4 +1,4 @@
-//! A server that runs: following its index, telling of it, and doing what signals say.
+//! A running server: it follows its index, reports on it, and acts on signals.
 
 use crate::certificate::CertificateWatch;
 use crate::config::Refused;
@@ -11,7 +11,7 @@ use sordino_net::{Exporter, Listen, Running};
 use sordino_search::manifest::Manifest;
 use std::{net::SocketAddr, time::Duration};
 
-/// The pause between looks at the index, which may have changed, and at the signals.
+/// The time between two checks of the index and of the signals.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The signals after which the configuration is read again.
@@ -184,7 +184,7 @@ impl<S: Source> Serve<S> {
                 let _ = self.say("renewed");
             }
             if self.source.follow(self.running.service()) {
-                // Nobody may be reading any more, which is no reason to stop.
+                // There may be no reader any more, which is no reason to stop.
                 let _ = self.say("following");
             }
         }

@@ -1,4 +1,4 @@
-//! Standard input and output, which a shell closes by `<&-` and `>&-`.
+//! Standard input and output, which a shell closes with `<&-` and `>&-`.
 //!
 //! Rust's runtime opens closed streams on /dev/null before `main`. Many programs do the same for their children on
 //! purpose. From then on nothing tells the two apart, and results would be lost without an error. So one system call

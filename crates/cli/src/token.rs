@@ -189,7 +189,7 @@ fn read(path: &Path) -> Result<Token, Error> {
 
 /// A token of its bytes or its text, in which white space at the ends does not count.
 fn parse(bytes: &[u8]) -> Result<Token, sordino_token::Error> {
-    // No token begins with a letter.
+    // Tokens never begin with a letter.
     let unpadded = bytes.trim_ascii().split(|byte| *byte == b'=').next();
     match URL_SAFE_NO_PAD.decode(unpadded.unwrap_or_default()) {
         Ok(decoded) => Token::from_bytes(&decoded),

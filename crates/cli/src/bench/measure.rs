@@ -26,12 +26,12 @@ use std::{
 #[derive(Debug, Serialize)]
 pub(super) struct Measured {
     pub(super) mode: &'static str,
-    /// The packing, or how a client finds its buckets.
+    /// The packing, or the way in which a client finds its buckets.
     pub(super) form: &'static str,
     pub(super) n: usize,
     pub(super) dim: usize,
     pub(super) k: usize,
-    /// Part of the true nearest that was found, if they are known.
+    /// The share of the true nearest records that was found, if they are known.
     pub(super) recall: Option<f64>,
     pub(super) server_ms: f64,
     pub(super) client_ms: f64,
@@ -41,7 +41,7 @@ pub(super) struct Measured {
     pub(super) bytes_down: u64,
     pub(super) bytes_once: u64,
     pub(super) connect_ms: f64,
-    /// Time that building took, if it was built here.
+    /// The time to build the index, if it was built here.
     pub(super) build_s: Option<f64>,
     /// The builder's measurement on held-out vectors; sealed and routed mode only.
     pub(super) expected_recall: Option<f64>,
@@ -123,7 +123,7 @@ fn measured(
 ) -> Result<Vec<Measured>, Error> {
     let measured = built.into_iter().map(|built| {
         let recall = built.recall;
-        // All processors prepare the server as well.
+        // All processors also prepare the server.
         let server = Server::new(built.index)?;
         let measured = pool.install(|| search(set, &keys.reader(), &server, output))?;
         Ok(Measured {
@@ -231,7 +231,7 @@ fn search(
     let client = Client::connect(&mut transport, keys, None)?;
     let connect = start.elapsed();
     let mut rng = random()?;
-    // One to warm up: it faults pages in.
+    // The first search is not measured, since it loads pages into memory.
     client.search(&mut rng, &mut transport, set.queries.row(0))?;
     transport.take_exchanges();
     transport.take_server_time();
@@ -307,7 +307,7 @@ fn pages(manifest: &Manifest, transcripts: &[Vec<Exchange>], times: &mut [Durati
     }
 }
 
-/// The packing, or how a client finds its buckets.
+/// The packing, or the way in which a client finds its buckets.
 fn form(manifest: &Manifest) -> &'static str {
     match &manifest.mode {
         manifest::Mode::Sealed(mode) => mode.routing.name(),

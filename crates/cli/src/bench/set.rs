@@ -1,4 +1,4 @@
-//! A set of vectors, the queries, and the right answers.
+//! A set of vectors, queries, and their true neighbours.
 
 use super::{Args, Synthetic};
 use crate::{Error, Output};

@@ -1,4 +1,4 @@
-//! Errors with the files that they are about.
+//! Adds file names to errors.
 
 use super::Error;
 use sordino_net::Error as Net;
@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 impl Error {
-    /// Names the file that an error of the system is about.
+    /// Adds the file's name to an error of the system.
     pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, source }

@@ -1,4 +1,4 @@
-//! The keys that arguments name.
+//! Reads the keys that arguments name.
 
 use super::{KeyFile, KeyKind};
 use crate::{Error, key_source};
@@ -31,7 +31,7 @@ pub fn read(path: &Path) -> Result<KeyFile, Error> {
     Ok(file)
 }
 
-/// An error of a key file as this program says it.
+/// Converts an error of a key file to this program's error.
 pub(super) fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
     use sordino_net::Error as Net;
     |error| match error {
@@ -72,7 +72,7 @@ pub fn writer_public(path: &Path) -> Result<WriterPublicKey, Error> {
     read(path)?.writer_public().map_err(at(path))
 }
 
-/// The keys of one who may change an index.
+/// The keys of an owner or writer, who may change an index.
 #[derive(Debug)]
 pub enum Author {
     /// The owner.

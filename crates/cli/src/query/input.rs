@@ -1,4 +1,4 @@
-//! The vectors to search for, one after another, as they come.
+//! The vectors to search for, in the order in which they arrive.
 
 use super::columns::Columns;
 use crate::file_args;
@@ -14,13 +14,13 @@ use std::{
     time::Duration,
 };
 
-/// The longest line of text: 8192 numbers, generously.
+/// The most bytes of a line of text, which is more than 8192 numbers need.
 const MAX_LINE: u64 = 1 << 19;
 
-/// Vectors that are read before they are asked for.
+/// The number of vectors that are read ahead.
 const AHEAD: usize = 64;
 
-/// The pause between looks at whether the command is to stop.
+/// The time between two checks whether the command must stop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A vector to search for.
@@ -132,7 +132,7 @@ impl Queries {
         let read = move || {
             for item in items() {
                 let last = item.is_err();
-                // Nobody receives any more when the command ends.
+                // When the command ends, there is no receiver.
                 if send.send(item).is_err() || last {
                     return;
                 }

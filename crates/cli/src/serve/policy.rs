@@ -14,7 +14,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Longer than any such file.
+/// A length that no policy file reaches.
 #[cfg(feature = "policies")]
 const MAX_FILE: u64 = 4 << 20;
 

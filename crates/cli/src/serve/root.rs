@@ -8,7 +8,7 @@ use crate::{Command, Error, Output};
 use sordino_net::Indexes;
 use std::{sync::mpsc, time::Duration};
 
-/// The pause between looks at the folder.
+/// The time between two checks of the folder.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Serves until it is told to stop.
@@ -40,7 +40,7 @@ fn follow(mut tenants: Tenants, new: &mpsc::Sender<()>) {
                     return;
                 }
             }
-            // It is said once.
+            // This is reported once.
             Err(error) => {
                 if !std::mem::replace(&mut said, true) {
                     tracing::error!(%error, "the folder of the indexes cannot be read; the known indexes are served");
@@ -54,7 +54,7 @@ fn follow(mut tenants: Tenants, new: &mpsc::Sender<()>) {
 /// The indexes in a folder.
 struct Several {
     args: Args,
-    /// Something changed.
+    /// Sent when something has changed.
     news: mpsc::Receiver<()>,
 }
 
@@ -70,7 +70,7 @@ impl Source for Several {
         root.map_or_else(String::new, |root| root.display().to_string())
     }
 
-    /// They are followed by a thread of its own.
+    /// A separate thread follows them.
     fn follow(&mut self, _: &Indexes) -> bool {
         self.news.try_iter().count() > 0
     }

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The pause before it tries again to open an index that is damaged.
+/// The time before the next attempt to open a damaged index.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The pause between looks at whether an index is opened, and at the policies while one is.

@@ -49,7 +49,7 @@ impl Block {
 
     fn lines(&self) -> [(&'static str, String); 7] {
         [
-            // It may come from anybody: no control character reaches a terminal.
+            // A token may come from an attacker, so no control character reaches the terminal.
             ("audience", self.audience.escape_debug().to_string()),
             ("holder", self.holder.clone()),
             ("holder's algorithm", self.algorithm.to_owned()),

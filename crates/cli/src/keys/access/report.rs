@@ -1,4 +1,4 @@
-//! Who can read what, in words.
+//! Reports the readers and what each can read.
 
 use crate::times::shown;
 use serde::Serialize;
