@@ -20,7 +20,7 @@ NAME = re.compile(r"(licen[cs]e|copying|notice|copyright|unlicense)", re.I)
 
 
 def texts(package):
-    """the files of a package that say how it may be used"""
+    """The files of a package that state its licence."""
     folder = Path(package["manifest_path"]).parent
     found = {path for path in folder.iterdir() if NAME.match(path.name) and path.is_file()}
     if package.get("license_file"):
@@ -35,7 +35,7 @@ def built(name, target):
 
 
 def notices(features=(), name=COMMAND, target=None):
-    """names of packages by the text that they carry, and packages that carry none"""
+    """The names of packages by the text that they carry, and the packages without a text."""
     packages, below, _, _ = materials(features, name, target)
     within = built(name, target) if target else None
     carried, without = {}, []

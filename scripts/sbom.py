@@ -41,7 +41,7 @@ def materials(features, name=COMMAND, target=None):
     packages = {package["id"]: package for package in told["packages"]}
     nodes = {node["id"]: node for node in told["resolve"]["nodes"]}
     root = next(at for at, package in packages.items() if package["name"] == name)
-    # Dependencies of builds run on the builder's machine, and belong to what is made there.
+    # Build dependencies are included, since they run on the builder's machine and affect what is built.
     wanted = lambda dep: any(kind["kind"] in (None, "build") for kind in dep["dep_kinds"])
     below, todo = {}, [root]
     while todo:
