@@ -100,7 +100,7 @@ pub enum Error {
     /// A reader's public key that content keys cannot be wrapped for.
     #[error("this reader's public key cannot be granted access: {0}")]
     ReaderKey(#[source] Box<sordino_index::Error>),
-    /// A change would let a service that asks for keys answer anyone, or the reverse.
+    /// A change of the list would let a service that asks for keys answer anyone, or the reverse.
     #[error(
         "a server that asks for keys cannot begin to answer anyone, nor the reverse: start it again"
     )]

@@ -1,5 +1,5 @@
-//! A certificate chain and its key, as files have them. A message says what cannot be used, with the command that mends
-//! it.
+//! Reads a certificate chain and its key from the texts of files. An error says what cannot be used, with a command
+//! that fixes it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -94,7 +94,7 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
     })
 }
 
-/// The encoding of a text that is not PEM's.
+/// The encoding of a text that is not valid PEM.
 fn encoding(pem: &[u8]) -> Option<&'static str> {
     match pem {
         [0xef, 0xbb, 0xbf, ..] => Some(

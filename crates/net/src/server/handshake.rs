@@ -1,4 +1,4 @@
-//! The beginning of a connection: TLS, and a look at what the other side speaks.
+//! The beginning of a connection: TLS, and the detection of the client's protocol.
 
 use std::io;
 use std::mem;

@@ -23,7 +23,7 @@ pub(crate) struct Replay {
     capacity: usize,
     /// Requests of windows before this one may have been forgotten.
     floor: u64,
-    /// No window is empty.
+    /// Each window has at least one entry.
     windows: BTreeMap<u64, HashSet<Seen>>,
 }
 

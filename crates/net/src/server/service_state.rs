@@ -36,7 +36,7 @@ pub(crate) struct ServiceState {
     pub(crate) lines: Lines,
 }
 
-/// Bytes of a request that are read where there is no index: enough for the refusal.
+/// The bytes of a request that are read if there is no index: enough for the refusal.
 const SHORT: usize = 8192;
 
 /// The indexes that are served: several by name, or one without a name.
@@ -49,7 +49,7 @@ pub(crate) struct Served {
     next: AtomicU64,
     /// The owners of some may change them over the network.
     pub(crate) changing: AtomicBool,
-    /// Requests a second about each.
+    /// The requests per second about each index.
     rate: RwLock<f64>,
     /// The steps of changes by name, also of indexes that were closed: the run that they were signed for goes on.
     steps: Mutex<HashMap<IndexName, Arc<Steps>>>,
@@ -82,7 +82,7 @@ impl Served {
         by_name.get(&name.cloned()).cloned()
     }
 
-    /// Requests a second about each.
+    /// The requests per second about each index.
     pub(crate) fn rate(&self) -> f64 {
         *self.rate.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -213,7 +213,7 @@ impl ServiceState {
         self.served.changing.load(Ordering::Relaxed)
     }
 
-    /// The names of this run.
+    /// The reply that names this run.
     pub(crate) fn hello(&self) -> HelloReply {
         let kem_key = self
             .keys

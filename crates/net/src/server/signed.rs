@@ -44,7 +44,7 @@ impl Signed {
         Self::of_len(MlDsa65::SIGNATURE_LEN, instance, &transcript, signature)
     }
 
-    /// Reads the signature of an owner's step of a change.
+    /// Reads the signature of a step of a change.
     pub(crate) fn of_owner(
         instance: &[u8; 32],
         step: &[u8],

@@ -18,8 +18,8 @@ use crate::{ClientPublicKey, Error, Limits, Refusal, login};
 /// The clients that may ask.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Everyone. Requests carry no tag, so the server cannot link them by key. All clients that reach the port can ask,
-    /// held back by the rates of the address and of all.
+    /// Everyone may ask. Requests carry no tag, so the server cannot link them by key. Only the rates of an address and
+    /// of all clients limit them.
     Anyone,
     /// The holders of these keys.
     Keys(Vec<ClientPublicKey>),
