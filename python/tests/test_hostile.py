@@ -539,7 +539,7 @@ def test_a_cache_serves_the_second_client(tmp_path, key, vectors):
         with sordino.Client(server.url, key=key.reader(), cache=tmp_path / "file") as client:
             assert client.stats()["bytes_once"] == once[0]
         assert (tmp_path / "file").read_text() == "mine"
-        # After a change only what is new.
+        # After a change only the new parts are downloaded.
         index.add(vectors[:1], ids=[N])
         with sordino.Client(server.url, key=key.reader(), cache=cache) as client:
             for _ in range(100):

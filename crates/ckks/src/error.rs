@@ -164,7 +164,7 @@ pub enum Error {
     Changed {
         /// Bytes found.
         found: usize,
-        /// Bytes that were mapped.
+        /// The bytes that were mapped.
         expected: usize,
     },
     /// A coefficient is not a residue of its modulus.

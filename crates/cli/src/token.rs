@@ -19,7 +19,7 @@ use claims::{Changed, Wanted, index};
 use report::Report;
 pub(crate) use shown::shown;
 
-/// Bytes of a file with the longest token: as text, with a little white space.
+/// The bytes of a file with the longest token: as text, with a little white space.
 const TEXT_LEN: u64 = (MAX_LEN.div_ceil(3) * 4 + 64) as u64;
 
 /// Arguments of `sordino token`.

@@ -72,7 +72,7 @@ pub enum Error {
     /// The numbers of rows of attributes and vectors differ.
     #[error("attributes of {found} records for {expected} vectors")]
     AttributeCount {
-        /// Rows of attributes.
+        /// The rows of attributes.
         found: usize,
         /// Vectors.
         expected: usize,
@@ -160,7 +160,7 @@ pub enum Error {
     /// A version of an index is larger than a server accepts.
     #[error("{}", words::room(*found, *most))]
     Room {
-        /// Bytes of its parts, and of what a server computes from them.
+        /// The bytes of its parts, and of what a server computes from them.
         found: u64,
         /// The largest accepted number.
         most: u64,
@@ -168,9 +168,9 @@ pub enum Error {
     /// A build or a server needs more memory than is available.
     #[error("{}", words::memory(*needed, *found))]
     Memory {
-        /// Bytes that it needs in addition.
+        /// The bytes that it needs in addition.
         needed: u64,
-        /// Bytes that are available, if the system says so.
+        /// The bytes that are available, if the system says so.
         found: Option<u64>,
     },
     /// A dimension differs from the index's.

@@ -18,7 +18,7 @@ pub enum Error {
     /// No named parameter set keeps the failure bound at this size.
     #[error("no parameter set serves {rows} rows by {columns} columns within the failure bound")]
     TooLarge {
-        /// Rows of the database matrix.
+        /// The rows of the database matrix.
         rows: usize,
         /// Columns of the database matrix.
         columns: usize,

@@ -125,7 +125,7 @@ impl Scorer {
         self.masks.is_empty()
     }
 
-    /// Bytes of the encrypted scores of all segments, if there are any.
+    /// The bytes of the encrypted scores of all segments, if there are any.
     pub(crate) fn reply_len(&self) -> Result<usize, Error> {
         if self.is_empty() {
             return Ok(0);

@@ -125,7 +125,7 @@ pub enum Error {
     KeyLength {
         /// Bytes given.
         found: usize,
-        /// Bytes that the algorithm's keys have.
+        /// The bytes that the algorithm's keys have.
         expected: usize,
     },
 }

@@ -58,7 +58,7 @@ pub struct Reader {
     skip: bool,
     /// The faults of the rows that were left out.
     faults: Vec<Error>,
-    /// Rows that were read; some of the first were returned already.
+    /// The rows that were read; some of the first were returned already.
     waiting: Option<Rest>,
 }
 

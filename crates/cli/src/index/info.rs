@@ -172,7 +172,7 @@ fn recall(
     }
 }
 
-/// Bytes of an index's files.
+/// The bytes of an index's files.
 pub(super) fn stored(manifest: &Manifest) -> Result<u64, Error> {
     let parts = manifest.parts()?;
     let stored = parts.iter().filter(|part| part.holder.is_stored());

@@ -6,13 +6,13 @@ use sordino_search::{Bytes, Id, IdKind, Stored};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Bytes of the payloads of a page, but for its first record.
+/// The bytes of the payloads of a page, but for its first record.
 const PAGE_BYTES: usize = 16 << 20;
 
 /// Records that are read at a time, at most, unless a page has more.
 const AHEAD: usize = 1 << 14;
 
-/// Bytes of the payloads that are kept for the next pages, but for the first record.
+/// The bytes of the payloads that are kept for the next pages, but for the first record.
 const AHEAD_BYTES: usize = 2 * PAGE_BYTES;
 
 /// What was read ahead of a page, if anything was.

@@ -13,7 +13,7 @@ use sordino_lwe as lwe;
 use super::Message;
 use crate::Error;
 
-/// Bytes of each piece of a request. They follow from the manifest, and are the same for every shard.
+/// The bytes of each piece of a request. They follow from the manifest, and are the same for every shard.
 #[derive(Clone, Copy, Debug)]
 pub struct Lens {
     /// The words of the query for clusters.
@@ -25,7 +25,7 @@ pub struct Lens {
 }
 
 impl Lens {
-    /// Bytes of the whole body.
+    /// The bytes of the whole body.
     #[must_use]
     pub fn all(self) -> usize {
         self.words + self.secret + self.tail

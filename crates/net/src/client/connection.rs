@@ -54,7 +54,7 @@ pub struct Traffic {
     pub calls: u64,
     /// The bytes of requests as gRPC carries them, including logins and tags.
     pub up: u64,
-    /// Bytes of replies, as gRPC carries them.
+    /// The bytes of replies, as gRPC carries them.
     pub down: u64,
     /// All bytes sent over TCP, including HTTP/2, TLS and handshakes.
     pub wire_up: u64,

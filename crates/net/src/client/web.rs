@@ -19,7 +19,7 @@ use crate::{ClientKey, Error, IndexName, Refusal};
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-/// Bytes of a frame's head: a flag and a length.
+/// The bytes of a frame's head: a flag and a length.
 const FRAME_HEAD: usize = 5;
 
 /// The flag of a message's frame, and of the one with the trailers.

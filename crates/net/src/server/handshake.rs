@@ -32,7 +32,7 @@ const HTTP1: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
     Content-Type: text/plain\r\nContent-Length: 76\r\nConnection: close\r\n\r\n\
     This is a Sordino server: gRPC over HTTP/2. Search it with `sordino query`.\n";
 
-/// Bytes that are still read of a connection that ends, and the time for that.
+/// The bytes that are still read of a connection that ends, and the time for that.
 const END_READ: u64 = 1 << 20;
 const END_TIME: Duration = Duration::from_secs(1);
 

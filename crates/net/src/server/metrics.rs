@@ -243,7 +243,7 @@ impl Metrics {
     }
 }
 
-/// Bytes of memory that the process has in use; 0 where the system does not say it in this form.
+/// The bytes of memory that the process has in use; 0 where the system does not say it in this form.
 fn resident() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -94,7 +94,7 @@ impl Carried {
         self.payloads.is_some() || self.exact.is_some()
     }
 
-    /// Bytes of all payloads and exact vectors in it.
+    /// The bytes of all payloads and exact vectors in it.
     pub(super) fn bytes(&self) -> u64 {
         let all = [&self.payloads, &self.exact].into_iter().flatten();
         let bytes: usize = all.flat_map(BTreeMap::values).map(Vec::len).sum();

@@ -43,7 +43,7 @@ pub struct Verified {
     pub records: usize,
     /// The number of records that are deleted or replaced and still stored.
     pub deleted: usize,
-    /// Bytes of the newest version's parts.
+    /// The bytes of the newest version's parts.
     pub bytes: u64,
 }
 

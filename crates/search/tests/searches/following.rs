@@ -85,7 +85,7 @@ fn a_server_that_follows_answers_as_one_that_is_started_anew() {
                 .expect("the change");
             assert_alike(&server, dir.path());
         }
-        // Nothing has changed.
+        // Without a change the server stays the same.
         server = OpenOptions::new(&owner)
             .after(&server)
             .open_dir(dir.path())
@@ -170,7 +170,7 @@ fn a_server_that_follows_shows_how_it_came_there() {
             .upsert(rng, &[7u32], &synthetic::uniform(1, DIM, 300 + step))
             .expect("a change");
         if step == 3 {
-            // Two versions at once.
+            // The index moves two versions at once.
             store.delete(rng, &[100u32]).expect("a change");
         }
         server = OpenOptions::new(&owner)

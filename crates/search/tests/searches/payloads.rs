@@ -237,7 +237,7 @@ fn followed_through_changes(way: FetchKind) {
         )
         .unwrap();
     store.delete(&mut rng(2), &[17u32]).unwrap();
-    // Without payloads, those of the records are empty.
+    // A record without a payload has an empty one.
     store
         .upsert(&mut rng(3), &[30u32], &synthetic::uniform(1, DIM, 9))
         .unwrap();
@@ -482,7 +482,7 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
             matches!(first.as_ref().unwrap().fetch, Fetch::Pir { .. }),
             fetched
         );
-        // One more record.
+        // One more record is added.
         let more = synthetic::uniform(1, DIM, 10);
         let new = carrying(&[u32_of(n)], &more, &[b"new".to_vec()]);
         store.add(&mut rng(3), new, &mut |_| ()).unwrap();

@@ -106,7 +106,7 @@ fn buckets_and_payloads_of_a_search_share_a_session() {
     assert!(mode.hint.is_none(), "buckets fetched with a hint");
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
-    // Nothing but lists of records, digests and centroids.
+    // The client downloads only lists of records, digests and centroids.
     let parts = client.manifest().parts().unwrap();
     let given = parts.iter().filter(|part| part.holder.is_given());
     let names: Vec<_> = given.map(|part| part.kind.name()).collect();
@@ -123,7 +123,7 @@ fn buckets_and_payloads_of_a_search_share_a_session() {
     }
 }
 
-/// Whoever has the public facts, and sends what it likes.
+/// A stranger with the public facts, who sends arbitrary messages.
 struct Stranger {
     server: Server,
     pir: Pir,
@@ -167,7 +167,7 @@ fn keys_and_queries_that_do_not_belong_together_are_refused() {
 
     // Keys that nobody sent.
     assert!(matches!(send(&[&query]), Err(Error::Session)));
-    // Those of another session, which are not kept.
+    // The keys of another session, which are not kept.
     let found = send(&[&other_keys, &query]);
     assert!(matches!(found, Err(Error::Pir(PirError::SessionMismatch))));
     assert!(matches!(send(&[&of_other]), Err(Error::Session)));

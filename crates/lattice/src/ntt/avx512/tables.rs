@@ -73,7 +73,7 @@ impl Pairs {
     }
 }
 
-/// Words of eight registers.
+/// The words of eight registers.
 const ROW: usize = LANES * LANES;
 
 /// A placeholder for the numbers that no butterfly uses.

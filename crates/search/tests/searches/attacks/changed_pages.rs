@@ -65,7 +65,7 @@ pub(crate) fn changed(index: &Index, change: impl FnOnce(&mut Vec<u8>, usize)) -
         },
     ) = (scan, &mut payloads.fetch)
     {
-        // It answers by the hint of its own pages.
+        // The server answers with the hint of its own pages.
         let table = scan.table(*seed, &pages).unwrap();
         let made = scan.downloaded(&table, *hint_seed).unwrap();
         *hint = digest::of(&made);

@@ -117,7 +117,7 @@ fn who_saw_one_history_accepts_no_other() {
         let older = connect(&common, Some(&pin)).map(drop);
         assert!(matches!(older, Err(Error::Rollback { .. })), "{older:?}");
     }
-    // From what they have in common both ways are whole.
+    // Both histories are complete from their common version on.
     let pin = connect(&common, None).unwrap().pin();
     for history in [&first, &second] {
         assert!(connect(history.server(ALL), Some(&pin)).is_ok());

@@ -48,7 +48,7 @@ fn is_refused<T: std::fmt::Debug>(found: Result<T, Error>) -> bool {
 fn pages_that_are_not_the_owners_are_refused_after_the_same_messages() {
     let others = of_all_ways(N, another);
     for ((way, index), (_, other)) in of_all_ways(N, |_| 900).into_iter().zip(others) {
-        // The same records, of which other pages are written.
+        // The same records, for which other pages are written.
         let (_, parts) = other.into_parts();
         let mut parts = parts.into_iter();
         let other = parts.find(|(part, _)| part.kind == PartKind::Payloads);

@@ -166,7 +166,7 @@ fn a_revocation_that_is_taken_back_is_refused_before_the_next_change() {
         );
     }
     assert_eq!(names(&kept.at("index")), before);
-    // It does not follow from a change that is made again there either.
+    // It does not follow from a change that is repeated there either.
     for more in [3_u64, 4] {
         let mut other = Store::open(kept.at("index"), &keys()).unwrap();
         other
@@ -230,7 +230,7 @@ fn a_deletion_that_is_taken_back_is_refused() {
 #[test]
 fn an_owner_follows_what_another_machine_has_changed() {
     let kept = Kept::new();
-    // Another machine, which has the key and a memory of its own.
+    // Another machine, which has the key and its own memory.
     let mut other = Store::open(kept.at("index"), &keys()).unwrap();
     for id in 0..4u32 {
         other.delete(&mut rng(5), &[id]).unwrap();
@@ -247,7 +247,7 @@ fn an_owner_follows_what_another_machine_has_changed() {
     );
     kept.show("newest");
     assert_eq!(kept.open().unwrap().version(), 6);
-    // From then on it is remembered, though nothing was changed.
+    // From then on the version is remembered, although nothing was changed.
     std::fs::remove_file(fourth()).unwrap();
     assert_eq!(kept.change(add).unwrap(), 7);
 }
@@ -263,7 +263,7 @@ fn another_index_in_its_place_is_refused_and_a_new_one_is_not() {
         matches!(&refused, Error::Owner(OwnerFault::Undone(fault)) if matches!(**fault, Error::OtherIndex { .. })),
         "{refused}"
     );
-    // In another place the index is what it was: an older version is refused there too.
+    // In another place, the index is still the same one, so an older version is refused there too.
     kept.show("own");
     kept.change(add).unwrap();
     copy(&kept.at("own"), &kept.at("moved"));
@@ -292,7 +292,7 @@ fn a_backup_that_is_restored_on_purpose_is_taken_once_it_is_said() {
     let store = pins.open_restored(Files, &dir, &Pins::place(&dir), &keys());
     assert_eq!(store.unwrap().version(), 2);
     kept.change(add).unwrap();
-    // Now the other history is the one that is not to come back.
+    // Now the other history is the one that must be refused.
     kept.show("lost");
     assert!(matches!(
         kept.open(),
@@ -332,7 +332,7 @@ fn two_processes_remember_in_one_file() {
     let old = Store::open(kept.at("index"), &keys()).unwrap();
     kept.pins().remember(&place, &old).unwrap();
     assert_eq!(text(), newest);
-    // One that was shown another history, which is as long.
+    // A process that was shown another history of the same length.
     let mut other = old;
     other.delete(&mut rng(5), &[2u32]).unwrap();
     other.delete(&mut rng(5), &[3u32]).unwrap();

@@ -64,7 +64,7 @@ fn what_repeats_among_decoys_is_found_and_a_private_request_touches_everything()
     let client = simple::Client::new(&params, &seed, &hint).unwrap();
     let servers = Servers::new(&params, &seed, &records);
     for wanted in [0, 17, RECORDS - 1] {
-        // By number, among decoys.
+        // Fetches by number, among decoys.
         let among_decoys: Vec<BTreeSet<usize>> = (0..SEARCHES)
             .map(|_| {
                 let decoys = (0..DECOYS).map(|_| rng.random_range(0..RECORDS));
@@ -72,7 +72,7 @@ fn what_repeats_among_decoys_is_found_and_a_private_request_touches_everything()
             })
             .collect();
         assert_eq!(intersection(&among_decoys), BTreeSet::from([wanted]));
-        // By private retrieval.
+        // Fetches by private retrieval.
         let private: Vec<BTreeSet<usize>> = (0..SEARCHES)
             .map(|_| servers.touched(&client.query(rng, wanted).unwrap().1))
             .collect();

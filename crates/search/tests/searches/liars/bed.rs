@@ -38,15 +38,15 @@ pub(crate) struct Liar<'a> {
     older: Option<(&'a Older, &'a [u8])>,
 }
 
-/// Where a lie is told.
+/// The place of a lie.
 #[derive(Clone)]
 pub(crate) struct Place {
     /// The position of the record that was asked for, or of any other.
     pub(crate) at: usize,
-    /// Those of all records next to it, and of those that are checked together with it.
+    /// The rows of all records next to it, and of the records that are checked together with it.
     pub(crate) rows: Range<usize>,
     pub(crate) group: Range<usize>,
-    /// Those of its check rows, if the server stores such.
+    /// The rows of its check rows, if the server stores any.
     pub(crate) checks: Range<usize>,
 }
 

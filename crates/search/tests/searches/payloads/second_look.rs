@@ -20,7 +20,7 @@ const N: usize = 2000;
 const LONGEST: usize = 1000;
 const CANDIDATES: u32 = 8;
 
-/// Those of indexes whose pages are dealt.
+/// The number of records of indexes whose pages are dealt.
 const DEALT: u32 = 32;
 
 /// The most that a score by exact vectors in two bytes a coordinate is off.
@@ -180,7 +180,7 @@ fn exact_vectors_follow_their_records_through_changes() {
             &mut InProcess::new(&serve(dir.path())),
             base.row(8),
         );
-        // This client knows another version.
+        // This client knows another version than the server.
         assert!(matches!(gone, Err(Error::Stale { .. })));
         check(&mut client, &store, dir.path(), &there[..2]);
         let server = serve(dir.path());

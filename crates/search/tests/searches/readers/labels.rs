@@ -37,7 +37,7 @@ fn a_reader_finds_what_it_may_read_and_nothing_else() {
                 assert_eq!(reads(&server, &reader(name), &ALL), may, "{name}");
             }
             assert_eq!(reads(&server, &keys().reader(), &ALL), ALL);
-            // Those who were granted nothing, and those who share a key.
+            // Readers who were granted nothing, and readers who share a key.
             let shared = keys().shared();
             let shared =
                 sordino_search::ReaderKeys::from_content(*shared.as_bytes(), keys().public());
@@ -123,7 +123,7 @@ fn a_reader_of_nothing_sends_what_others_send() {
 #[test]
 fn labels_are_where_records_are_searched_apart_and_are_not_lost_by_accident() {
     let mut bed = labelled(masked());
-    // Whoever replaces a record says its label.
+    // An owner who replaces a record must give its label.
     let lost = bed.try_add(100, None);
     assert!(
         matches!(lost, Err(Error::Access(AccessFault { what: "record", .. }))),
@@ -181,7 +181,7 @@ fn changes_that_cannot_be_made_change_nothing() {
     assert_eq!(bed.manifest(), before);
 }
 
-/// From a folder, too.
+/// The same holds when reading from a folder.
 #[test]
 fn a_folder_gives_a_reader_what_it_may_read() {
     let dir = tempfile::tempdir().unwrap();

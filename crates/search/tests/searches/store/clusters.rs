@@ -115,7 +115,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
         let recall = |store: &Store| store.measured().unwrap().expected_recall;
         let (apart, whole) = (recall(&store), recall(&whole.unwrap()));
         assert!((apart - whole).abs() < 0.02, "{apart} {whole}");
-        // It changes as any index.
+        // The index can be changed like any other.
         store.delete(&mut rng(3), &[7919u64 % 4001]).unwrap();
         store.compact(&mut rng(4), &mut |_| ()).unwrap();
         assert_eq!(store.verify().unwrap().records, N - 1);

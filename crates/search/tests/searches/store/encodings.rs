@@ -110,7 +110,7 @@ fn spoil_rows(bed: &Bed) {
     }
 }
 
-/// Two servers, of which both must say the same.
+/// Two servers whose replies must be equal.
 struct Same<'a>(&'a Server, &'a Server);
 
 impl Transport for Same<'_> {
@@ -174,7 +174,7 @@ fn rows_that_are_mapped_are_not_read() {
         let one = kept.open(&bed, None);
         spoil_rows(&bed);
         same(&bed, &one, &kept.open(&bed, None));
-        // Without the folder there is nothing to serve.
+        // Without the folder the index cannot be served.
         Server::open_dir(bed.dir.path(), &keys().public()).unwrap_err();
     }
 }

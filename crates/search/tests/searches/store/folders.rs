@@ -122,7 +122,7 @@ fn verifying_changes_nothing_and_needs_no_lock() {
     for form in forms() {
         let mut bed = bed(&spec(form), 1.0);
         bed.upsert(21, &[3, 4], 1.0);
-        // Nobody needs these, and a check does not tidy up.
+        // No version needs these files, and a check does not remove them.
         for name in ["parts/notes.txt", &format!("parts/{DIGEST}"), "CURRENT.tmp"] {
             std::fs::write(bed.dir.path().join(name), "mine").unwrap();
         }

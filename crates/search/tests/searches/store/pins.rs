@@ -113,7 +113,7 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     let forked = over_by(&bed.server(), &forked);
     assert!(matches!(forked, Err(Error::Fork { version: 5 })));
 
-    // And where a manifest in the folder is gone, the chain ends there.
+    // If a manifest is missing in the folder, the chain ends there.
     let third = bed.dir.path().join("manifests").join(format!("{:020}", 3));
     std::fs::remove_file(third).unwrap();
     let refused = follow(&bed.server(), &pin).unwrap_err();

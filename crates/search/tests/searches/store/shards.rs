@@ -60,7 +60,7 @@ fn joined(front: &Server, shards: &[Server], request: &[u8]) -> Result<Vec<u8>, 
     front.join(asked, &replies)
 }
 
-/// One server, and shards behind another, which must say the same.
+/// A single server, and shards behind another server, whose replies must be equal.
 struct Both<'a> {
     one: &'a Server,
     front: &'a Server,

@@ -82,7 +82,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
         let dir = tempfile::tempdir().unwrap();
         let mut assembly = begin(dir.path(), form, 1).unwrap();
         let blueprint = assembly.blueprint().to_bytes(&keys());
-        // In any order; until the end there is no index.
+        // The tasks run in any order; until the end there is no index.
         for task in [2, 0, 3, 1] {
             let piece = made(dir.path(), &blueprint, task, 1).unwrap();
             assert!(take(&mut assembly, &piece).unwrap());
@@ -247,7 +247,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
         take(&mut assembly, &piece),
         Err(Error::Malformed { .. })
     ));
-    // One of another owner, and bytes that are none.
+    // Pieces of another owner, and bytes that are not a piece.
     let stranger = strange_keys();
     assert!(Piece::from_bytes(&good, &stranger).is_err());
     assert!(Blueprint::from_bytes(&blueprint, &stranger).is_err());

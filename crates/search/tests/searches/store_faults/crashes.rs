@@ -65,7 +65,7 @@ fn a_crash_at_any_moment_leaves_the_old_or_the_new_version() {
                     let next = Change::Upsert.make(&mut store, 11).unwrap();
                     assert!(next > version);
                     contents.check_all(dir.path(), &owner);
-                    // Nothing is left over: the parts of this version and of the one before it.
+                    // Only the parts of this version and the previous one are left.
                     let mut kept = store.manifest().parts().unwrap();
                     kept.extend(found.manifest().parts().unwrap());
                     kept.retain(|part| part.holder.is_stored());
@@ -102,7 +102,7 @@ fn a_process_that_dies_while_it_writes_leaves_the_old_or_the_new_version() {
                 let made = change.make(&mut store, 10);
                 let operations = disk.done.borrow().len();
                 if made.is_err() {
-                    // Nothing more can be done with this handle if it cannot know what it did.
+                    // After an uncertain result, this handle refuses further changes.
                     let again = Change::Delete.make(&mut store, 12);
                     assert!(again.is_err());
                 }

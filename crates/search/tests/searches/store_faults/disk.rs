@@ -21,7 +21,7 @@ pub(crate) enum Op {
 /// The way in which the disk fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
-    /// Not at all.
+    /// Nothing is written.
     None,
     /// Operation number `.0` and all after it: half of a write is done.
     Dies(usize),

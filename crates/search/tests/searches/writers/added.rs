@@ -190,7 +190,7 @@ fn what_a_writer_may_not_add_is_refused_with_what_to_do() {
     let wrong = sordino_search::Batch::new([900u64], none).unwrap();
     assert!(matches!(add(NOW, wrong), Err(Error::Dimension { .. })));
     drop(store);
-    // Nothing of it is left.
+    // Nothing of the addition is left.
     assert_eq!(bed.manifest(), before);
     let folder = bed.folder();
     assert!(folder.missing(&before).unwrap().is_empty());

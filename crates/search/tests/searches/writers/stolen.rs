@@ -40,7 +40,7 @@ fn blamed<T: std::fmt::Debug>(refused: Result<T, Error>, part: &str) {
     );
 }
 
-/// In both modes that have writers.
+/// The test runs in both modes that support writers.
 fn beds() -> [Bed; 2] {
     [masked(), Form::Local].map(|form| {
         let mut bed = Bed::of(&Spec::new(form).k(K).own_readers(true));
@@ -179,7 +179,7 @@ fn a_label_that_was_taken_away_is_written_under_no_more() {
         bed.add("wren", 300, None);
         bed.change(Change::stop_writing("wren"));
         assert!(bed.try_add("wren", 400, None).is_err());
-        // It reads on.
+        // It can still read.
         assert_eq!(
             reads(&bed.server(), &writer("wren").reader(), &[0, 300]),
             [0, 300]
