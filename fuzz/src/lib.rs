@@ -51,7 +51,7 @@ pub fn servers() -> Vec<Server> {
         .collect()
 }
 
-/// The same message in the form of today and about the version that is served: one of another is refused at once.
+/// The same message in the current form, about the version that is served. A message about another version is refused at once.
 #[must_use]
 pub fn current(server: &Server, message: &[u8]) -> Vec<u8> {
     let (manifest, mut message) = (server.manifest(), message.to_vec());
@@ -74,7 +74,7 @@ pub fn current(server: &Server, message: &[u8]) -> Vec<u8> {
 pub fn changed_server() -> Server {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let (keys, rng) = (owner(), &mut chacha20::ChaCha20Rng::from_seed([2; 32]));
-    // Of this call alone: tests make theirs at one time.
+    // Each call has its own folder, since tests run at the same time.
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let dir = std::env::temp_dir().join(format!("search_history_{}_{call}", std::process::id()));
     let batches = [Ok(synthetic::uniform(20, 8, 1).into())];

@@ -208,7 +208,7 @@ fn messages_are_answered() {
             }
             write("search_message", &name, &request);
             let seed = seed("search_message", &name);
-            // Of another index with this one's sizes.
+            // The manifest of another index with the same sizes.
             assert!(server.handle(&current(server, &seed)).is_ok(), "{name}");
             kinds.insert(kind);
         }

@@ -7,9 +7,9 @@ use sordino_search::{Error, Transport};
 /// The bytes and the waiting time of searches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moved {
-    /// The bytes of requests.
+    /// The size in bytes of requests.
     pub(crate) up: u64,
-    /// The bytes of replies.
+    /// The size in bytes of replies.
     pub(crate) down: u64,
     /// The time from each request to its complete reply. Within one process this is the server's
     /// time.

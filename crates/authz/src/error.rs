@@ -75,7 +75,7 @@ pub enum Error {
     Template {
         /// The template's id.
         id: String,
-        /// Its line and column.
+        /// The template's line and column.
         place: String,
     },
     /// An entity that is its own ancestor.

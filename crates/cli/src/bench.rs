@@ -96,7 +96,7 @@ struct Report<'a> {
     k: usize,
     searches: usize,
     threads: usize,
-    /// The bytes of downloading everything, for comparison.
+    /// The bytes of a download of everything, for comparison.
     bytes_download_all: u64,
     measured: &'a [Measured],
 }

@@ -22,7 +22,7 @@ pub(crate) struct Fetched {
     of_a_search: u32,
     /// Pages of the longest payload: one of more than a search has room for comes shortened.
     longest: u32,
-    /// The bytes that a client downloads once for payloads.
+    /// The number of bytes that a client downloads once for payloads.
     bytes_once: u64,
 }
 

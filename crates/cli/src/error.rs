@@ -67,7 +67,7 @@ pub enum Error {
     KeyKind {
         /// The file.
         path: PathBuf,
-        /// Its content.
+        /// The kind of key that the file holds.
         found: &'static str,
         /// The kind that was needed.
         expected: &'static str,
@@ -246,7 +246,7 @@ impl Error {
     pub fn is_closed_output(&self) -> bool {
         let error: &dyn std::error::Error = match self {
             Self::Stream(error) => error,
-            // Not one of a pipe that was named: its reader lacks something.
+            // A pipe that was named does not count: its reader has lost some output.
             Self::Fpe(sordino_fpe_files::Error::Stream(error)) => error,
             _ => return false,
         };

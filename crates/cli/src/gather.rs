@@ -83,7 +83,8 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let limits = args.door.limits();
     let shards = Shards::replicated(servers, &owner, &limits)?;
     let shards = if args.hedge { shards.hedged() } else { shards };
-    // On a thread of its own: a shard may take long to give out what clients download, and signals are heeded.
+    // This runs on a separate thread, since a shard may take long to send downloads, and signals must be handled
+    // meanwhile.
     let (done, opened) = mpsc::channel();
     std::thread::spawn(move || {
         let server = open(&shards);

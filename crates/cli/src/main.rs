@@ -79,7 +79,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     let output = Output::new(asks_for_json());
     let printed = match asked {
         true => output.check().and_then(|()| Ok(error.print()?)),
-        // With standard error closed there is no one left to tell.
+        // If standard error is closed, nobody can be told.
         false => {
             let _ = error.print();
             Ok(())

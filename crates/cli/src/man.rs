@@ -75,7 +75,7 @@ fn render(
     Ok(())
 }
 
-/// Refuses to write over a file that is no page of this command, of whatever version.
+/// Refuses to overwrite a file that is not a page of this command, of any version.
 fn refuse_other(path: &Path) -> Result<(), Error> {
     const HEAD: &[u8] = b".TH sordino";
     if !path.is_file() {

@@ -72,7 +72,7 @@ impl Output {
         } else {
             format!("sordino: {error}")
         };
-        // With standard error closed there is no one left to tell.
+        // If standard error is closed, nobody can be told.
         let _ = writeln!(io::stderr(), "{line}");
     }
 

@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Nobody else has stored anything.
+    /// Panics if it is called, since no other process has stored anything.
     fn alone(stored: &Pin) -> Result<(), Search> {
         panic!("{stored:?}")
     }

@@ -72,7 +72,7 @@ impl Place {
         }
     }
 
-    /// True of a folder of this machine.
+    /// True if this is a folder of this machine.
     pub(crate) fn is_here(&self) -> bool {
         self.here
     }
@@ -97,7 +97,7 @@ impl Place {
         self.disk.read(&path, CURRENT_LEN).ok()
     }
 
-    /// Its name among places that an owner remembers.
+    /// The name of this place among the places that an owner remembers.
     pub(crate) fn name(&self) -> String {
         match self.here {
             true => Pins::place(&self.root),

@@ -263,7 +263,7 @@ impl Args {
         encodings.map(Some).map_err(Error::index(folder))
     }
 
-    /// The bytes that an index may have.
+    /// The most bytes that an index may have.
     fn most(&self) -> u64 {
         (self.max_index as u64) << 20
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Seconds in ten years, the longest that anything is issued for here.
 const TEN_YEARS: u64 = 3650 * 86_400;
 
-/// The bytes of an offset such as `+02:00`.
+/// The size in bytes of an offset such as `+02:00`.
 const OFFSET: usize = 6;
 
 /// Seconds since 1970 of a time such as `2026-11-27T08:30:00Z`, or the seconds themselves.

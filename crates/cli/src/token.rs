@@ -19,7 +19,7 @@ use claims::{Changed, Wanted, index};
 use report::Report;
 pub(crate) use shown::shown;
 
-/// The bytes of a file with the longest token: as text, with a little white space.
+/// The size in bytes of a file with the longest token: as text, with a little white space.
 const TEXT_LEN: u64 = (MAX_LEN.div_ceil(3) * 4 + 64) as u64;
 
 /// Arguments of `sordino token`.
@@ -121,7 +121,8 @@ struct Verify {
 /// Runs `sordino token`.
 ///
 /// # Errors
-/// Fails if a file cannot be read or written, exists already, or is no token or key of the kind needed; if the token is refused.
+/// Fails if a file cannot be read or written, exists already, or is not a token or key of the kind needed. Also fails if the
+/// token is refused.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     match &args.command {
         Command::Issue(args) => {

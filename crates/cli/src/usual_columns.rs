@@ -51,8 +51,8 @@ impl UsualColumns {
         !path.is_dir() && is_pipe(&path) && is_table(&path, options).unwrap_or(false)
     }
 
-    /// The column of vectors. One that cannot be read is taken too, for another list would be no vectors; what is no table of records
-    /// has none.
+    /// The column of vectors. A column that cannot be read is also taken, since another list would not be the vectors. A file
+    /// that is not a table of records has none.
     ///
     /// # Errors
     /// Fails if the names of several differ in nothing but capitals.

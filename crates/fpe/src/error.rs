@@ -10,7 +10,7 @@ pub enum Error {
     KeyLength {
         /// Bytes given.
         found: usize,
-        /// The bytes of a key of the requested size.
+        /// The size in bytes of a key of the requested size.
         expected: usize,
     },
     /// The radix is outside the range of the algorithm.

@@ -37,7 +37,7 @@ pub enum Error {
     ProofLength {
         /// Bytes given.
         found: usize,
-        /// The bytes that the proof must have.
+        /// The number of bytes that the proof must have.
         expected: usize,
     },
     /// The index of a proof is beyond the end of the list.

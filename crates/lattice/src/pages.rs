@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 #[cfg(feature = "mmap")]
 use memmap2::MmapMut;
 
-/// The bytes of a cache line.
+/// The size in bytes of a cache line.
 const LINE: usize = 64;
 /// From this size on, an operand gets its own pages. With pages of 4 KiB, a scan from memory spends about
 /// as long on address translation as on reading.

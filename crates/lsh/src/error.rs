@@ -62,7 +62,7 @@ pub enum Error {
     Words {
         /// Words given.
         found: usize,
-        /// The words of a code.
+        /// The number of words of a code.
         expected: usize,
     },
     /// The words are not a whole number of codes.
@@ -70,7 +70,7 @@ pub enum Error {
     WholeCodes {
         /// Words given.
         found: usize,
-        /// The words of a code.
+        /// The number of words of a code.
         words: usize,
     },
     /// The family does not have a table of this number.

@@ -94,7 +94,7 @@ pub enum Error {
         what: &'static str,
         /// Bytes found.
         found: usize,
-        /// The bytes of a key.
+        /// The size in bytes of a key.
         expected: usize,
     },
     /// A reader's public key that content keys cannot be wrapped for.

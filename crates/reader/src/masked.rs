@@ -92,7 +92,7 @@ impl Scorer {
         Ok(())
     }
 
-    /// Which records pass, by position.
+    /// The flags of the records that pass, by position.
     pub(crate) fn arranged(&self, rows: &[Vec<bool>]) -> Passing {
         let row = |segment: usize, position| self.masks[segment].order.row(position);
         self.rows.positions_of(rows, row)

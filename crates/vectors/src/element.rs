@@ -22,7 +22,7 @@ pub(super) enum Element {
 }
 
 impl Element {
-    /// The bytes of one number.
+    /// The size in bytes of one number.
     pub(super) fn size(self) -> usize {
         match self {
             Self::F64 | Self::U64 | Self::I64 => 8,

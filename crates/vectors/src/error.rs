@@ -76,7 +76,7 @@ pub enum Error {
         columns: u64,
         /// The bytes after the header.
         found: u64,
-        /// The bytes that this number of values takes.
+        /// The number of bytes that this number of values takes.
         expected: u64,
     },
     /// A file ends within a vector.
@@ -108,7 +108,7 @@ pub enum Error {
     RowDimension {
         /// The first vector that differs, from 0.
         row: u64,
-        /// Its dimension.
+        /// The dimension that was found.
         found: u64,
         /// The dimension of the first vector.
         expected: u64,
@@ -121,7 +121,7 @@ pub enum Error {
     OddDimension {
         /// The vector, from 0.
         row: u64,
-        /// Its dimension.
+        /// The dimension that was found.
         found: u64,
         /// The dimension of most vectors at the start.
         expected: u64,
@@ -295,7 +295,7 @@ pub enum Error {
     Norm {
         /// The row of the vector.
         row: usize,
-        /// Its length.
+        /// The vector's length.
         norm: f32,
         /// The longest length that the manifest allows.
         most: f32,

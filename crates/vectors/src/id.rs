@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::Error;
 
-/// The bytes of the longest text id.
+/// The size in bytes of the longest text id.
 pub const MAX_TEXT: usize = 512;
 
 /// The kind of all ids of an index.

@@ -16,7 +16,7 @@ mod jsonl;
 mod member;
 mod packed;
 
-/// The bytes of the longest record.
+/// The size in bytes of the longest record.
 const MAX_RECORD: usize = 1 << 25;
 
 /// The most records that may be left out at the start of a file before the first record with a vector.
@@ -35,7 +35,7 @@ struct Record {
 }
 
 impl Record {
-    /// The bytes of the record's other values.
+    /// The size in bytes of the record's other values.
     fn bytes(&self) -> usize {
         self.values.iter().flatten().map(|value| value.len()).sum()
     }

@@ -15,7 +15,7 @@ use sordino_search::{
 use super::{Known, Payloads, Searched};
 use crate::transport::{Counted, Moved};
 
-/// The searches that share a pass over the index. At least two such groups exist, so that processors have
+/// The number of searches that share a pass over the index. At least two such groups exist, so that processors have
 /// work while one group waits for its last search. With one group, a batch of 100 kept 1.75 of 2 processors
 /// busy.
 const AT_ONCE: usize = 8;

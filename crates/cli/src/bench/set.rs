@@ -113,7 +113,7 @@ impl Args {
     }
 }
 
-/// The bytes of downloading all `n` vectors.
+/// The bytes of a download of all `n` vectors.
 pub(super) fn download_all(n: usize, dim: usize, k: usize) -> Result<u64, Error> {
     let wish = Wish::default().k(k);
     Ok(Plan::new(n, dim, wish)?.download().once)

@@ -60,7 +60,8 @@ impl Error {
         }
     }
 
-    /// The same for an error of a session. One of connecting is told without the words for a request, for none was made.
+    /// Adds the file names to an error of a session. An error while connecting is reported without mentioning a request,
+    /// since none was made.
     pub(crate) fn session(files: &[&Path]) -> impl Fn(Search) -> Self + Clone + use<> {
         let named = Self::certificate(files);
         move |error| match error {

@@ -46,7 +46,7 @@ struct Report {
     /// Recall of held-out vectors, as the build measured it, where the key opens it.
     recall: Option<f64>,
     segments: usize,
-    /// Those who may add records as the owner does.
+    /// The writers, who may add records as the owner does.
     writers: Vec<Writer>,
     /// The additions by writers since the owner's last change, oldest first.
     additions: Vec<Added>,
@@ -172,7 +172,7 @@ fn recall(
     }
 }
 
-/// The bytes of an index's files.
+/// The size in bytes of an index's files.
 pub(super) fn stored(manifest: &Manifest) -> Result<u64, Error> {
     let parts = manifest.parts()?;
     let stored = parts.iter().filter(|part| part.holder.is_stored());

@@ -152,7 +152,7 @@ impl Attribute {
         }
     }
 
-    /// Refuses what a table has as JSON unless a type is named, but for dates and instants: by ISO 8601 these compare as texts do.
+    /// Refuses JSON values that have no named type. Dates and instants are accepted, since in ISO 8601 they compare as texts do.
     fn check_typed(&self, column: &Column, first: usize) -> Result<(), Search> {
         let (None, Column::Json(values)) = (self.kind, column) else {
             return Ok(());

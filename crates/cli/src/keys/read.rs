@@ -13,7 +13,7 @@ use std::path::Path;
 /// The key that an argument names: a file's content, that of a variable (`env:NAME`), or what a command prints (`command:COMMAND`), with a warning on standard error if others can read a secret.
 ///
 /// # Errors
-/// Fails if it cannot be read, or is no key file.
+/// Fails if the key cannot be read, or is not in the form of a key file.
 pub fn read(path: &Path) -> Result<KeyFile, Error> {
     let file = match key_source::line(path)? {
         Some(line) => KeyFile::parse(&line).map_err(|why| Error::KeyFile {
@@ -25,7 +25,7 @@ pub fn read(path: &Path) -> Result<KeyFile, Error> {
     if file.is_exposed() {
         let path = path.display();
         let warning = format!("others can read the secret in {path}: chmod 600 {path}");
-        // With standard error closed there is no one left to tell.
+        // If standard error is closed, nobody can be told.
         let _ = writeln!(io::stderr(), "sordino: warning: {warning}");
     }
     Ok(file)

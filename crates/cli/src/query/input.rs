@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// A vector to search for.
 pub(super) struct Query {
-    /// Its number, from 0.
+    /// The vector's number, from 0.
     pub(super) number: usize,
     /// The vector, or why a line has none.
     pub(super) vector: Result<Vec<f32>, Error>,
@@ -34,7 +34,7 @@ pub(super) struct Query {
     pub(super) id: Option<Id>,
 }
 
-/// Where a vector was given.
+/// The source of a vector.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     Argument,
@@ -192,7 +192,7 @@ impl Queries {
 /// The vectors of a file, read a chunk at a time, and the faults of rows that the reader leaves out, in their order.
 fn rows(mut reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item> {
     let named = Error::vectors(&path);
-    // Rows that were read or left out.
+    // The number of rows that were read or left out.
     let mut passed = 0;
     let chunks = std::iter::from_fn(move || {
         let chunk = reader.next();

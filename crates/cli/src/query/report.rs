@@ -110,7 +110,7 @@ struct Report<'a> {
     n: u32,
     dim: u32,
     metric: &'static str,
-    /// The bytes of messages that were downloaded before the first search, or because the index changed.
+    /// The size in bytes of messages that were downloaded before the first search, or because the index changed.
     bytes_once: usize,
     connect_ms: f64,
     search_ms_median: f64,

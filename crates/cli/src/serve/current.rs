@@ -11,7 +11,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The file that names the newest version of an index.
 pub(super) struct Current {
     place: Place,
-    /// Its content when that version was served, and when it could not be.
+    /// The file's content when a version was served, or when one could not be.
     seen: Option<Bytes>,
     failed: Option<Bytes>,
 }

@@ -24,7 +24,8 @@ pub(super) fn run(args: Args, output: Output) -> Result<(), Error> {
     tenants.begin().map_err(Error::at(&root))?;
     let running = server_loop::listen(&args.door, exporter, |listen| indexes.listen(listen))?;
     let (new, news) = mpsc::channel();
-    // On a thread of its own, since an index may take long to load, and signals are heeded.
+    // This runs on a separate thread, since an index may take long to load, and signals must be
+    // handled meanwhile.
     std::thread::spawn(move || follow(tenants, &new));
     Serve::new(Several { args, news }, running, output).run(signals)
 }

@@ -27,7 +27,7 @@ pub(super) struct Tenants {
     root: PathBuf,
     /// The owner of indexes that have none of their own.
     owner: Option<OwnerPublicKey>,
-    /// The bytes that an index may have.
+    /// The most bytes that an index may have.
     most: u64,
     /// Owners change their indexes over the network.
     changing: bool,

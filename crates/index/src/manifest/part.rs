@@ -175,7 +175,7 @@ impl Manifest {
         Ok(parts)
     }
 
-    /// The bytes of all stored parts.
+    /// The size in bytes of all stored parts.
     ///
     /// # Errors
     /// The errors of [`parts`](Self::parts).

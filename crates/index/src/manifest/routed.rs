@@ -110,14 +110,14 @@ impl Grid {
         self.groups as usize * self.clusters as usize
     }
 
-    /// The rows of a cluster: its places, followed by its check rows.
+    /// The number of rows of a cluster: its places, followed by its check rows.
     #[must_use]
     pub fn stored(&self) -> usize {
         let slots = self.slots as usize;
         slots.saturating_add(balance::count(slots))
     }
 
-    /// The rows of all clusters.
+    /// The number of rows of all clusters.
     #[must_use]
     pub fn all_stored(&self) -> usize {
         self.all_clusters().saturating_mul(self.stored())
@@ -175,7 +175,7 @@ impl Grid {
         Ok(lwe::Shape::new(groups, rows, columns)?)
     }
 
-    /// The bytes of the table.
+    /// The size in bytes of the table.
     #[must_use]
     pub(crate) fn table_len(&self, width: usize) -> usize {
         self.all_stored().saturating_mul(width * ENTRY_LEN)
@@ -201,7 +201,7 @@ impl Grid {
         7 * Self::params().n() as u64 * self.scores() as u64
     }
 
-    /// The bytes of an encrypted query for the clusters.
+    /// The size in bytes of an encrypted query for the clusters.
     ///
     /// # Errors
     /// [`Error`] if no table has this shape.
@@ -221,14 +221,14 @@ impl Grid {
         Ok(column::Reply::encoded_len(&params, n, self.scores())?)
     }
 
-    /// The bytes of the sealed centroids.
+    /// The size in bytes of the sealed centroids.
     #[must_use]
     pub fn route_len(&self, width: usize) -> usize {
         let (coordinate, share) = (size_of::<f32>(), size_of::<f32>());
         width * coordinate + self.all_clusters() * (share + width) + TAG_LEN
     }
 
-    /// The bytes of the sealed list of each cluster's records, for `n` records.
+    /// The size in bytes of the sealed list of each cluster's records, for `n` records.
     #[must_use]
     pub fn members_len(&self, n: u32) -> usize {
         let clusters = self.all_clusters().saturating_mul(self.cluster_len(n));
@@ -250,10 +250,10 @@ impl Grid {
     }
 }
 
-/// The bytes of an entry of the table.
+/// The size in bytes of an entry of the table.
 pub const ENTRY_LEN: usize = 3;
 
-/// The bytes of the range of a cluster's parts.
+/// The size in bytes of the range of a cluster's parts.
 pub const SPREAD_LEN: usize = 8;
 
 /// Bits of the position of a part in that range.

@@ -33,7 +33,7 @@ pub struct Pushed {
     pub versions: usize,
     /// The number of parts that were sent, completely or from some byte on.
     pub parts: usize,
-    /// The bytes of these.
+    /// The bytes of the parts that were sent.
     pub bytes: u64,
 }
 

@@ -19,7 +19,7 @@ use crate::{ClientKey, Error, IndexName, Refusal};
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-/// The bytes of a frame's head: a flag and a length.
+/// The size in bytes of a frame's head: a flag and a length.
 const FRAME_HEAD: usize = 5;
 
 /// The flag of a message's frame, and of the one with the trailers.
@@ -42,7 +42,7 @@ pub struct WebRequest {
     pub index: Option<IndexName>,
     /// The body.
     pub body: Vec<u8>,
-    /// The bytes of the longest body of an honest answer: the caller must not read more.
+    /// The size in bytes of the longest body of an honest answer: the caller must not read more.
     pub limit: usize,
 }
 

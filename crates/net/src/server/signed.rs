@@ -11,7 +11,7 @@ use crate::{Refusal, login};
 pub(crate) const ADDED_LEN: usize =
     (2 + 32) + (1 + 8) + (2 + 16) + (3 + MlDsa65::SIGNATURE_LEN) + 3;
 
-/// The bytes of a ciphertext (FIPS 203, Table 3).
+/// The size in bytes of a ciphertext (FIPS 203, Table 3).
 const CIPHERTEXT_LEN: usize = 1088;
 
 /// The longest login: its ciphertext and its token, each behind a tag and a length, and its signature.

@@ -137,7 +137,8 @@ impl Terms {
         };
         let allowed = match action {
             Ok(Some(action)) => decide(action),
-            // The manifest is for every client that may do something; what is no message is refused elsewhere, to the same.
+            // The manifest is for every client that may do something. Bytes that are not a message are refused later, with
+            // the same answer.
             Ok(None) | Err(_) => ASKED.into_iter().any(decide),
         };
         allowed.then_some(()).ok_or(Refusal::Index)

@@ -14,7 +14,7 @@ pub struct RecordBytes {
     /// The bytes of the id: 16 for a UUID, and for a text its length plus 1. A number takes up to 11, depending on its
     /// distance from the one before, and 0 if numbers are consecutive.
     pub id: usize,
-    /// The bytes of the attributes: 8 for a number, 1 for a truth value, and for a text its length plus 4.
+    /// The size in bytes of the attributes: 8 for a number, 1 for a truth value, and for a text its length plus 4.
     pub attributes: usize,
 }
 

@@ -94,7 +94,7 @@ impl Retrieval {
         Self::new((n, wish.k), (payload, look), &wish.conditions()).map(Some)
     }
 
-    /// The bytes of all sealed pages.
+    /// The size in bytes of all sealed pages.
     #[must_use]
     pub fn whole(&self) -> u64 {
         self.pages as u64 * self.form.sealed_len() as u64

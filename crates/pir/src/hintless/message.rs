@@ -133,7 +133,7 @@ impl Answer {
     }
 }
 
-/// The bytes of a message of this kind.
+/// The size in bytes of a message of this kind.
 fn len(kind: Kind, params: &Params) -> usize {
     match kind {
         Kind::HintlessAnswer => params.answer_len(),

@@ -3,11 +3,11 @@
 use super::{ANSWER_BITS, KAPPA, Params, Protocol, Scheme};
 use crate::bits::packed_len;
 
-/// The bytes of a message's header.
+/// The size in bytes of a message's header.
 pub(crate) const HEADER_LEN: usize = 48;
 
 impl<P: Protocol> Params<P> {
-    /// The words of a hint: `l n`, or `kappa n^2` for every byte of a record.
+    /// The number of words of a hint: `l n`, or `kappa n^2` for every byte of a record.
     pub(crate) const fn hint_words(&self) -> usize {
         match P::SCHEME {
             Scheme::Simple => self.rows() * self.n(),
@@ -15,7 +15,7 @@ impl<P: Protocol> Params<P> {
         }
     }
 
-    /// The words of a query: `m`, or `m + l / record_len`.
+    /// The number of words of a query: `m`, or `m + l / record_len`.
     pub(crate) const fn query_words(&self) -> usize {
         match P::SCHEME {
             Scheme::Simple => self.columns(),
@@ -41,19 +41,19 @@ impl<P: Protocol> Params<P> {
         }
     }
 
-    /// The bytes of a hint on the wire.
+    /// The size in bytes of a hint on the wire.
     #[must_use]
     pub const fn hint_len(&self) -> usize {
         HEADER_LEN + packed_len(self.hint_words(), self.hint_bits)
     }
 
-    /// The bytes of a query on the wire.
+    /// The size in bytes of a query on the wire.
     #[must_use]
     pub const fn query_len(&self) -> usize {
         HEADER_LEN + packed_len(self.query_words(), self.query_bits)
     }
 
-    /// The bytes of an answer on the wire.
+    /// The size in bytes of an answer on the wire.
     #[must_use]
     pub const fn answer_len(&self) -> usize {
         HEADER_LEN
@@ -61,13 +61,13 @@ impl<P: Protocol> Params<P> {
             + packed_len(self.answer_hint_words(), self.hint_bits)
     }
 
-    /// The bytes of a [`RawAnswer`](crate::simple::RawAnswer) on the wire.
+    /// The size in bytes of a [`RawAnswer`](crate::simple::RawAnswer) on the wire.
     #[must_use]
     pub const fn raw_answer_len(&self) -> usize {
         HEADER_LEN + 4 * self.rows()
     }
 
-    /// The bytes of the database's records.
+    /// The size in bytes of the database's records.
     #[must_use]
     pub const fn database_bytes(&self) -> usize {
         self.records * self.record_len

@@ -80,7 +80,7 @@ impl Share {
         &self.params
     }
 
-    /// The bytes that the words of some rows take.
+    /// The number of bytes that the words of some rows take.
     #[must_use]
     pub const fn words_len(rows: &Range<usize>) -> usize {
         packed_len(rows.end - rows.start, ANSWER_BITS)

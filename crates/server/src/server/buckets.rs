@@ -40,12 +40,12 @@ impl Buckets {
         self.count * self.params.query_len()
     }
 
-    /// The bytes of a shard's words of one answer.
+    /// The size in bytes of a shard's words of one answer.
     fn words_len(&self, shard: Shard) -> usize {
         Share::words_len(&Share::range(&self.params, shard.number() - 1, shard.of()))
     }
 
-    /// The bytes of a shard's part of a reply.
+    /// The size in bytes of a shard's part of a reply.
     pub(super) fn part_len(&self, shard: Shard) -> usize {
         // A single shard has whole answers.
         match shard == Shard::WHOLE {

@@ -119,7 +119,7 @@ impl Routed {
         }
     }
 
-    /// The bytes of a query.
+    /// The size in bytes of a query.
     pub(super) fn query_len(&self) -> usize {
         self.lens.all()
     }

@@ -35,7 +35,7 @@ impl Words<'_> {
 /// The runs of a group. Each is read from the next words of the keystream of AES-256 in counter mode.
 pub(super) struct Runs<const K: usize> {
     pub(super) stream: Stream,
-    /// The bytes of a run, whole blocks.
+    /// The size in bytes of a run, whole blocks.
     pub(super) len: usize,
     pub(super) read: fn(&mut Run<K>, &Words<'_>),
 }

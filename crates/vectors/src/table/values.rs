@@ -15,7 +15,7 @@ use crate::Error;
 use crate::column::{Column, ColumnKind};
 use crate::id::{Id, IdKind};
 
-/// The bytes of a UUID.
+/// The size in bytes of a UUID.
 const UUID_LEN: i32 = 16;
 
 pub(super) fn is_id(kind: &DataType) -> bool {

@@ -3,13 +3,13 @@
 use sordino_vault::reader_secret::PUBLIC_KEY_LEN;
 use sordino_vault::writer_secret::WRITER_PUBLIC_LEN;
 
-/// The bytes of a secret.
+/// The size in bytes of a secret.
 pub(super) const SECRET_LEN: usize = 32;
-/// The bytes of an ML-DSA-87 public key.
+/// The size in bytes of an ML-DSA-87 public key.
 pub(super) const OWNER_PUBLIC_LEN: usize = 2592;
-/// The bytes of an ML-DSA-65 public key.
+/// The size in bytes of an ML-DSA-65 public key.
 const CLIENT_PUBLIC_LEN: usize = 1952;
-/// The bytes of the digest at the end.
+/// The size in bytes of the digest at the end.
 pub(super) const CHECK_LEN: usize = 8;
 
 /// The content of a key file.

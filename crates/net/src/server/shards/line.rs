@@ -143,7 +143,7 @@ impl Line {
             match replica.head(runtime, self.shard) {
                 Ok(head) => found.push((replica, head)),
                 Err(error) => {
-                    // A server that answers and lacks this shard is of no use for now.
+                    // A server that answers and lacks this shard cannot be used for now.
                     let of_network = matches!(error, sordino_index::Error::Transport { .. });
                     let no_shard =
                         !of_network || matches!(Error::of(&error), Some(Error::Reply(_)));
@@ -312,7 +312,7 @@ fn unsigned(message: Bytes) -> Request<CallRequest> {
     Request::new(CallRequest { message, tag: None })
 }
 
-/// The code of a status that is no refusal.
+/// The code of a status that is not a refusal.
 fn status_of(error: &sordino_index::Error) -> Option<&str> {
     match Error::of(error)? {
         Error::Status { code, .. } => Some(code),

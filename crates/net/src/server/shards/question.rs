@@ -74,7 +74,7 @@ impl Question {
 
     /// The time after which a second server is asked, if one may be.
     fn late(&self, second: &Replica) -> Option<Duration> {
-        // A server that has just failed is no help.
+        // A server that has just failed does not help.
         let may = self.hedged && !self.asked.is_fetch() && !second.is_doubtful();
         self.line.hedge.late().filter(|_| may)
     }

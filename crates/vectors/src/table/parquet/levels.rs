@@ -19,7 +19,7 @@ const FREE: u64 = 1 << 25;
 /// The number of further values of such a column for each of its bytes. Sparse vectors have about 100.
 const PER_BYTE: u64 = 256;
 
-/// The bytes of a list value and of its position in the list.
+/// The size in bytes of a list value and of its position in the list.
 const VALUE: u64 = 8;
 
 /// A file that is inspected before it is read.

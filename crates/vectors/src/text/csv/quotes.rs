@@ -72,7 +72,7 @@ pub(super) struct Followed<R> {
     quotes: Quotes,
     field: Field,
     line: u64,
-    /// The bytes of the record so far.
+    /// The size in bytes of the record so far.
     record: usize,
 }
 
