@@ -11,7 +11,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// The most links that are followed: the number that Linux follows.
+/// The most links that are followed, as in Linux.
 const LINKS: usize = 40;
 
 /// The file to which a name leads over symbolic links; it need not exist yet. So a file has one lock under all its names, and new

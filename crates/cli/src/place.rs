@@ -110,12 +110,12 @@ impl Place {
         self.folder().current().map(drop)
     }
 
-    /// The newest version's manifest and parts.
+    /// The manifest and the parts of the newest version.
     pub(crate) fn index(&self, owner: &OwnerPublicKey) -> Result<Index, Search> {
         Index::open_on(self.disk(), &self.root, owner)
     }
 
-    /// The newest version's manifest.
+    /// The manifest of the newest version.
     pub(crate) fn manifest(&self, owner: &OwnerPublicKey) -> Result<SignedManifest, Search> {
         Index::manifest_on(self.disk(), &self.root, owner)
     }
@@ -156,7 +156,7 @@ impl Place {
         options.open(&self.folder())
     }
 
-    /// Serves the version that there is now, after the one that a server has.
+    /// Serves the current version, in place of the version that a server has.
     pub(crate) fn follow(&self, server: &Server, owner: &OwnerPublicKey) -> Result<Server, Search> {
         OpenOptions::new(owner).after(server).open(&self.folder())
     }

@@ -88,13 +88,13 @@ struct Planned {
     k: usize,
     recall: f64,
     queries: u64,
-    /// Bits a second, if a line was given.
+    /// The bits per second, if a line was given.
     line: Option<f64>,
     recommended: Option<&'static str>,
     modes: Vec<Mode>,
-    /// The cost of payloads; it is part of every mode's figures.
+    /// The cost of payloads, which is included in every mode's figures.
     payloads: Option<Payloads>,
-    /// The ways to fetch payloads or, where there is a second look, its pages.
+    /// The ways to fetch payloads or, with a second look, its pages.
     ways: Vec<PlannedWay>,
     /// The cost of a second look, payloads included; it is part of the figures of masked, open and routed mode.
     second_look: Option<Payloads>,
@@ -104,13 +104,13 @@ struct Planned {
 struct Payloads {
     form: &'static str,
     fetched: usize,
-    /// Pages that hold all payloads, and the bytes of one.
+    /// The number of pages that hold all payloads, and the bytes of one page.
     pages: usize,
     page_bytes: u32,
     bytes_once: u64,
     bytes_up: u64,
     bytes_down: u64,
-    /// Memory of the server.
+    /// The memory of the server.
     server_bytes: u64,
     server_ms: f64,
     client_ms: f64,
@@ -127,7 +127,7 @@ struct Mode {
     bytes_in_all: u64,
     server_ms: f64,
     client_ms: f64,
-    /// Memory of a build.
+    /// The memory of a build.
     build_bytes: u64,
     /// On the line that was given.
     line_seconds: Option<Seconds>,

@@ -8,13 +8,13 @@ use sordino_search::vectors::{ColumnNames, Format};
 use sordino_search::{Metric, Vectors, synthetic};
 use std::path::{Path, PathBuf};
 
-/// Vectors of a generated set, if their number is not given.
+/// The number of generated vectors, if no number is given.
 const N: usize = 100_000;
 
 /// A set of vectors with queries and their true neighbours.
 pub(super) struct Set {
     pub(super) name: String,
-    /// The vectors, where they are not in an index already.
+    /// The vectors, unless they are in an index already.
     pub(super) base: Option<Vectors>,
     pub(super) queries: Vectors,
     pub(super) truth: Option<Truth>,

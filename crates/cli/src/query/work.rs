@@ -89,7 +89,7 @@ impl Work<'_> {
     }
 }
 
-/// Searches under way.
+/// The searches that are running.
 struct Searches<'a, D: Dial> {
     session: &'a Session<D>,
     batch: SearchBatch,
@@ -99,7 +99,7 @@ struct Searches<'a, D: Dial> {
     output: Output,
     /// Something other than a search failed: each thread ends after its current search.
     failed: AtomicBool,
-    /// The gravest error of a search.
+    /// The most serious error of a search.
     told: Mutex<Option<Search>>,
     printer: Mutex<Printer>,
     bar: indicatif::ProgressBar,
@@ -162,7 +162,7 @@ where
         self.printer().put(query, failed)
     }
 
-    /// The next query, unless there is none, or a reason to stop.
+    /// The next query, unless there is none or the command must stop.
     fn next(&self) -> Result<Option<Query>, Error> {
         let interrupted = || self.stop.load(Ordering::Relaxed);
         let over = || self.batch.is_over() || self.failed.load(Ordering::Relaxed);

@@ -7,14 +7,14 @@ use sordino_token::{Claims, Token, rfc3339};
 
 use crate::{Error, Output};
 
-/// A token's blocks, the issuer's first.
+/// The token's blocks, the issuer's first.
 #[derive(Serialize)]
 pub(super) struct Report {
     token: PathBuf,
     bytes: usize,
     /// `issued`, `narrowed`, `verified` or `not verified`.
     state: &'static str,
-    /// The BLAKE3 digest of the key that is said to have issued it.
+    /// The BLAKE3 digest of the stated issuer's key.
     issuer: String,
     blocks: Vec<Block>,
 }

@@ -50,7 +50,7 @@ impl Rate {
         enough
     }
 
-    /// Gives a token back that need not have been taken.
+    /// Returns a token that was not needed.
     pub(crate) fn give_back(&mut self) {
         self.tokens = (self.tokens + 1.0).min(self.burst());
     }

@@ -22,7 +22,7 @@ use crate::schema::HelloReply;
 use crate::signature::shown;
 use crate::{Access, Error, IndexName, Limits, Refusal};
 
-/// A service: the clients that may ask it, how much at a time, and what is served.
+/// A service: the clients that may ask it, its limits, and what it serves.
 #[derive(Debug)]
 pub(crate) struct ServiceState {
     pub(crate) served: Served,
@@ -185,8 +185,8 @@ impl ServiceState {
         Ok(())
     }
 
-    /// The name of the index that a request is for; `None` where there is one index. The first refusal shows whether a
-    /// server has several; it does not show which.
+    /// The name of the index that a request is for; `None` if there is only one index. The first refusal shows whether
+    /// a server has several indexes, but not which.
     pub(crate) fn named(&self, headers: &HeaderMap) -> Result<Option<IndexName>, Refusal> {
         let mut names = headers.get_all(INDEX).iter();
         let name = names.next();
@@ -233,7 +233,7 @@ impl ServiceState {
 }
 
 impl ServiceState {
-    /// Counts a refusal, says it to the operator, and makes the reply of it.
+    /// Counts and logs a refusal, and makes its reply.
     pub(super) fn refuse(&self, peer: &Peer, refusal: Refusal) -> http::Response<Body> {
         self.refused(peer, &Rejection::By(refusal)).into_http()
     }

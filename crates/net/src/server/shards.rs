@@ -145,7 +145,7 @@ impl Shards {
 
     fn gather(&self, before: Option<&Server>) -> Result<Option<Server>, Error> {
         let runtime = self.runtime()?;
-        // Shards are asked one after the other, so an error is about the last.
+        // Shards are asked one after the other, so an error is about the last one.
         let mut last = &self.lines[0];
         let found = self.lines.iter().map(|line| {
             last = line;
