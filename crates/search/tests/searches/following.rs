@@ -1,4 +1,4 @@
-//! A server that follows its index: it answers like one that was started again, and reads only what is new.
+//! A server that follows its index must answer like a restarted server, and read only new parts.
 
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn assert_alike(followed: &Server, dir: &Path) {
     }
 }
 
-/// The file of a part.
+/// The path of a part's file.
 fn file(dir: &Path, part: &Part) -> std::path::PathBuf {
     let name: String = part.digest.iter().map(|b| format!("{b:02x}")).collect();
     dir.join("parts").join(name)
@@ -123,7 +123,7 @@ fn a_part_that_did_not_change_is_not_read_again() {
         let error = Server::open_dir(dir.path(), &owner).expect_err("damaged parts");
         assert!(!error.to_string().is_empty());
         assert_eq!(found(&followed, 1).len(), 3);
-        // The server before answers on.
+        // The previous server continues to answer.
         assert_eq!(found(&server, 1).len(), 3);
     }
 }

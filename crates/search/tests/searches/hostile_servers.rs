@@ -1,4 +1,4 @@
-//! Damaged files, a hostile server, a hostile client: typed errors, no panic, the same messages.
+//! Damaged files, a hostile server and a hostile client cause typed errors, no panic, and the same messages.
 
 use proptest::prelude::*;
 use sordino_index::wire::Message;

@@ -19,7 +19,7 @@ const NONE: [String; 0] = [];
 /// A change of an index.
 type Work = fn(&mut Store) -> Result<u64, Error>;
 
-/// An owner's folder, which somebody else keeps, and the owner's memory of it next to the key.
+/// An owner's folder at an untrusted host, and the owner's memory of it next to the key.
 pub(crate) struct Kept {
     dir: TempDir,
 }
@@ -78,12 +78,12 @@ impl Kept {
         self.pins().change(&place, &mut store, change)
     }
 
-    /// Keeps what is there now under a name.
+    /// Saves the current state under a name.
     pub(crate) fn keep(&self, name: &str) {
         copy(&self.at("index"), &self.at(name));
     }
 
-    /// Shows what was kept.
+    /// Presents a saved state.
     pub(crate) fn show(&self, name: &str) {
         std::fs::remove_dir_all(self.at("index")).unwrap();
         copy(&self.at(name), &self.at("index"));
@@ -179,7 +179,7 @@ fn a_revocation_that_is_taken_back_is_refused_before_the_next_change() {
             "{refused}"
         );
     }
-    // The newest one is taken, and bob reads nothing that is added to it.
+    // The newest version is accepted, and bob reads nothing that is added to it.
     kept.show("after");
     assert_eq!(kept.change(add).unwrap(), 4);
     assert!(read_by_bob(&kept.at("index")).is_empty());
@@ -210,7 +210,7 @@ fn a_deletion_that_is_taken_back_is_refused() {
         matches!(refused, Error::Owner(OwnerFault::Undone(_))),
         "{refused}"
     );
-    // A pin that is given does what a file of them does.
+    // A pin that is passed as an argument has the same effect as a pin file.
     let pin = {
         kept.show("before");
         let mut store = Store::open(kept.at("index"), &keys()).unwrap();
@@ -273,7 +273,7 @@ fn another_index_in_its_place_is_refused_and_a_new_one_is_not() {
     ));
     copy(&kept.at("index"), &kept.at("moved-too"));
     assert_eq!(kept.open_at("moved-too").unwrap().version(), 3);
-    // Who makes a new one where one was means it.
+    // An owner who creates a new index where one existed does so on purpose.
     std::fs::remove_dir_all(kept.at("index")).unwrap();
     kept.make("index", 10);
     assert_eq!(kept.change(add).unwrap(), 2);
@@ -327,7 +327,7 @@ fn two_processes_remember_in_one_file() {
     kept.open().unwrap();
     let newest = text();
     assert_ne!(third, newest);
-    // A store of an older version, which another process opened before.
+    // A store of an older version, which another process opened earlier.
     kept.show("common");
     let old = Store::open(kept.at("index"), &keys()).unwrap();
     kept.pins().remember(&place, &old).unwrap();

@@ -22,7 +22,7 @@ struct Game {
     server: Server,
     client: Client,
     keys: Vec<u8>,
-    /// True of a client that ends at the first wrong reply.
+    /// True for a client that ends at the first wrong reply.
     hasty: bool,
 }
 

@@ -7,10 +7,10 @@ use rand::RngExt;
 use sordino_pir::{Database, Params, Seed, simple};
 use sordino_testkit::rng;
 
-/// Records, and bytes of one.
+/// The number of records, and the bytes of each.
 const RECORDS: usize = 48;
 const LEN: usize = 16;
-/// Searches for the same record, and decoys next to each.
+/// The number of searches for the same record, and of decoys in each.
 const SEARCHES: usize = 8;
 const DECOYS: usize = 15;
 
@@ -21,7 +21,7 @@ fn intersection(views: &[BTreeSet<usize>]) -> BTreeSet<usize> {
     first.iter().filter(all).copied().collect()
 }
 
-/// Servers of the same records, but that one of them is another at each.
+/// Servers of the same records, in each of which another record is changed.
 struct Servers {
     own: simple::Server,
     changed: Vec<simple::Server>,

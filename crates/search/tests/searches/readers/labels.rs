@@ -66,7 +66,7 @@ fn a_label_that_is_granted_later_is_read_by_a_client_that_was_there_before() {
         let server = bed.server();
         assert!(alice.refresh(&mut InProcess::new(&server)).unwrap());
         assert_eq!(finds(&alice, &server, &ALL), [0, 200]);
-        // A change of records keeps that.
+        // A change of records keeps this.
         bed.add(300, Some("finance"));
         let server = bed.server();
         assert!(alice.refresh(&mut InProcess::new(&server)).unwrap());
@@ -220,7 +220,7 @@ fn a_folder_gives_a_reader_what_it_may_read() {
         Contents::open_dir(dir.path(), &reader("mallory")),
         Err(Error::NoReader)
     ));
-    // An owner that comes back knows who may read what.
+    // When the owner returns, it knows who may read what.
     let store = Store::open(dir.path(), &owner).unwrap();
     let access = store.access().unwrap();
     assert_eq!(access.readers.len(), 1);

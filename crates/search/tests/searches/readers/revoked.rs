@@ -1,5 +1,5 @@
-//! A reader that was revoked, and keeps all that it ever had: its secret, its content keys, and a client that uses them on
-//! whatever a server gives.
+//! A revoked reader that keeps everything it ever had: its secret, its content keys, and a client that uses them on any data of a
+//! server.
 
 use sordino_search::manifest::{Manifest, PartKind};
 use sordino_search::{Change, Contents, Error, Form, InProcess, Store};
@@ -10,7 +10,7 @@ use super::bed::{Bed, EACH, connect, masked, reader, reads, words};
 
 const ALL: [u64; 3] = [0, 100, 200];
 
-/// The content keys that somebody has of the newest version, or had of this one.
+/// The content keys that a reader has of the newest version, or had of this one.
 fn contents(bed: &Bed, name: &str) -> Result<ContentKeys, Error> {
     let ring = bed.part(PartKind::Ring, None);
     reader(name).contents(&bed.manifest(), Some(&ring))

@@ -164,7 +164,7 @@ fn many_segments_are_searched_and_compacted() {
     );
 }
 
-/// A directory and a file hold the same index.
+/// A directory and a file contain the same index.
 #[test]
 fn a_directory_survives_as_one_file() {
     for form in forms() {

@@ -98,7 +98,7 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     };
     let over = |pin: &Pin| over_by(&server, pin);
     assert_eq!(over(&pin).unwrap().manifest(), bed.store.manifest());
-    // A gap excuses nothing else.
+    // A gap excuses no other fault.
     let newer = Pin { version: 6, ..pin };
     assert!(matches!(over(&newer), Err(Error::Rollback { .. })));
     let other = Pin {

@@ -1,4 +1,4 @@
-//! A disk that fails where it is told to.
+//! A disk that fails at a chosen operation.
 
 use std::cell::RefCell;
 use std::io;
@@ -29,7 +29,7 @@ pub(crate) enum Fault {
     Full(usize),
 }
 
-/// A disk that records what is done to it, and fails where it is told to.
+/// A disk that records its operations, and fails at the chosen one.
 #[derive(Clone)]
 pub(crate) struct Faulty {
     pub(crate) root: PathBuf,

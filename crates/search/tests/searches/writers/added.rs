@@ -71,7 +71,7 @@ fn takes_in(mut bed: Bed) {
     assert_eq!(reads(&server, &reader("alice"), &all), all);
     bob.refresh(&mut InProcess::new(&server)).unwrap();
     assert_eq!(finds(&bob, &server, &all), [0, 100, 300, 400]);
-    // Compacted it is the same, and writers go on.
+    // Compacting does not change it, and writers continue.
     bed.owner().compact(&mut bed.rng(), &mut |_| ()).unwrap();
     bed.add("finch", 500, Some("finance"));
     let (server, all) = (bed.server(), [0, 100, 200, 300, 400, 500]);
@@ -94,7 +94,7 @@ fn takes_in(mut bed: Bed) {
     let mut log = sordino_search::log::Log::new(&keys());
     let appended = log.append(versions.iter().rev(), &keys()).unwrap();
     assert_eq!(appended, versions.len());
-    // A copy has them, too.
+    // A copy also has them.
     let copy = tempfile::tempdir().unwrap();
     sordino_search::Index::backup(bed.path(), copy.path(), &keys().public()).unwrap();
     drop(store);

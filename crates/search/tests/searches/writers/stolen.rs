@@ -21,7 +21,7 @@ fn add_false(bed: &mut Bed, first: u64, like: u64) {
     store.add(rng, NOW, None, [Ok(batch)], &mut |_| ()).unwrap();
 }
 
-/// The best record for the first vector from `first` on, and its payload.
+/// The best record for the first vector from `first` on, with its payload.
 fn best(client: &Client, server: &Server, first: u64) -> (Id, Vec<u8>) {
     let mut transport = InProcess::new(server);
     let query = vectors(first).row(0).to_vec();
