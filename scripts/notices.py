@@ -29,7 +29,7 @@ def texts(package):
 
 
 def built(name, target):
-    """packages that are built for a target with this package alone: in the workspace others turn more of their features on"""
+    """Packages that are built for a target with this package alone: in the workspace others turn more of their features on."""
     told = cargo("tree", "--package", name, "--target", target, "--edges", "normal", "--prefix", "none", "--format", "{p}")
     return {tuple(line.split()[:2]) for line in told.splitlines() if line}
 

@@ -124,7 +124,7 @@ def estimates():
 
 
 def segments(n):
-    """records of each segment of a stream of n"""
+    """Records of each segment of a stream of n."""
     at, sizes = 0, []
     while n > 0:
         doublings = 0 if at < FIRST else 1 + (at - FIRST) // NEXT

@@ -35,7 +35,7 @@ def host():
 
 
 def materials(features, name=COMMAND, target=None):
-    """packages of the command (or of another package) by id, those that each depends on, checksums of the lock file"""
+    """Packages of the command (or of another package) by id, those that each depends on, checksums of the lock file."""
     asked = ["--features", ",".join(f"{name}/{feature}" for feature in features)] if features else []
     told = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", target or host(), *asked))
     packages = {package["id"]: package for package in told["packages"]}

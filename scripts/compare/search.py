@@ -122,7 +122,7 @@ def downloads(run: Run) -> str:
 
 
 def baseline(run: Run) -> str:
-    """faiss on the same sizes: what a search costs without any protection."""
+    """The cost of a faiss search on the same sizes, without any protection."""
     found = sorted(
         run.group("search/plain"),
         key=lambda m: (
