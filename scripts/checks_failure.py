@@ -17,7 +17,7 @@ WINDOW = 2.05
 
 
 def group(width):
-    """rows of a group"""
+    """Rows of a group."""
     return RUN * min(38, max(13, 7296 // width))
 
 
@@ -42,7 +42,7 @@ def log2_refusal(t, width, n, tolerance):
 
 
 def seen(tolerance):
-    """a change of a score that is refused but with probability 2^-40"""
+    """A change of a score that is refused but with probability 2^-40."""
     return 2 * tolerance * WINDOW / P
 
 

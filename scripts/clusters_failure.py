@@ -52,7 +52,7 @@ def chernoff(total, own):
 
 
 def above(total, places):
-    """the same, whatever W is: chi-squared of `places`, by its density at 300 points up to 2^-70"""
+    """The same, whatever W is: chi-squared of `places`, by its density at 300 points up to 2^-70."""
     width, most = math.sqrt(2 * places), places + 11 * math.sqrt(2 * places) + 100
     least_w = max(1e-3, places - 7 * width)
     step = (most - least_w) / 300
@@ -92,7 +92,7 @@ def log2_accepted(ratio):
 
 
 def seen(tolerance, width):
-    """a change of a score, where both rests have length 1, that is refused but with probability 2^-40: half the root, in units of R^2 steps"""
+    """A change of a score, where both rests have length 1, that is refused but with probability 2^-40: half the root, in units of R^2 steps."""
     return math.sqrt(tolerance) / 2 / 256 / (math.sqrt(2**17 - 2048) - math.sqrt(width) / 2) ** 2
 
 

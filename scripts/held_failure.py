@@ -40,7 +40,7 @@ def chi_above(x):
 
 
 def own_sums(rows):
-    """the sum of squares of `rows` different normal variables, chi-squared: values from above, with their probabilities"""
+    """The sum of squares of `rows` different normal variables, chi-squared: values from above, with their probabilities."""
     deviation = math.sqrt(2 * rows)
     low, high = max(0.0, rows - 12 * deviation), rows + 12 * deviation + 120
     step = (high - low) / 600
@@ -81,7 +81,7 @@ def log2_spread(ratio):
 
 
 def seen(tolerance):
-    """a change of a score that is refused but with probability 2^-40"""
+    """A change of a score that is refused but with probability 2^-40."""
     return math.sqrt(tolerance) / 4 * STEP
 
 

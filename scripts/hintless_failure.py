@@ -52,7 +52,7 @@ def error():
 
 
 def uniform(low, count):
-    """mean square of `count` numbers in a row from `low` on, by sums of powers"""
+    """Mean square of `count` numbers in a row from `low` on, by sums of powers."""
     last = low + count - 1
     squares = lambda n: n * (n + 1) * (2 * n + 1) // 6
     below = lambda n: squares(n) if n >= 0 else -squares(-n - 1)
@@ -60,7 +60,7 @@ def uniform(low, count):
 
 
 def rounding(bits):
-    """mean square of what rounding a uniform word to a multiple of 2^bits adds, in units"""
+    """Mean square of what rounding a uniform word to a multiple of 2^bits adds, in units."""
     if bits == 0: return Fraction(0)
     half = 1 << (bits - 1)
     # Errors -half + 1 .. half for ties upwards; to even, half of the ties go down: the same squares.
@@ -68,7 +68,7 @@ def rounding(bits):
 
 
 def of_switch(l, w, b, secret=SECRET):
-    """digits in -z/2..z/2-1 times errors, and the bits rounded away times the secret: for a coefficient of N terms"""
+    """Digits in -z/2..z/2-1 times errors, and the bits rounded away times the secret: for a coefficient of N terms."""
     digits = l * uniform(-(1 << (w - 1)), 1 << w)
     return N * (digits * error() + rounding(b) * secret)
 
@@ -83,7 +83,7 @@ def energy(depth, times=1):
 
 @functools.cache
 def of_external(depth):
-    """one external product: digits of c_0 meet encryptions of the bit, digits of c_1 encryptions of bit * s"""
+    """One external product: digits of c_0 meet encryptions of the bit, digits of c_1 encryptions of bit * s."""
     # Noise * s: N terms for each of N coefficients. What a switch rounds away stands times an image of s already; where
     # that is s itself, the product has s^2, whose coefficients are sums of N / 2 pairs that are counted twice.
     twice = SECRET**2 * 4 * (N // 2) / (SECRET**2 * N)
@@ -107,7 +107,7 @@ def union(log2, events): return min(0.0, log2 + math.log2(events))
 
 
 def coefficients(record_len, p):
-    """that a record has bits in, at most; one that shares its unit may start within a coefficient"""
+    """The most coefficients in which a record has bits. A record that shares its unit may start within a coefficient."""
     return (8 * record_len + p - 2) // p + 1 if N * p // 8 // record_len > 1 else -(-8 * record_len // p)
 
 
@@ -121,7 +121,7 @@ def stated(columns, fold, record_len, p, depth, fold_depth, k0, k1):
 
 @functools.cache
 def unassigned(batch, groups, group):
-    """the probability, at most, that a request of `batch` units finds no slots for all of them"""
+    """The probability, at most, that a request of `batch` units finds no slots for all of them."""
     total = Fraction(0)
     for t in range(groups, min(batch - 1, groups * group) + 1):
         one = [0] + [math.comb(group, a) * a**(t + 1) for a in range(1, group + 1)]
@@ -137,14 +137,14 @@ def unassigned(batch, groups, group):
 
 @functools.cache
 def least(batch, groups):
-    """slots of a group, the fewest that keep the bound"""
+    """Slots of a group, the fewest that keep the bound."""
     group = 1
     while unassigned(batch, groups, group) > Fraction(1, 2**40): group += 1
     return group
 
 
 def deals(batch):
-    """numbers of groups, with the slots of one"""
+    """Numbers of groups, with the slots of one."""
     if batch <= 5: return [(batch, 1)]      # every slot holds all units
     return [(groups, least(batch, groups)) for groups in range(5, min(batch, 8) + 1)]
 
@@ -157,13 +157,13 @@ def shape(records, record_len, p, group):
 
 
 def depths(count):
-    """from the one at which one ciphertext holds all, or the largest, to two less"""
+    """The depths to try: from two below the depth at which one ciphertext holds all (or the largest depth) up to that depth."""
     deepest = (min(count, N) - 1).bit_length()
     return range(max(deepest - 2, 0), deepest + 1)
 
 
 def choose(records, record_len, batch):
-    """the layout of least cost: the first of those with as much, and of bits first the fewest, as listed"""
+    """The layout of least cost: the first of those with as much, and of bits first the fewest, as listed."""
     best = None
     for p, (groups, group) in product((10, 9, 8, 7), deals(batch)):
         polys, units, places = shape(records, record_len, p, group)
@@ -193,7 +193,7 @@ def choose(records, record_len, batch):
 
 
 def square(pmf):
-    """the distribution of the sum of two, cut where it is below 1e-60"""
+    """The distribution of the sum of two, cut where it is below 1e-60."""
     n, out = len(pmf), [0.0] * (2 * len(pmf) - 1)
     for i, a in enumerate(pmf):
         if a > 0:
@@ -203,7 +203,7 @@ def square(pmf):
 
 
 def ends(parts):
-    """an interval of 1 in `parts` parts, each a half at either of its ends: the expectation of no convex function is below the uniform one's"""
+    """An interval of 1 in `parts` parts, each a half at either of its ends: the expectation of no convex function is below the uniform one's."""
     return [(i / parts - .5, (1 if 0 < i < parts else .5) / parts) for i in range(parts + 1)]
 
 
@@ -242,7 +242,7 @@ def convolved(columns, fold, record_len, p, depth, fold_depth, k0, k1):
 
 
 def check_paths():
-    """each half of a step has twice the energy, whatever came before: all paths of all depths, as matrices of small N"""
+    """Each half of a step has twice the energy, whatever came before: all paths of all depths, as matrices of small N."""
     for n in (8, 16):
         def image(v, g, by=0):
             out = [0] * n
@@ -275,7 +275,7 @@ def check_paths():
 
 
 def check_coefficients():
-    """a record's coefficients, counted for all places in a unit"""
+    """A record's coefficients, counted for all places in a unit."""
     for p, record_len in product((10, 9, 8, 7), (1, 2, 3, 5, 7, 9, 64, 100, 255, 896, 1000, 1200, 2000, 3000)):
         starts = [8 * record_len * i for i in range(max(1, N * p // 8 // record_len))]
         most = max((start + 8 * record_len - 1) // p - start // p + 1 for start in starts)
@@ -283,7 +283,7 @@ def check_coefficients():
 
 
 def check_convolution():
-    """the variance of the convolved roundings is the one stated and what `ends` add to it"""
+    """The variance of the convolved roundings is the one stated and what `ends` add to it."""
     found = rounded(5)
     total, square_ = math.fsum(found.values()), math.fsum(x * x * a for x, a in found.items())
     expected = float((N * SECRET * (1 + Fraction(2, PARTS**2)) + 4**5 * (1 + Fraction(2, (2 * PARTS)**2))) / 12)
@@ -305,7 +305,7 @@ def write():
 
 
 def check_assignments():
-    """small cases, all of them counted: the bound is one, and 2 groups of 3 slots fail 5 units as often as a test of the code expects"""
+    """Small cases, all of them counted: the bound is one, and 2 groups of 3 slots fail 5 units as often as a test of the code expects."""
     def fits(choices):
         of = {}
         def place(i, seen):
@@ -330,7 +330,7 @@ def groups_table():
 
 
 def check():
-    """returns what hintless_moments.check does"""
+    """Returns what hintless_moments.check does."""
     import hintless_moments                 # which imports this file
     check_paths()
     check_assignments()

@@ -55,7 +55,7 @@ WORST = (7800, 6912, 60)
 
 
 def radau(count):
-    """nodes and weights of an integral over 0..1, one node at 1: never below it where all derivatives are positive"""
+    """Nodes and weights of an integral over 0..1, one node at 1: never below it where all derivatives are positive."""
     def legendre(n, x):
         before, value = 1.0, x
         for k in range(2, n + 1): before, value = value, ((2 * k - 1) * x * value - (k - 1) * before) / k
@@ -135,7 +135,7 @@ class Tree:
         return -math.fsum(count * math.log1p(-x) for count, x in parts) / 2
 
     def slopes(self, c, most, flat=()):
-        """for each power the integral over u of the derivative at u `most`, a little above since log_mgf is convex; or None"""
+        """For each power the integral over u of the derivative at u `most`, a little above since log_mgf is convex; or None."""
         if self.log_mgf([x + 1e-5 * y for x, y in zip(most, c)], flat) == math.inf: return None
         found = [0.0] * len(c)
         for u, weight in RADAU:
@@ -271,7 +271,7 @@ class Layout:
         return math.log2(self.count * 2**one + 2**beyond), one
 
     def bound(self):
-        """the least of all peaks, for a record and a coefficient"""
+        """The least of all peaks, for a record and a coefficient."""
         best = (0.0, 0.0)
         for beyond in BEYOND:
             if best[0] > beyond: best = min(best, self.with_peaks(beyond, 1))
@@ -279,7 +279,7 @@ class Layout:
 
 
 def check_terms():
-    """errors, secrets, digits and roundings have no larger moments than Gaussians of their mean squares"""
+    """Errors, secrets, digits and roundings have no larger moments than Gaussians of their mean squares."""
     for x in (1e-3, .01, .1, .3, 1.0, 3.0):
         error = math.fsum(p * math.cosh(x * math.sqrt(e)) for e, p in SQUARES.items())
         assert math.log(error) <= x * x * ERROR / 2 + 1e-12 and math.log((1 + 2 * math.cosh(x)) / 3) <= x * x / 3
@@ -290,7 +290,7 @@ def check_terms():
 
 
 def check_images():
-    """images of s that noise times s has met: never s itself; its inverse at one step of the largest depth, in one image of that step"""
+    """Images of s that noise times s has met: never s itself; its inverse at one step of the largest depth, in one image of that step."""
     found = {}
     for depth in range(1, LOG_N + 1):
         for i in range(depth):
@@ -314,7 +314,7 @@ def check_images():
 
 
 def check_units():
-    """digits of a uniform c_1 all vanish at a root mod q so rarely that nodes on a path have independent ones"""
+    """Digits of a uniform c_1 all vanish at a root mod q so rarely that nodes on a path have independent ones."""
     # At a root r the values at places 0 and 1 that add up to one number have one pair of digits at most; at r^g places 0 and 1 / g.
     q = scheme.Q
     root = next(r for x in range(2, 99) if pow(r := pow(x, (q - 1) // (2 * N), q), N, q) == q - 1)
@@ -325,7 +325,7 @@ def check_units():
 
 
 def check_tree():
-    """determinants of a small ring's M, noise pushed through all steps: of blocks exact; of leaves in two, not white, below"""
+    """Determinants of a small ring's M, noise pushed through all steps: of blocks exact; of leaves in two, not white, below."""
     n, log_n, depth = 8, 3, 3
     def image(v, g, by=0):
         out = [0.0] * n
@@ -411,7 +411,7 @@ def check(rows):
 
 
 def filled(case):
-    """a layout with the most columns that its stated bound allows, but no more selectors than a request has: the worst of its form; None if none serves"""
+    """A layout with the most columns that its stated bound allows, but no more selectors than a request has: the worst of its form; None if none serves."""
     try: _, group, p, fold, depth, fold_depth, k0, k1, *_ = form = scheme.choose(*case)
     except TypeError: return None
     at = lambda columns: scheme.stated(columns, fold, case[1], p, depth, fold_depth, k0, k1)

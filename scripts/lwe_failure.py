@@ -41,7 +41,7 @@ def log_mgf_uniform(t, width):
 def log_mgf_ternary(t): return math.log((1 + 2 * math.cosh(t)) / 3)
 
 def deviation(m, p=P):
-    """standard deviation in steps, D uniform on the integers [-p/2, p/2), rounding errors uniform"""
+    """Standard deviation in steps, D uniform on the integers [-p/2, p/2), rounding errors uniform."""
     entry = sum(x * x for x in range(-p // 2, p // 2)) / p
     secret = 2 / 3
     return p * math.sqrt(m * entry * (variance_e() + WORD**2 / 12) + N * secret * HINT**2 / 12)
@@ -51,7 +51,7 @@ def worst_row(t, m, p):
     return m * (log_mgf_e(t * p / 2) + log_mgf_uniform(t * p / 2, WORD)) + N * log_mgf_ternary(t * HINT / 2)
 
 def parameter(m, p=P):
-    """root of the second derivative at 0 of the worst row's log-MGF, in steps"""
+    """Root of the second derivative at 0 of the worst row's log-MGF, in steps."""
     h = 2.0 ** 8                  # in units of 1/circle, small compared with all widths
     return p * math.sqrt(2 * worst_row(h, m, p)) / h
 
@@ -60,7 +60,7 @@ def average(f, steps=64):
     return sum(f((i + 0.5) / steps * P / 2) for i in range(steps)) / steps
 
 def chernoff(m, worst):
-    """steps that no row of ROWS exceeds but with probability 2^LOG2_FAILURE"""
+    """Steps that no row of ROWS exceeds but with probability 2^LOG2_FAILURE."""
     bounds = []
     for k in range(1, 60):
         t = k / 3 / (parameter(m) / P)
@@ -72,7 +72,7 @@ def chernoff(m, worst):
     return min(bounds)
 
 def packing(t_outer, answer_bits):
-    """the worst error of the column packing on the circle: the most that rounding adds, and the log-MGF of the rest; |H_i| is 2^25"""
+    """The worst error of the column packing on the circle: the most that rounding adds, and the log-MGF of the rest; |H_i| is 2^25."""
     cut = [(x, 1 if abs(x) < 8 else 0.5) for x in range(-(2**DROPPED) // 2, 2**DROPPED // 2 + 1)]
     mass = sum(w for _, w in cut)
     terms = N * (RING // t_outer)

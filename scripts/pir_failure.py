@@ -89,7 +89,7 @@ class Noise:
         return min(0.0, 1 - float(Fraction(radius)**2 / (2 * self.variance())) / LN2) if radius > 0 else 0.0
 
     def impossible(self):
-        """whether uniform errors cannot add up to the radius at all"""
+        """Whether uniform errors cannot add up to the radius at all."""
         return self.sigma is None and self.columns * 128 * (512 + (1 << self.query) / 2) < self.margin()
 
     def of_word(self, x):
@@ -114,7 +114,7 @@ class Noise:
         return math.log(ratio(x * 2**steps, 1 << (20 - steps)).real) + x * 2**steps / 2
 
     def best(self, digit, v, worst_answer):
-        """for x > 0 and x < 0, the x that minimises log E exp(x noise) - |x| R, and that minimum"""
+        """For x > 0 and x < 0, the x that minimises log E exp(x noise) - |x| R, and that minimum."""
         found = []
         for sign in (1, -1):
             counted = lambda x: 0.0 if not self.answered else x * ANSWER if worst_answer else self.of_answer(x, v)
@@ -166,7 +166,7 @@ class Noise:
 
 
 def levels(scheme, name, records, record_len, per_column, hint_bits, query_bits):
-    """noises of one digit of a record, how many of each"""
+    """Noises of one digit of a record, how many of each."""
     columns = -(-records // per_column)
     if scheme == "simple": return [(Noise(name, columns, hint_bits, query_bits), record_len)]
     digits = 4 * (SETS[name][0] + 1)                       # kappa (n + 1): the row of H1 and the word of the answer
@@ -182,7 +182,7 @@ def record(parts, bound):
 
 
 def choose(scheme, security, records, record_len, per_column):
-    """the first set that keeps the bound, with the fewest bits of the hint, then of the query"""
+    """The first set that keeps the bound, with the fewest bits of the hint, then of the query."""
     columns = -(-records // per_column)
     for name in ORDER[security]:
         n, sigma = SETS[name]
@@ -207,7 +207,7 @@ LAYOUTS += [("double", "classical", *layout) for layout in (
 
 
 def table():
-    """the rows of the golden table"""
+    """The rows of the golden table."""
     rows = []
     for layout in LAYOUTS:
         name, hint, query, stated = choose(*layout)
@@ -234,7 +234,7 @@ def check_rounding():
 
 
 def check_convolution():
-    """tails by the transform against the convolution of the real distributions in integers"""
+    """Tails by the transform against the convolution of the real distributions in integers."""
     columns, query_bits = 24, 24
     counts = [1]
     def times(counts, n):                                  # with n ones
@@ -261,7 +261,7 @@ def check_convolution():
 
 
 def check_hint():
-    """the same with a rounded hint: a secret of one Gaussian against rounding errors of 6 bits, summed term by term"""
+    """The same with a rounded hint: a secret of one Gaussian against rounding errors of 6 bits, summed term by term."""
     noise = Noise("N1024S16", 2, 26, 31)
     noise.n, noise.answered, noise.radius = 1, False, 2000
     word = {}
@@ -295,7 +295,7 @@ def check_table():
 
 
 def limits():
-    """record length -> the most columns of a set with uniform secrets, the largest square of DoublePIR"""
+    """Record length -> the most columns of a set with uniform secrets, the largest square of DoublePIR."""
     def most(layout, end):
         low, high = 1, end                                  # holds at low, not at high
         while high - low > 1:

@@ -70,7 +70,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Place {
     }
 }
 
-/// A key file; a warning if others can read a secret in it.
+/// Reads a key file, and warns if other users can read a secret in it.
 fn read(py: Python<'_>, path: &Path) -> PyResult<KeyFile> {
     let file = KeyFile::read(path).map_err(|error| errors::net(py, &error))?;
     if file.is_exposed() {
@@ -129,12 +129,12 @@ fn short(public: &[u8]) -> String {
     hex::encode(&blake3::hash(public).as_bytes()[..8])
 }
 
-/// The whole of that digest, in hexadecimal.
+/// The whole digest, in hexadecimal.
 fn digest(public: &[u8]) -> String {
     hex::encode(blake3::hash(public).as_bytes())
 }
 
-/// A number for Python's sets: the beginning of that digest.
+/// A hash for Python's sets, from the beginning of the digest.
 fn number(public: &[u8]) -> u64 {
     let digest = blake3::hash(public);
     let first = digest.as_bytes()[..8].iter();

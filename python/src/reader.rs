@@ -1,4 +1,4 @@
-//! Files of vectors, a chunk at a time.
+//! Reads files of vectors, a chunk at a time.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ pub(crate) struct Reader {
     /// Coordinates of a vector.
     #[pyo3(get)]
     dim: usize,
-    /// The number of vectors, if the file says it at its beginning.
+    /// The number of vectors, if the beginning of the file tells it.
     #[pyo3(get)]
     len: Option<u64>,
     /// The kind of ids, if they are read.

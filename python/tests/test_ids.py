@@ -62,7 +62,7 @@ def test_numbers_beyond_int64_are_found_and_lose_nothing(tmp_path, key):
         assert found.ids.dtype == object and {type(id) for id in found.ids.flat} == {int}
         assert found.ids[:, 0].tolist() == ids.tolist() and (found.ids[:, 5] == -1).all()
         assert np.isnan(found.scores[:, 5]).all() and [row[0] for row in found.payloads] == [b"a", b"b", b"c", b"d", b"e"]
-        # They go back in as they came out.
+        # Ids from a result can be passed back unchanged.
         for given in (found.ids[0, :2], found.ids[0, :2].tolist(), found.ids[0, :2].astype(np.uint64)):
             assert client.payloads(given)[0] == b"a"
         assert client.payloads([np.uint64(most), 3]) == [b"a", b"b"]

@@ -772,7 +772,7 @@ async def test_a_server_that_is_gone_gets_what_was_written_later(team):
 
 
 def test_a_server_that_says_nothing_keeps_no_agent_waiting_twice(home, tmp_path, embedding):
-    # It takes connections and never answers.
+    # This server accepts connections and never answers.
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/team"
         joined = Home.join(tmp_path / "bob", Settings("bob", server=url), home.folder / "owner.pub", write=True)
@@ -806,7 +806,7 @@ async def test_of_two_folders_with_one_owners_key_the_later_says_what_happened(t
         assert "another folder with this owner's key" in answer["note"]
         assert texts(answer) == ["We deploy on Fridays"]
     assert "another folder with this owner's key" in run(twin, "push", code=1)
-    # Nothing was changed at the server.
+    # The server has no change.
     bob = team.reader("bob")
     async with agent(bob) as reader:
         assert texts(await call(reader, "recall", question="which day do we deploy?")) == ["We deploy on Tuesdays"]
@@ -828,7 +828,7 @@ def test_a_closed_pipe_ends_a_command_quietly(home, memory):
         # argparse says nothing of a help that could not be written, which it is at once with this variable.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-        # As `head -0` does.
+        # The reader closes the output, as `head -0` does.
         process.stdout.close()
         said = process.stderr.read()
         assert (process.wait(120), said) == (141, ""), words

@@ -63,7 +63,7 @@ fn a_hit_allocates_nothing() {
     }
 }
 
-/// Where one policy decides and none fails, an uncached decision copies nothing either.
+/// If one policy decides and none fails, an uncached decision copies nothing either.
 #[test]
 fn a_simple_decision_allocates_nothing() {
     let engine = Engine::without_schema(

@@ -1,4 +1,4 @@
-//! The options of servers: addresses, certificate, who may ask, limits, log.
+//! The options of servers: addresses, certificate, clients, limits, log.
 
 use crate::host::Host;
 use crate::origin_args::OriginArgs;
@@ -99,7 +99,7 @@ impl Door {
         (self.log, self.log_level)
     }
 
-    /// True if anyone who asks is answered.
+    /// True if the server answers anyone.
     pub(crate) fn is_open(&self) -> bool {
         self.anyone
     }
@@ -163,7 +163,7 @@ impl Door {
         Ok(listen)
     }
 
-    /// The certificate, if there is to be one.
+    /// The certificate, if one is given.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Error> {
         let (Some(cert), Some(key)) = (&self.cert, &self.cert_key) else {
             return Ok(None);
@@ -200,7 +200,7 @@ impl Door {
             let options = others.join(", ");
             tracing::warn!(%options, "changed, and in effect from the next start");
         }
-        // The others stay as they are in effect.
+        // The other options stay in effect.
         self.clients = new.clients;
         (self.issuers, self.audience) = (new.issuers, new.audience);
         (self.cert, self.cert_key) = (new.cert, new.cert_key);
@@ -282,7 +282,7 @@ fn issuer(path: &Path) -> Result<PublicKey, Error> {
 pub(crate) struct Anew {
     pub(crate) door: Door,
     pub(crate) limits: Limits,
-    /// The names of others that differ.
+    /// The names of other options that differ.
     pub(crate) others: Vec<&'static str>,
 }
 

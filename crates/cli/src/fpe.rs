@@ -155,7 +155,7 @@ impl Fields {
     /// The file that was written, if one was named.
     fn run(self, encrypt: bool, report: Output) -> Result<Option<PathBuf>, Error> {
         match self.work(encrypt, report) {
-            // The reader of standard output has seen enough, as `head` does.
+            // The reader of standard output has closed it, as `head` does.
             Err(Error::Fpe(Failure::Stream(error)))
                 if error.kind() == ErrorKind::BrokenPipe && self.output.is_none() =>
             {

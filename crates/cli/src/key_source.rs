@@ -1,4 +1,4 @@
-//! The places from which a key's line comes: a file, an environment variable, or a command, which asks a service that keeps keys.
+//! The sources of a key's line: a file, an environment variable, or a command that asks a key service.
 
 use crate::Error;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use zeroize::Zeroizing;
 
-/// Longer than any key's line.
+/// A length that no key's line reaches.
 const MAX_LINE: usize = 1 << 14;
 
 /// The place of a key, as an argument names it.
@@ -88,7 +88,7 @@ fn printed(argument: &Path, command: &str) -> Result<Zeroizing<Vec<u8>>, Error> 
         .stdout(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    // At once of the size of the longest, so that no copy is left behind by growing.
+    // The memory is allocated at the longest line's size, so that growing leaves no copy.
     let mut line = Zeroizing::new(Vec::with_capacity(MAX_LINE));
     let read = match child.stdout.take() {
         Some(out) => out.take(MAX_LINE as u64).read_to_end(&mut line),
@@ -131,7 +131,7 @@ mod tests {
         let wrong = |text: &str| of(text).unwrap_err();
         assert!(wrong("command:exit 3").contains("exit status: 3"));
         assert!(wrong("command:echo").contains("printed nothing"));
-        // It is cut off, and ends by that.
+        // The command's output is cut off, which ends it.
         assert!(wrong("command:cat /dev/zero").contains("ended with"));
         assert!(wrong("env:SORDINO_NO_SUCH_KEY").contains("not set"));
     }

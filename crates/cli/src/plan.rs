@@ -89,13 +89,13 @@ struct Planned {
     k: usize,
     recall: f64,
     queries: u64,
-    /// Bits a second, if a line was given.
+    /// The bits per second, if a line was given.
     line: Option<f64>,
     recommended: Option<&'static str>,
     modes: Vec<Mode>,
-    /// The cost of payloads; it is part of every mode's figures.
+    /// The cost of payloads, which is included in every mode's figures.
     payloads: Option<Payloads>,
-    /// The ways to fetch payloads or, where there is a second look, its pages.
+    /// The ways to fetch payloads or, with a second look, its pages.
     ways: Vec<PlannedWay>,
     /// The cost of a second look, payloads included; it is part of the figures of masked, open and routed mode.
     second_look: Option<Payloads>,
@@ -105,13 +105,13 @@ struct Planned {
 struct Payloads {
     form: &'static str,
     fetched: usize,
-    /// Pages that hold all payloads, and the bytes of one.
+    /// The number of pages that hold all payloads, and the bytes of one page.
     pages: usize,
     page_bytes: u32,
     bytes_once: u64,
     bytes_up: u64,
     bytes_down: u64,
-    /// Memory of the server.
+    /// The memory of the server.
     server_bytes: u64,
     server_ms: f64,
     client_ms: f64,
@@ -128,7 +128,7 @@ struct Mode {
     bytes_in_all: u64,
     server_ms: f64,
     client_ms: f64,
-    /// Memory of a build.
+    /// The memory of a build.
     build_bytes: u64,
     /// On the line that was given.
     line_seconds: Option<Seconds>,
@@ -141,7 +141,7 @@ struct Mode {
 /// Runs `sordino plan`.
 ///
 /// # Errors
-/// If there is no index of that size, or the file of vectors cannot be read.
+/// Fails if there is no index of that size, or the file of vectors cannot be read.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (n, dim) = args.size()?;
     let k = args.results(n, output);

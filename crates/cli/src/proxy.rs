@@ -89,7 +89,7 @@ the index is out of use is followed by a compaction, which makes a version of it
 Up to eight searches run at a time, on eight connections. Queries go to the server encrypted, as `sordino query` sends them.
 Programs on this machine see them, and so does anyone on the way to a --listen address of a network.";
 
-/// The pause between looks at the signals.
+/// The time between two checks for signals.
 const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Serialize)]
@@ -103,7 +103,7 @@ struct Listening<'a> {
 /// Runs `sordino proxy`, until it is told to stop.
 ///
 /// # Errors
-/// If keys or the token cannot be read, the server cannot be reached, or the address not be listened on.
+/// Fails if keys or the token cannot be read, the server cannot be reached, or the address not be listened on.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     // Before anything listens, so that a signal is not lost.
     let mut signals = Signals::new(TERM_SIGNALS)?;

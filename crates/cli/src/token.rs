@@ -121,7 +121,8 @@ struct Verify {
 /// Runs `sordino token`.
 ///
 /// # Errors
-/// If a file cannot be read or written, exists already, or is no token or key of the kind needed; if the token is refused.
+/// Fails if a file cannot be read or written, exists already, or is not a token or key of the kind needed. Also fails if the
+/// token is refused.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     match &args.command {
         Command::Issue(args) => {

@@ -7,7 +7,7 @@ use sordino_cpu::Backend;
 /// Set in the processes that this test starts.
 const CHILD: &str = "SORDINO_CPU_TEST_CHILD";
 
-/// This test in a process of its own, by the emulator that runs this one, if any.
+/// Runs this test in a separate process, with the emulator that runs this one, if any.
 fn child(level: &str) -> Output {
     let exe = std::env::current_exe().expect("this test's binary");
     let runner = std::env::var("SORDINO_TEST_RUNNER").unwrap_or_default();

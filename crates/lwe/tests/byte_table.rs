@@ -323,7 +323,7 @@ fn hostile_queries_are_refused() {
     let other = Client::new(&params(), own, &Seed([9; 32]));
     let other = other.query(&mut rng(), &[0; 140]).unwrap().1;
     assert!(matches!(refused(&other), Error::Epoch { .. }));
-    // One bad query spoils a batch, as a check before shows.
+    // One bad query makes a whole batch fail, as the check before showed.
     assert!(table.answer_batch(&[sent.clone(), other]).is_err());
     // Queries of the other set, and of this one to a table of the other.
     let entries = Client::new(&Params::module_1536(), Shape::new(2, 3, 70).unwrap(), &SEED);
@@ -364,7 +364,7 @@ fn hostile_queries_are_refused() {
     ] {
         assert!(matches!(head(groups, columns), Error::Shape { .. }));
     }
-    // The same head under the other set has the limits of that.
+    // Under the other set, the same head has that set's limits.
     let mut narrow = bytes[..24].to_vec();
     narrow[5] = 1;
     narrow[12..16].copy_from_slice(&(1u32 << 17).to_le_bytes());

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::Error;
 
-/// Bytes of the longest id that is a text.
+/// The size in bytes of the longest text id.
 pub const MAX_TEXT: usize = 512;
 
 /// The kind of all ids of an index.
@@ -27,7 +27,7 @@ impl IdKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Number, Self::Text, Self::Uuid];
 
-    /// The word for it in reports.
+    /// The kind's name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl IdKind {
         }
     }
 
-    /// Reads an id of this kind. A number is written in digits alone.
+    /// Reads an id of this kind. A number must consist of digits only.
     ///
     /// ```
     /// use sordino_vectors::id::{Id, IdKind};
@@ -49,7 +49,7 @@ impl IdKind {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Id`] if the text is no id.
+    /// [`Error::Id`] if the text is not an id of this kind.
     pub fn parse(self, text: &str) -> Result<Id, Error> {
         let digits = || text.bytes().all(|byte| byte.is_ascii_digit());
         let id = match self {
@@ -101,7 +101,7 @@ pub enum Id {
 }
 
 impl Id {
-    /// The kind of id that it is.
+    /// The kind of the id.
     #[must_use]
     pub fn kind(&self) -> IdKind {
         match self {
@@ -111,7 +111,7 @@ impl Id {
         }
     }
 
-    /// The number, if it is one.
+    /// The number, if the id is one.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self {
@@ -131,7 +131,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// A number as JSON's, everything else as text.
+/// Writes a number as a JSON number, and other ids as texts.
 impl Serialize for Id {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -205,9 +205,9 @@ pub fn shown(text: &str) -> String {
     format!("{start:?}... of {} bytes", text.len())
 }
 
-/// Reads an id as Sordino's command prints it among columns. In it `\t`, `\n`, `\r` and `\\` stand for the signs that
-/// would end a line or column, and for the backslash. Signs that are not visible stand there by their number in
-/// hexadecimal digits, such as `\u{7f}`.
+/// Reads an id in the form that Sordino's command prints in columns. There `\t`, `\n`, `\r` and `\\` stand for the
+/// characters that would end a column or line, and for the backslash. Invisible characters are written with their
+/// hexadecimal number, such as `\u{7f}`.
 ///
 /// ```
 /// use sordino_vectors::id::unescaped;
@@ -218,7 +218,7 @@ pub fn shown(text: &str) -> String {
 /// ```
 ///
 /// # Errors
-/// [`Error::Id`] if a backslash begins anything else.
+/// [`Error::Id`] if a backslash begins another sequence.
 pub fn unescaped(text: &str) -> Result<Cow<'_, str>, Error> {
     if !text.contains('\\') {
         return Ok(text.into());
@@ -238,7 +238,7 @@ pub fn unescaped(text: &str) -> Result<Cow<'_, str>, Error> {
     Ok(plain.into())
 }
 
-/// The sign that is named behind a backslash, and what follows.
+/// The character that an escape stands for, and the text after it.
 fn escape(text: &str) -> Option<(char, &str)> {
     let mut signs = text.chars();
     let sign = match signs.next()? {

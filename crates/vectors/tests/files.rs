@@ -37,7 +37,7 @@ fn what_cannot_be_read_is_named() {
     );
     let unknown = Vectors::open(fixture("2x3.ivecs")).unwrap_err();
     assert!(matches!(unknown, Error::UnknownFormat { extension } if extension == "ivecs"));
-    // Another format under a known extension.
+    // A file of another format under a known extension.
     let bytes = std::fs::read(fixture("3x4.fvecs")).unwrap();
     assert!(matches!(
         Vectors::from_bytes(Format::Npy, bytes),

@@ -69,7 +69,7 @@ def numbers(rows: Any, what: str) -> np.ndarray:
                 "or those that are numbers"
             ) from None
     elif array.dtype.kind == "V" and array.dtype.names is None and array.dtype.name.startswith(("bfloat", "float", "int", "uint")):
-        # Numbers of ml_dtypes, which numpy has no kind for.
+        # ml_dtypes has number types that numpy does not know.
         array = array.astype(np.float32)
     if array.dtype.kind not in "fiu":
         raise DtypeError(f"{what} of dtype {array.dtype}: expected floating-point numbers or integers")
@@ -99,7 +99,7 @@ def _tensor(rows: Any, what: str) -> Any:
     try:
         return rows.numpy()
     except TypeError:
-        # bfloat16 is no kind of numpy's; 32 bits hold all of it.
+        # numpy has no bfloat16; float32 represents all its values.
         return rows.float().numpy()
 
 
@@ -164,7 +164,7 @@ def float32(array: np.ndarray) -> np.ndarray:
     import numpy as np
 
     with np.errstate(over="ignore"):
-        # A number that overflows is infinite, and refused for that.
+        # A number that overflows becomes infinite, and is refused later.
         return np.require(array, np.float32, ["C_CONTIGUOUS", "ALIGNED"])
 
 
@@ -242,7 +242,7 @@ def _texts(values: Any) -> list[str] | None:
     if isinstance(values, str):
         raise DtypeError("ids: one str, expected a list of them")
     if not isinstance(values, (list, tuple)) and hasattr(values, "__array__"):
-        # Columns of data frames, too.
+        # This also works for columns of data frames.
         values = np.asarray(values)
         if values.dtype.kind not in "UTO" or values.ndim != 1:
             return None
@@ -265,7 +265,7 @@ def id_kind(values: Any) -> str:
     """Return the kind of these ids: number, text or uuid."""
     first: Any = next(iter(values), None) if hasattr(values, "__iter__") else None
     if hasattr(first, "as_py"):
-        # Arrow's values are objects of its own.
+        # Arrow's values are its own objects.
         first = first.as_py()
     if isinstance(first, UUID):
         return "uuid"

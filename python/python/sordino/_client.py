@@ -218,7 +218,8 @@ class Client:
         number = min(10, self._native.k) if k is None else whole_number(k, "k")
         if number == 0:
             raise KError("k = 0: expected at least 1")
-        # Asked before the search: another thread may close this client after it, and answers are not to be lost.
+        # The id kind is read before the search. Another thread may close this client after it, and the answers must not
+        # be lost.
         kind = self._native.id_kind
         least = None if threshold is None else real_number(threshold, "threshold", any_value=True)
         if least is not None and not abs(least) < float("inf"):
@@ -372,7 +373,7 @@ def quoted(value: str | int | float | bool) -> str:
         If the value is None, NaN, infinite or of another type.
     """
     if isinstance(value, str):
-        # Text that cannot be encoded is refused with the condition.
+        # If the text cannot be encoded, the condition is refused later.
         return "'" + str(value).replace("'", "''") + "'"
     if isinstance(value, bool):
         return "true" if value else "false"

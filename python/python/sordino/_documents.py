@@ -52,16 +52,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Results of a search, if nothing is said when the index is made.
+# The results of a search, unless the settings say otherwise.
 MOST = 20
 
 # Each change makes a segment. A store compacts its index at this number: an index may have 1,024, and a search reads all of them.
 _SEGMENTS = 64
 
-# Seconds that a change waits for other changes.
+# The seconds that a change waits for other changes.
 _PATIENCE = 30.0
 
-# Seconds that it waits for an index that is begun.
+# The seconds that a change waits for an index that another store has begun.
 _MOMENT = 2.0
 
 
@@ -121,7 +121,7 @@ class Documents:
         self._dim = None if dim is None else whole_number(dim, "embedding_dim")
         self._keep = keep_vectors
         self._shown = place.path if isinstance(place, Index) else place
-        # A copy is made of these, in this process or another.
+        # Copies of this object, in this process or another, are made from these settings.
         self._given: dict[str, Any] = {
             "place": self._place,
             "key": self._key if place is None else key,
@@ -142,11 +142,11 @@ class Documents:
         self._behind = False
         # The id of the index, once it is known.
         self._index: str | None = None
-        # The owner's table of documents: ids, the types of attributes, and the version of the index that both are of.
+        # The owner's table of documents: their ids, the types of attributes, and the version of the index that has both.
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str, type] = {}
         self._version = 0
-        # Declared attributes of which no document has had a value.
+        # The declared attributes for which no document has had a value.
         self._absent: set[str] = set()
 
     @property
@@ -354,11 +354,11 @@ class Documents:
             raise self._foreign()
         (scores,), (payloads,) = result.scores, result.payloads
         if client._native.shortens:
-            # A document that was cut short is none. All are fetched by id, always the same number, so that the server does not see
-            # whether one of them was.
+            # A document that was cut short cannot be read. Always the same number of documents is fetched by id, so that the
+            # server does not see whether one was cut short.
             whole = client.payloads([max(int(number), 0) for number in result.ids[0]])
             payloads = [payload or b"" for payload in whole]
-        # Record 0 may have been among them, or not.
+        # Record 0 may have been among the results.
         return [unpack(payload, float(score)) for payload, score in zip(payloads, scores) if payload][: k - 1]
 
     def close(self) -> None:
@@ -407,7 +407,7 @@ class Documents:
                 with self._lock:
                     return work()
             except (LockedError, ExistsError, MalformedError) as error:
-                # Another store may have begun the index meanwhile, or be about to, in a folder that looks damaged until it has.
+                # Another store may have begun the index, or may be about to; the folder looks damaged until it has finished.
                 patience = _MOMENT if isinstance(error, MalformedError) else _PATIENCE
                 if time.monotonic() - start > patience or (isinstance(error, ExistsError) and not self._there()):
                     raise
@@ -463,7 +463,7 @@ class Documents:
         import numpy as np
 
         most = MOST if self._most is None else self._most
-        # One more result than is wanted, in case record 0 is among them.
+        # The index gives one more result than is wanted, in case record 0 is among them.
         k = most + 1
         if self._mode == "sealed" and len(rows) < most:
             raise InputError(

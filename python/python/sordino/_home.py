@@ -1,4 +1,4 @@
-"""The folder of an agent's memory on this machine: its keys and settings, and the index or what was downloaded of it."""
+"""The folder of an agent's memory on this machine: its keys, its settings, and the index or downloads from it."""
 
 from __future__ import annotations
 
@@ -38,13 +38,15 @@ if TYPE_CHECKING:
 
     from ._embedding import Embedding
 
-# Results of a search, part of the index: more than are asked for, so that those which pass a filter by tags are among them.
+# The results of a search that an index is built for. There are more than are asked for, so that some of them pass a filter by
+# tags.
 MOST = 256
 
-# The number of the record that says which model the vectors are of. An index cannot be empty.
+# The number of the record that names the model of the vectors. An index cannot be empty, so it always has this record.
 FIRST = 0
 
-# The owner gives numbers below it, one after the other. Writers, who cannot agree on the next one, draw theirs from those above.
+# The owner numbers memories below this bound in sequence. Writers cannot agree on the next number, so they draw random numbers
+# above it.
 DRAWN = 1 << 32
 
 # Why the server is not to be trusted.
@@ -56,7 +58,7 @@ _PATIENCE = 60.0
 
 @dataclass
 class Settings:
-    """What `memory.json` says.
+    """The settings in `memory.json`.
 
     name: the author of what is remembered here.
     embedding: the model, as `Embedding` takes it.
@@ -151,7 +153,7 @@ class Home:
 
     @property
     def place(self) -> str:
-        """Where memories are read from: an owner's own folder, or what a reader was given."""
+        """The place from which memories are read: the owner's own folder, or the place that a reader was given."""
         if self.owns or self.settings.server is None:
             return os.fspath(self.index)
         return self.settings.server
@@ -171,11 +173,11 @@ class Home:
 
     @property
     def adds(self) -> bool:
-        """Whether a writer's key is here, which adds memories and changes none."""
+        """Whether a writer's key is here, which can only add memories."""
         return (self.folder / "writer.key").exists()
 
     def key(self) -> OwnerKey | ReaderKey | WriterKey:
-        """The key that memories are read with."""
+        """The key for reading memories."""
         if self.owns:
             return self.owner_key()
         if self.adds:
@@ -187,13 +189,13 @@ class Home:
         return ReaderKey.load(pair)
 
     def owner_key(self) -> OwnerKey:
-        """The key that memories are written with. Raises `KeyKindError` where it is not here."""
+        """The key for writing memories. Raises `KeyKindError` if it is not here."""
         if not self.owns:
             raise KeyKindError("this agent has a reader's key, which changes nothing: memories are added, changed and forgotten where owner.key is")
         return OwnerKey.load(self.folder / "owner.key")
 
     def writer_key(self) -> WriterKey:
-        """The key that memories are added with."""
+        """The key for adding memories."""
         return WriterKey.load(self.folder / "writer.key")
 
     def connection(self) -> dict[str, Any]:
@@ -208,7 +210,8 @@ class Home:
 
     @contextlib.contextmanager
     def alone(self, name: str, patience: float = _PATIENCE) -> Iterator[None]:
-        """Keeps other processes with this folder out. Raises `LockedError` after `patience` seconds; a process that is killed keeps nobody out."""
+        """Locks the folder against other processes. Raises `LockedError` after `patience` seconds. A lock ends with its process,
+        even if that is killed."""
         start = time.monotonic()
         try:
             opened = open(self.folder / name, "a")  # noqa: SIM115
@@ -226,14 +229,14 @@ class Home:
             yield
 
     def read(self, name: str) -> Any:
-        """A file of JSON, or None where it is not there or not whole."""
+        """The content of a JSON file, or None if the file is missing or incomplete."""
         try:
             return json.loads((self.folder / name).read_bytes())
         except (OSError, ValueError):
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Replaces a file as a whole."""
+        """Replaces a whole file atomically."""
         _put(self.folder / name, content)
 
     def trusted(self) -> None:
@@ -256,13 +259,13 @@ class Home:
             self._distrusted = str(error)
 
     def http_token(self) -> str:
-        """The token of programs that connect over HTTP, made at the first call and readable by this user alone."""
+        """The token for programs that connect over HTTP. The first call makes it, and only this user can read it."""
         path = self.folder / "http-token"
         if not path.exists():
             part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
             _put(part, secrets.token_urlsafe(32).encode() + b"\n")
             try:
-                # The first of two processes that begin makes it.
+                # If two processes begin at once, the first makes the token.
                 with contextlib.suppress(FileExistsError):
                     os.link(part, path)
             finally:
@@ -282,13 +285,13 @@ class Home:
         except (OSError, ValueError) as error:
             raise FormatError(f"{path}: {error}") from None
         if isinstance(found, dict):
-            # A command pushed, where a memory was made by an earlier version.
+            # Earlier versions had a setting for a command that pushed.
             found.pop("command", None)
         return _checked(found, str(path))
 
 
 def _checked(found: Any, what: str) -> Settings:
-    """Settings of the right types and no others."""
+    """Checks that the settings have the right names and types."""
     if not isinstance(found, dict):
         raise FormatError(f"{what}: a {type(found).__name__}, expected an object")
     known = {field.name for field in fields(Settings)}
@@ -382,12 +385,12 @@ def _whole(folder: Path) -> Iterator[None]:
 
 
 def _own(folder: Path) -> None:
-    """Refuses a folder or settings that another user may write: a command and a function are named there, and run."""
+    """Refuses a folder or settings that another user may write, since the settings name a function that is run."""
     for path in (folder, folder / "memory.json"):
         try:
             facts = path.stat()
         except OSError:
-            # What is not there is said by those who need it.
+            # Callers report a missing file themselves.
             continue
         if facts.st_uid != os.geteuid():
             raise of_file(FileError(f"{path} belongs to another user, who could change what this program runs: expected a folder of your own"), path)
@@ -408,7 +411,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def owner_file(path: str) -> Path:
-    """The file of an owner's public key, which somebody gave."""
+    """The file of an owner's public key."""
     found = Path(path).expanduser()
     if not found.exists():
         raise of_file(MissingFileError(f"there is no file {found}: the owner gives owner.pub of the memory's folder"), found)

@@ -152,7 +152,7 @@ class Index:
             If the index cannot be changed. Nothing is changed.
         """
         edited = _records.edited(ids, payloads, attributes)
-        # Nothing to change is no change.
+        # A call without changes makes no version.
         return self._native.update(*edited) if len(edited[0]) else int(self.info()["version"])
 
     def grant(
@@ -480,7 +480,7 @@ class Index:
             If the index cannot be changed. Nothing is changed.
         """
         wanted = _arrays.ids(_arrays.several(ids))
-        # Nothing to delete is no change.
+        # A call without ids makes no version.
         return self._native.delete(wanted) if len(wanted) else int(self.info()["version"])
 
     def compact(self, *, keep_versions: int | None = None) -> int:

@@ -1,4 +1,4 @@
-"""What was remembered and is not yet in the index: a sealed file next to the keys, to which a memory is appended in milliseconds."""
+"""Memories that are not yet in the index: a sealed file next to the keys, to which a memory is appended in milliseconds."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-# An entry: the bytes that follow and their checksum, a nonce, and what is sealed under it. Within: the number, the bytes of the payload, it, and
-# coordinates. With the checksum a length that was damaged is no entry that was cut off.
+# An entry has its length, a checksum of that length, a nonce, and the sealed content. The content has the number, the length of
+# the payload, the payload, and the coordinates. Because of the checksum, a damaged length is not mistaken for an incomplete
+# entry.
 _LENGTH = struct.Struct("<II")
 _HEAD = struct.Struct("<QI")
 _NONCE = 12
 
-# A journal grows beyond this only where the index cannot be written: then nothing more is taken.
+# A journal exceeds this size only if the index cannot be written. Then it refuses new entries.
 _MOST_BYTES = 64 << 20
 
-# After a loss of power blocks of a file may be zeros that were not written. What is sealed has no such run.
+# After a power failure, blocks of a file may be zeros that were not written. Sealed bytes have no such run of zeros.
 _UNWRITTEN = bytes(64)
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """A memory that waits to be written into the index."""
+    """A memory that is not yet in the index."""
 
     id: int
     record: Record
@@ -52,7 +53,7 @@ class _Known:
 
 
 class Journal:
-    """The file. To append or to drop needs its lock, `journal.lock`; to read needs none."""
+    """The journal's file. Appending and dropping need its lock, `journal.lock`; reading does not."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -101,7 +102,7 @@ class Journal:
                     raise _Damaged
                 found.append(self._opened(content[at + _LENGTH.size : end]))
             except _Damaged:
-                # What was acknowledged was on the disk before.
+                # Acknowledged entries were on disk before.
                 if _UNWRITTEN in content[at : end if whole else None] or not any(content[at:]):
                     break
                 raise IntegrityError(
@@ -141,8 +142,8 @@ class Journal:
             raise of_file(FileError(f"nothing was remembered: {self._path}: {error.strerror}"), self._path, error.errno or 0) from None
 
     def drop(self, number: int) -> None:
-        """Removes the first entries, which are in the index now, for good: else they would come back after a loss of power, and with them what was
-        forgotten since."""
+        """Removes the first entries, which are now in the index, and waits until the removal is on disk. Otherwise a power
+        failure could bring them back, including memories forgotten since."""
         entries = self.read()
         rest = b"".join(map(self._sealed, entries[number:]))
         part = self._path.with_name(f"{self._path.name}.{os.getpid()}")
@@ -182,7 +183,7 @@ class Journal:
 
 
 class _Damaged(Exception):
-    """An entry that was not sealed with this key, or is not whole."""
+    """The error for an entry that was not sealed with this key, or is incomplete."""
 
 
 def _checksum(length: int) -> int:
@@ -190,7 +191,7 @@ def _checksum(length: int) -> int:
 
 
 def _key(path: Path, journal: Path) -> bytes:
-    """The key of this journal, made at the first call and readable by this user alone."""
+    """The key of this journal. The first call makes it, and only this user can read it."""
     if journal.exists() and not path.exists():
         raise FormatError(f"{path} is missing, and {journal} has memories that only it opens: restore it, or move the journal away and lose them")
     # On a full disk nothing more can be made, and what there is can be read.
@@ -221,7 +222,7 @@ def _make_key(path: Path) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Waits until the folder's names are on the disk."""
+    """Waits until the folder's directory entries are on disk."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

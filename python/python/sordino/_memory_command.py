@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _HOME = "~/.sordino-memory"
 
-# Seconds for which a writer may add, if the owner does not say until when.
+# The seconds for which a writer may add, unless the owner says otherwise.
 _YEAR = 365 * 86_400
 
 _REVOKED = """{name} is off the list, and the memory is written again, under keys that {name} never had.
@@ -191,7 +191,7 @@ def _who(given: argparse.Namespace) -> None:
         if reader["writes"] is not None:
             under = ", ".join(label or "no label" for label in reader["writes"])
             writes = f"; adds under {under} until {iso(reader['writes_until'])}"
-        # One record of those that all read says what made the memory.
+        # A record that all readers can read names the model of the memory.
         print(f"{reader['name']}: {max(reader['records'] - 1, 0)} memories, labels {labels}, {key}{more}{writes}")
 
 
@@ -235,7 +235,7 @@ def _export(given: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        # An error of this package says it itself.
+        # An error of this package has a full message.
         if isinstance(error, Error):
             raise
         raise InputError(f"{given.file}: {error.strerror}; expected the name of a new file, and room for it") from None
@@ -299,12 +299,12 @@ def _memory(given: argparse.Namespace) -> Any:
 
 
 def _pushed(home: Home) -> int:
-    """Sends the newest version, if there is a server, and says whether it has it."""
+    """Sends the newest version, if there is a server, and tells whether the server has it."""
     if home.settings.server is None:
         return 0
     writer = Writer(home)
     if writer.shared:
-        # Changes are at the server when they have been made.
+        # With writers, a change is at the server when it is complete.
         writer.flush()
         print("the server has it")
         return 0
@@ -333,7 +333,7 @@ Codex (config.toml):
 
 
 def _path(given: str | None) -> str | None:
-    """A path that means the same wherever an agent starts the command."""
+    """A path that is valid in any working directory from which an agent starts the command."""
     return None if given is None else os.fspath(Path(given).expanduser().absolute())
 
 

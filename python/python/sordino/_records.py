@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Chunk = tuple[np.ndarray, np.ndarray | list[str] | None, list[bytes] | None, _attributes.Columns | None]
 
-# Bytes of a chunk, so that a conversion copies no more at a time.
+# The bytes of a chunk, so that a conversion copies no more at a time.
 _CHUNK = 4 << 20
 
 
@@ -76,7 +76,7 @@ class Records:
         elif hasattr(vectors, "__next__"):
             some = list(islice(vectors, 1))
             if some and isinstance(some[0], Batch):
-                # Its ids are looked at twice.
+                # The ids are read twice.
                 some[0] = replace(some[0], ids=None if some[0].ids is None else _arrays.held(some[0].ids))
             self._vectors = chain(some, vectors)
             if some and isinstance(some[0], Batch):
@@ -185,7 +185,7 @@ def whole(
     if payloads is not None and not hasattr(payloads, "__len__"):
         payloads = list(payloads)
     if not _is_path(vectors) and not hasattr(vectors, "__next__"):
-        # One array: converted in one go, or not at all.
+        # A single array is converted at once, or not at all.
         rows = _arrays.matrix(vectors)
         chunk_ids = None if ids is None else _arrays.ids(ids, len(rows))
         carried = None if payloads is None else _payloads.encoded(payloads)
@@ -216,14 +216,14 @@ def edited(
     if carried is not None and len(carried) != len(own):
         raise PayloadError(f"{len(carried)} payloads for {len(own)} ids")
     columns = None if attributes is None else _attributes.columns(attributes, len(own))
-    # A column without any value has no type: the index knows it.
+    # A column without any value has no type of its own; the index may know its type.
     known = {name for name, _, _ in columns or ()}
     given = [] if attributes is None else list(_attributes.table(attributes))
     return own, carried, columns, [name for name in given if name not in known]
 
 
 def _check_stream(vectors: Any) -> None:
-    """Refuse values that look like a stream of batches and are none."""
+    """Refuse values that look like a stream of batches but are not."""
     if isinstance(vectors, (FunctionType, MethodType, partial)):
         raise DtypeError("vectors: a function, expected what it gives: call it")
     if isinstance(vectors, Batch):

@@ -1,4 +1,4 @@
-"""The folder of an index that a server keeps, too, and that others add to: brought up to date from there, and sent there."""
+"""A local copy of an index that a server also has and others add to. It is updated from the server and sent to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._home import Home
     from ._sordino import WriterKey
 
-# The version that the server is known to have had, as `Client.pin` gives it.
+# The newest version that the server is known to have had, in the form of `Client.pin`.
 _PULLED = "pulled"
 
 
@@ -55,12 +55,13 @@ class Replica:
                 f"{error}. Compare the version with the memory's owner; then remove {self._home.index} and {path}, and it is downloaded again"
             ) from None
         if known is not None and isinstance(self._key, OwnerKey):
-            # It follows from what the server had, which the pull has checked. The owner's own file may know the change that was given up.
+            # The pull has checked that it follows from what the server had. The owner's own file may name the change that was
+            # given up.
             open_index(self._home.index, key=self._key, restored=True)
         self._note()
 
     def push(self) -> bool:
-        """Sends the newest version. False if the server has another meanwhile, from which this one does not follow."""
+        """Sends the newest version. Returns False if the server has another version, from which this one does not follow."""
         settings = self._home.settings
         if settings.server is None:
             return True
@@ -72,7 +73,7 @@ class Replica:
         return True
 
     def close(self) -> None:
-        """Lets go of the index."""
+        """Releases the index."""
         if self._client is not None:
             self._client.close()
             self._client = None

@@ -86,14 +86,14 @@ class Server:
     def wait(self) -> None:
         """Serve until another thread calls `stop`, or until Ctrl-C, which stops the server."""
         try:
-            # Signals are looked at between short waits on some systems.
+            # On some systems Python handles signals only between short waits.
             while not self._stopped.wait(1):
                 pass
         finally:
             self.stop()
 
     def __del__(self) -> None:
-        # A program that ends takes its servers along.
+        # When the program ends, its servers stop.
         if hasattr(self, "_stopped") and not self._stopped.is_set() and not sys.is_finalizing():
             warnings.warn(
                 f"{self!r} stops, since nothing refers to it any more: bind it to a name, call its wait(), or stop() it",

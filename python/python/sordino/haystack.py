@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SordinoDocumentStore", "SordinoEmbeddingRetriever"]
 
-# Numbers of an embedding, if nothing is said when the index is made.
+# The dimension of embeddings, unless the settings say otherwise.
 _DIM = 768
 
 
@@ -359,7 +359,7 @@ class SordinoDocumentStore:
         stored = document.to_dict(flatten=False)
         stored.pop("embedding", None)
         stored.pop("score", None)
-        # Zeros, and none, stand for no meaning.
+        # A missing embedding, or one of zeros, has no meaning to compare.
         vector = np.zeros(dim, np.float32)
         if document.embedding is not None:
             vector = np.asarray(document.embedding, dtype=np.float32)
@@ -369,7 +369,7 @@ class SordinoDocumentStore:
                 )
         found = bool(vector.any())
         if not found:
-            # A record needs a vector: one of no meaning, and a note to leave it out of results.
+            # A record needs a vector. This one has no meaning, and a note leaves it out of results.
             vector = np.random.default_rng().standard_normal(dim, dtype=np.float32)
         return vector, [stored, found]
 
@@ -382,7 +382,7 @@ class SordinoDocumentStore:
         self, embedding: list[float], filters: dict[str, Any] | None, top_k: int
     ) -> list[Document]:
         passes = _passing(filters)
-        # Those without an embedding are not found, whatever vector stands for it.
+        # Documents without an embedding are not found, whatever vector stands for it.
         found = self._documents.search(
             embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))
         )
@@ -497,7 +497,7 @@ def _number(top_k: int) -> int:
     return top_k
 
 
-# The settings that `to_dict` gives, by their names in `Documents`.
+# The settings of `to_dict`, by their names in `Documents`.
 _SETTINGS = {
     "index": "place",
     "key": "key",
@@ -510,7 +510,7 @@ _SETTINGS = {
     "roots": "roots",
 }
 
-# Comparisons that attributes may decide.
+# The comparisons that attributes may decide.
 _WORDS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in", "not in": "$nin"}
 
 
@@ -542,7 +542,7 @@ def _tree(filters: dict[str, Any] | None) -> Tree:
         if not isinstance(conditions, list) or not all(isinstance(one, dict) for one in conditions):
             return None
         trees = [_tree(one) for one in conditions]
-        # `NOT` is true unless all are.
+        # `NOT` is true unless all its conditions are true.
         return {"AND": ("and", trees), "OR": ("or", trees), "NOT": ("not", ("and", trees))}.get(str(operator))
     name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), filters.get("value")
     values = value if isinstance(value, list) else [value]

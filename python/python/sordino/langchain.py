@@ -324,7 +324,7 @@ class SordinoVectorStore(VectorStore):
         """
         known(kwargs, "max_marginal_relevance_search_by_vector")
         k = self._documents.wanted(k, "k")
-        # The caller did not ask for the default number.
+        # The caller chose this number itself.
         fetched = whole_number(fetch_k, "fetch_k") if fetch_k == 20 else self._documents.wanted(fetch_k, "fetch_k")
         found = self._search(embedding, fetched, filter, k)
         if not found:
@@ -386,7 +386,7 @@ class SordinoVectorStore(VectorStore):
         self._documents.close()
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        # The base class's, of the cosine distance, within the bounds that it promises.
+        # The base class's function of the cosine distance, within the bounds that the class promises.
         return lambda cosine: min(1.0, max(0.0, self._cosine_relevance_score_fn(1 - cosine)))
 
     def _search(

@@ -340,7 +340,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         self._documents.close()
 
     def __getstate__(self) -> dict[Any, Any]:
-        # LlamaIndex's own would leave out what cannot be pickled, and the copy would be no store.
+        # LlamaIndex's own method would leave out what cannot be pickled, and the copy would not work.
         return BaseModel.__getstate__(self)
 
 
@@ -437,7 +437,7 @@ def _tree_of(one: Any) -> Tree:
     return None if word is None else (one.key, word, one.value)
 
 
-# The settings that `to_dict` gives, by their names in `Documents`.
+# The settings of `to_dict`, by their names in `Documents`.
 _SETTINGS = {
     "index": "place",
     "key": "key",
@@ -456,7 +456,7 @@ _JOINED: dict[Any, Callable[[Iterable[bool]], bool]] = {
     FilterCondition.NOT: lambda some: not any(some),
 }
 
-# Operators that this store has, and their words in conditions on attributes if these may decide them.
+# The operators of this store, with their form in conditions on attributes if attributes may decide them.
 _OPERATORS = {
     FilterOperator.EQ: "$eq",
     FilterOperator.NE: "$ne",

@@ -1,4 +1,4 @@
-//! The signed manifest's account of an index.
+//! Facts about an index from its signed manifest.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::errors;
 use crate::ids;
 use crate::vectors::metric_name;
 
-/// What a version is, in a dict, and until when a writer may add to it.
+/// Facts about a version, as a dict, including the time until which a writer may add to it.
 pub(super) fn of<'py>(
     py: Python<'py>,
     manifest: &SignedManifest,
@@ -50,7 +50,7 @@ pub(super) fn of<'py>(
     Ok(info)
 }
 
-/// Bytes of an index's files.
+/// The bytes of an index's files.
 pub(super) fn stored(py: Python<'_>, manifest: &SignedManifest) -> PyResult<u64> {
     let parts = manifest.parts();
     let parts = parts.map_err(|error| errors::search(py, &error))?;
@@ -58,7 +58,7 @@ pub(super) fn stored(py: Python<'_>, manifest: &SignedManifest) -> PyResult<u64>
     Ok(stored.map(|part| part.len).sum())
 }
 
-/// The account of a version that was checked whole.
+/// Facts about a version that was checked completely.
 pub(super) fn verified(py: Python<'_>, verified: Verified) -> PyResult<Bound<'_, PyDict>> {
     let found = PyDict::new(py);
     found.set_item("version", verified.version)?;

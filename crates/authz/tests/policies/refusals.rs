@@ -359,7 +359,7 @@ fn values_of_extensions_that_are_none() {
     );
 }
 
-/// With a schema or without, whichever policies would look.
+/// These types are refused with and without a schema, for any policies.
 #[test]
 fn types_that_have_no_name_are_refused() {
     let open = "permit(principal, action, resource);";

@@ -216,7 +216,7 @@ fn reasons_have_names() {
     );
 }
 
-/// Where types are enumerated, ids count, and no verdict is remembered by types alone.
+/// If types are enumerated, verdicts depend on ids, so none is remembered by types alone.
 #[test]
 fn enumerated_types_admit_their_ids_only() {
     let engine = Engine::new(Schema::parse(ENUMERATED).unwrap(), OPEN, "[]").unwrap();

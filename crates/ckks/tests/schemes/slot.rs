@@ -78,7 +78,7 @@ fn products_sums_and_rotations_agree_with_plain_arithmetic() {
             .mul_plain(&encrypted, &encoder.encode(&y).unwrap())
             .unwrap();
         let mut expected: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
-        // To the last level, at which rotations must still work.
+        // The loop ends at the last level, at which rotations must still work.
         while product.level() > 0 {
             product = evaluator.rescale(&product).unwrap();
             if product.level() > 0 {

@@ -82,7 +82,7 @@ fn column_packing_keeps_its_bound_for_all_vectors() {
         }
     }
     assert!(left > 0, "the statistical bound would do");
-    // In the README.
+    // The README states the same number.
     let stated = column::Params::real_t4().worst_error(128).bound(1, -40.0);
     assert!((stated / 1.1e-3 - 1.0).abs() < 0.05, "{stated:e}");
     let stated = dot::Params::rlwe_2048_50().worst_error(128).bound(1, -40.0);

@@ -72,7 +72,7 @@ fn the_command_works_and_leaves_good_files_alone() {
         "{message}"
     );
     assert_eq!(fs::read(folder.join("out.csv")).unwrap(), good);
-    // In place, and nothing is left next to the files.
+    // The file is replaced in place, and no other file is left next to it.
     let place = [
         "--column", "ssn", "--input", "out.csv", "--output", "out.csv",
     ];

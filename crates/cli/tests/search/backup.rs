@@ -55,7 +55,7 @@ fn a_backup_is_made_and_brought_up_to_date_and_restored() {
         );
         let found = place.query(&["--index", &place.at(&format!("{mode}.new"))]);
         assert_eq!(found["queries"].as_array().unwrap().len(), 20);
-        // And it goes on from there.
+        // The backup continues from there.
         done(&place.line(&format!("index add @{mode}.new @more.npy --key @owner.key")));
         place.verify(&format!("{mode}.new"));
     }
@@ -148,7 +148,7 @@ fn an_index_that_cannot_be_written_or_is_served_and_changed_is_copied() {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         }
     };
-    // This keeps out nobody who may do everything, which is who runs tests in a container.
+    // A user with all rights, who may run tests in a container, is not kept out by this mode.
     mode(0o555);
     let before: Vec<PathBuf> = fs::read_dir(place.path("open"))
         .unwrap()
@@ -196,7 +196,7 @@ fn a_killed_backup_is_the_old_version_or_the_new_one_or_none() {
         } else {
             assert!(ended.is_none() && version == 0);
         }
-        // The same command goes on.
+        // The same command continues.
         done(&args);
         version = deep(&place, "copy")["version"].as_u64().unwrap();
     }
@@ -257,7 +257,7 @@ fn a_folder_without_current_is_not_emptied_and_is_mended() {
     let stranger = "index restore --from-manifests @local --key @stranger.key";
     let error = failed(&place.line(stranger), 3);
     assert!(error.contains("not signed by this owner"), "{error}");
-    // Gone, empty, damaged, or longer than it can be.
+    // The file is missing, empty, damaged, or longer than possible.
     for wrong in [None, Some(&b""[..]), Some(b"2"), Some(&[b'0'; 1 << 20])] {
         match wrong {
             Some(bytes) => fs::write(place.path("local/CURRENT"), bytes).unwrap(),

@@ -5,7 +5,7 @@ use crate::place::{Place, npy};
 use sordino_search::{Vectors, synthetic};
 use std::fs;
 
-/// In single precision the constant hides what tells these vectors apart.
+/// In single precision the constant hides all differences between these vectors.
 #[test]
 fn the_truth_is_computed_in_double_precision() {
     let place = Place::without_keys();

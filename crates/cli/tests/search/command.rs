@@ -10,7 +10,7 @@ pub(crate) fn sordino() -> Command {
         .chain([env!("CARGO_BIN_EXE_sordino")]);
     let mut command = Command::new(words.next().unwrap_or_default());
     command.args(words);
-    // Not the cache of the user who runs the tests.
+    // The tests do not use the cache of the user who runs them.
     command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }

@@ -134,7 +134,7 @@ impl Bench {
         ended(&line, false)
     }
 
-    /// The same, asked of the server.
+    /// Asks the server for the same records.
     fn asked(&self, more: &str, key: &str) -> Ended {
         let url = self.served.url();
         let mut line = self.place.line(&format!(

@@ -27,7 +27,7 @@ pub(crate) fn jsonl(place: &Place) -> String {
     lines.collect()
 }
 
-/// The same as CSV.
+/// The same documents as CSV.
 fn csv(place: &Place) -> String {
     let mut text = "name,title,year,lang,embedding\n".to_owned();
     for (at, row) in place.base.rows().take(N).enumerate() {
@@ -179,7 +179,7 @@ fn check_records(place: &Place, index: &str) {
     }
     let missing = failed(&place.line(&format!("{get} --id doc-1,no")), 1);
     assert!(missing.contains("there is no record no"), "{missing}");
-    // Those behind it come all the same.
+    // The records after the wrong one are still read.
     let some = run(&place.line(&format!("{get} --id no,doc-1")));
     assert!(String::from_utf8_lossy(&some.stdout).contains("\"doc-1\""));
     let missing = failed(

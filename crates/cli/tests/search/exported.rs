@@ -114,7 +114,7 @@ fn an_export_is_built_and_added_again_with_all_that_is_in_it() {
         }
         let last = fs::read_to_string(place.path(&input)).unwrap();
         assert_same(&last, &first);
-        // To an index that is there
+        // The records are added to an existing index.
         let index = format!("{mode}-3");
         let added = json(&place.line(&format!(
             "index add @{index} @{mode}-1.parquet --exported --key @owner.key"

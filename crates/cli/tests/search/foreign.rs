@@ -171,7 +171,7 @@ fn ids_of_another_kind_than_the_first_are_told_with_the_kind() {
             assert!(report.contains(&built), "{report}");
         }
     }
-    // As texts they are all taken, and more of them later.
+    // Read as texts, all ids are accepted, including later ones.
     let line = "@mixed.jsonl @texts --id-kind text";
     assert_eq!(built(&place, line)["n"], 3);
     fs::write(place.path("more.jsonl"), row("2", 5) + &row("7", 1)).unwrap();

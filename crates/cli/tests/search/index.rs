@@ -188,7 +188,7 @@ fn a_changed_byte_anywhere_is_found_with_its_own_exit_code() {
         fs::write(&file, &bytes).unwrap();
     }
     place.verify("index");
-    // Another owner's key is no better than a damaged file.
+    // Another owner's key gives the same result as a damaged file.
     done(&place.line("keys new owner @other.key"));
     failed(&place.line("index verify @index --key @other.key"), 3);
 }
@@ -221,7 +221,7 @@ fn bad_vectors_are_refused_and_leave_nothing() {
         assert!(error.contains(why), "{name}: {error}");
         assert!(!place.path("i").exists(), "{name}");
     }
-    // After all that, a good file still builds there.
+    // After all these failures, a good file still builds there.
     place.build("i", &["--mode", "local"]);
     let many = place.line("index build @base.npy @j --key @owner.key --k 5000");
     assert!(failed(&many, 2).contains("from 1 to 1024"));

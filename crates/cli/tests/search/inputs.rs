@@ -225,7 +225,7 @@ fn got(place: &Place, options: &[&str]) -> Vec<String> {
 fn every_id_can_be_named() {
     let place = Place::new();
     odd(&place);
-    // From what `query` prints into a file
+    // The ids are read from the output of `query`, saved to a file.
     let found = done(&place.line("query --index @odd.jsonl.index --key @reader.key --vector 1,0"));
     let column = found
         .lines()
@@ -236,7 +236,7 @@ fn every_id_can_be_named() {
     let mut all = ODD.map(str::to_owned);
     all.sort();
     assert_eq!(ids, all);
-    // In a list
+    // The ids are given as a list.
     let list = "\"doc,7\",a\\nb,c\\td,e\\\\tf,\"\"\"g\"\"\",\\u{feff}h\\r";
     assert_eq!(
         got(&place, &["--ids", list]),

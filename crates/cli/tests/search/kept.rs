@@ -43,7 +43,7 @@ fn the_next_start_maps_what_this_one_has_encoded() {
     assert_eq!(files(), written);
     assert_eq!(nearest(&first), nearest(&second));
 
-    // The same files serve it among others.
+    // The same files also serve it as one of several indexes.
     fs::create_dir(place.path("root")).unwrap();
     fs::rename(place.path("large"), place.path("root/large")).unwrap();
     let root = "--root @root --key @owner.pub --plaintext --anyone --keep-encoded @kept";

@@ -44,7 +44,7 @@ fn keys_are_made_once_for_their_owner_alone_and_shown_without_their_secrets() {
             let mode = fs::metadata(place.path(name)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
-        // Nothing is written over.
+        // No file is overwritten.
         let again = failed(&["keys", "new", "owner", &place.at(name)], 1);
         assert!(again.contains(name), "{again}");
         assert_eq!(fs::read_to_string(place.path(name)).unwrap(), text);

@@ -15,7 +15,7 @@ fn a_killed_builder_leaves_no_index_or_a_whole_one() {
     done(&build("whole"));
     let whole = place.files("whole");
     let (mut cut, mut complete) = (0, 0);
-    // It is killed when this number of files is there. The last number is never reached.
+    // The command is killed when this number of files exists. The last number is never reached.
     for written in 0..whole + 2 {
         let args = build("index");
         let ended = killed(&args, || place.files("index") >= written);

@@ -84,7 +84,7 @@ fn a_change_that_leaves_out_most_records_is_refused() {
         json(&place.line("index info @i --key @owner.pub"))["version"],
         2
     );
-    // So are ids of another kind than most have.
+    // Ids of a kind that differs from most others are also left out.
     let ids = "id,vector\nx,\"[1, 2]\"\ny,\"[1, 2]\"\n7,\"[1, 2]\"\n";
     fs::write(place.path("ids.csv"), ids).unwrap();
     let line = format!("index build @ids.csv @ids --id-kind number --on-error skip {KEY}");

@@ -48,7 +48,7 @@ fn mistakes_are_told_with_what_to_do() {
     assert!(error.contains("--ids"), "{error}");
 }
 
-/// The same of what is done around an index: copies, tokens, logs, pushes, the proxy.
+/// The same rule holds for copies, tokens, logs, pushes and the proxy.
 #[test]
 fn mistakes_around_an_index_are_told_with_what_to_do() {
     let place = Place::new();

@@ -120,7 +120,7 @@ fn links_and_modes_stay() {
         assert!(made.status.success(), "{line}: {}", errors(&made));
         assert!(place.path(&link).is_symlink(), "{line}");
         assert_eq!(mode(&file), 0o640, "{line}");
-        // One that is there, with a mode of its own.
+        // An existing file, with its own mode.
         fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
         let whole = fs::read(&file).unwrap();
         fs::write(&file, "old").unwrap();
@@ -186,7 +186,7 @@ fn no_key_is_written_over() {
     done(&place.line("man @pages"));
 }
 
-/// Behind a descriptor is what others write to as well: they are not cut off from it.
+/// A descriptor is shared with other writers, who must not be cut off from it.
 #[test]
 fn a_descriptor_is_written_on() {
     let place = place();
@@ -251,14 +251,14 @@ fn a_closed_output_is_an_error_before_any_work() {
     for name in ["other", "other.key", "pages", "proof"] {
         assert!(!place.path(name).exists(), "{name}");
     }
-    // Nothing is printed where a file is named for it.
+    // If a file is named for the output, nothing is printed.
     for line in [WRITERS[0].0, WRITERS[1].0] {
         let words = place.line(&line.replace("@out", "@file"));
         let closed = shell("exec \"$@\" >&-", &words).output().unwrap();
         assert!(closed.status.success(), "{line}: {}", errors(&closed));
         fs::remove_file(place.path("file")).unwrap();
     }
-    // Nobody wants the results, in the two ways in which programs say so.
+    // The reader of the results has gone. Programs learn this in two ways.
     let words = place.line("keys show @owner.pub");
     for script in ["exec \"$@\" >/dev/null", "exec \"$@\" 1<>/dev/null"] {
         let done = shell(script, &words).output().unwrap();

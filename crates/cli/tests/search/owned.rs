@@ -50,7 +50,7 @@ fn a_folder_that_takes_a_revocation_back_is_changed_no_more() {
     ] {
         failed(&place.line(line), 3);
     }
-    // Nothing was changed: bob's key opens the version that is there, and the newest one is taken again.
+    // Nothing was changed: bob's key opens the present version, and the newest one is accepted again.
     assert_eq!(place.verify("local")["version"], 2);
     show(&place, "after");
     done(&place.line(NEW[0]));
@@ -70,7 +70,7 @@ fn a_backup_is_restored_on_purpose_by_an_option() {
     assert!(refused.contains("version 3"), "{refused}");
 }
 
-/// Also in a folder in which nothing was known of it.
+/// This also holds for a folder of which the owner's memory knew nothing.
 #[test]
 fn a_version_that_was_put_back_on_purpose_is_not_said_to_be_unknown() {
     let place = Place::new();
@@ -127,7 +127,7 @@ fn what_is_seen_first_is_said_and_remembered() {
     failed(&place.line(list), 3);
 }
 
-/// Nothing is changed that could not be remembered.
+/// A change that could not be remembered is not made.
 #[test]
 fn a_memory_that_cannot_be_kept_is_named_before_the_change() {
     let place = place();

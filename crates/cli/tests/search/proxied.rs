@@ -71,7 +71,7 @@ impl Proxy {
     /// The reply to these bytes.
     pub(crate) fn whole(&self, request: &[u8]) -> String {
         let mut tcp = TcpStream::connect(&self.address).unwrap();
-        // It may be refused before all of it is written.
+        // The request may be refused before all of it is written.
         let _ = tcp.write_all(request);
         let mut reply = String::new();
         let _ = tcp.read_to_string(&mut reply);

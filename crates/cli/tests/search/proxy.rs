@@ -73,7 +73,7 @@ fn programs_search_through_it_and_it_follows_the_index() {
             assert_eq!(nearest(&asked.join().unwrap().1), [row as u64]);
         }
     });
-    // With the server gone it says so, within its time.
+    // If the server is gone, the proxy says so within its time.
     let quick = Proxy::new(&place, &served.url(), "--client-key @alice.key --timeout 1");
     let address = served.url().replace("http://", "");
     drop(served);
@@ -81,7 +81,7 @@ fn programs_search_through_it_and_it_follows_the_index() {
     assert_eq!((status, &problem["error"]["code"]), (502, &json!("server")));
     let why = problem["error"]["message"].as_str().unwrap();
     assert!(why.contains("connect"), "{why}");
-    // So it does whenever it is asked.
+    // The proxy does so at every request.
     for _ in 0..3 {
         assert_eq!(quick.search(one.as_bytes()), (502, problem.clone()));
     }
@@ -161,7 +161,7 @@ fn an_index_that_is_here_as_a_whole_is_followed_too() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert_ne!(asked().1, json!(7));
-    // Its reader is none any more.
+    // Its reader is no longer on the list.
     done(&place.line("keys new reader-pair @al.pair --from @owner.pub"));
     done(&place.line("keys new reader-public @al.pub --from @al.pair"));
     done(&place.line("keys grant @local al --public @al.pub --key @owner.key"));
@@ -280,7 +280,7 @@ fn requests_are_searched_for_at_a_time() {
                 send.send(row).unwrap();
             });
         }
-        // One of them may be on the connection that is held up.
+        // One of them may use the connection that is held up.
         for _ in 1..REQUESTS {
             done.recv().unwrap();
         }
@@ -313,7 +313,7 @@ fn until_the_index_is_there_it_says_so() {
         (503, &json!("starting"))
     );
     assert_eq!(proxy.get("/openapi.json").0, 200);
-    // It would go on trying for half a minute.
+    // Otherwise it would keep trying for half a minute.
     assert_eq!(proxy.stopped(), Some(0));
 }
 
@@ -409,7 +409,7 @@ fn silent_connections_shut_nobody_out() {
     let served = Served::plain(&place, "local");
     let proxy = Proxy::new(&place, &served.url(), "");
     let good = of_rows(&place, 0..1, 1);
-    // One that has shown the token, and goes on while they come.
+    // A connection that has shown the token keeps its place while others connect.
     let mut known = TcpStream::connect(&proxy.address).unwrap();
     let head = format!(
         "POST /search HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n",
@@ -431,7 +431,7 @@ fn silent_connections_shut_nobody_out() {
             assert_eq!(proxy.search(&good).0, 200);
         }
     }
-    // Before any of the silent ones could have been closed for its time.
+    // This takes less time than a silent connection is kept.
     assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     known.write_all(&good).unwrap();
     let mut reply = [0; 12];
@@ -487,7 +487,7 @@ fn its_description_names_what_it_answers() {
     let proxy = Proxy::new(&place, &served.url(), "");
     let (_, described) = proxy.get("/openapi.json");
     let schema = |name: &str| described["components"]["schemas"][name]["properties"].clone();
-    // In one order, whether serde_json keeps that of the text or not: another package may ask for it.
+    // The keys are sorted, since another package may let serde_json keep the order of the text.
     let keys = |value: &Value| -> Vec<String> {
         let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
         keys.sort();

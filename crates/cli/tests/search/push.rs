@@ -28,7 +28,7 @@ fn a_servers_index_is_changed_from_afar() {
             served.url()
         ));
         assert_eq!(json(&push)["parts"], 0);
-        // Three versions at once, the last of them compacted.
+        // Three versions are pushed at once, the last of them compacted.
         done(&place.line(&format!("index add @{mode} @more.npy --key @owner.key")));
         done(&place.line(&format!("index delete @{mode} --ids 0,1 --key @owner.key")));
         done(&place.line(&format!("index compact @{mode} --key @owner.key")));
@@ -43,7 +43,7 @@ fn a_servers_index_is_changed_from_afar() {
         assert_eq!(found["version"], 4);
         assert_eq!(place.verify("remote")["versions"], 4);
         assert_eq!(json(&push)["bytes"], 0);
-        // Nobody else changes the folder meanwhile.
+        // The folder is locked, so no other process changes it meanwhile.
         let locked = failed(
             &place.line("index delete @remote --ids 5 --key @owner.key"),
             1,
@@ -101,7 +101,7 @@ fn only_the_owner_pushes_and_only_what_follows() {
     assert!(large.contains("takes at most 1 MiB"), "{large}");
     assert_eq!(place.verify("remote")["version"], 3);
     drop(first);
-    // Without being told to, a server accepts nothing.
+    // By default a server accepts no changes.
     let closed = Served::plain(&place, "remote");
     let push = format!(
         "index push @local {} --key @owner.key --wait 0",

@@ -164,7 +164,7 @@ fn results_before_a_row_that_is_no_vector_are_kept() {
     let second = bytes.len() - 3 * DIM * 4;
     bytes[second..second + 4].copy_from_slice(&f32::NAN.to_le_bytes());
     fs::write(place.path("nan.npy"), bytes).unwrap();
-    // With lines of JSON the row has its own, and the others go on.
+    // With lines of JSON the failed row has its own line, and the others continue.
     for (more, expected) in [("", 10), ("--jsonl", 4)] {
         let query = "query --index @local --key @reader.key --file @nan.npy";
         let output = command(&place.line(&format!("{query} {more}"))).output();
@@ -456,7 +456,7 @@ fn results_before_a_wrong_line_are_kept() {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         write!(input, "{}\n\n{}\n1 2 x\n", line(&place, 3), line(&place, 4)).unwrap();
-        // It ends by itself, although more could come.
+        // The command ends by itself, although more input could arrive.
         let output = child.wait_with_output().unwrap();
         drop(input);
         let errors = String::from_utf8_lossy(&output.stderr);

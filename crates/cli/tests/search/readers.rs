@@ -56,7 +56,7 @@ fn readers_find_what_they_were_granted_and_the_owner_sees_who_can_read_what() {
     );
     let verified = json(&place.line("index verify @i --key @bob.pair --deep"));
     assert_eq!(verified["records"], 2000);
-    // Whoever shares a key has none here, and a pair opens nothing elsewhere.
+    // A shared key gives no access here, and a pair opens nothing elsewhere.
     let shared = failed(
         &place.line("query --index @i --key @reader.key --file @turned.npy"),
         1,

@@ -303,7 +303,7 @@ fn a_server_outlives_what_becomes_of_its_index() {
         "for part in parts/*; do echo damaged > $part; done",
         "echo 9 > CURRENT",
         "rm CURRENT; mkdir CURRENT; rmdir CURRENT",
-        // These never end, and never begin.
+        // Reads of these files never end, or never begin.
         "ln -s /dev/zero CURRENT",
         "rm CURRENT; mkfifo CURRENT",
         "rm CURRENT; for part in parts/*; do rm $part; mkfifo $part; done",
@@ -312,7 +312,7 @@ fn a_server_outlives_what_becomes_of_its_index() {
         let found = place.query(&["--connect", &served.url()]);
         assert_found(&found, "masked");
     }
-    // It looks at the index, and goes on looking, though its parts are pipes.
+    // The server keeps looking at the index, although the index's parts are pipes.
     fs::write(&current, [&whole[..], b" "].concat()).unwrap();
     fs::remove_dir_all(place.path("masked")).unwrap();
     place.build_mode("masked");

@@ -82,7 +82,7 @@ impl Served {
         self.lines.recv_timeout(Duration::from_secs(60)).unwrap()
     }
 
-    /// Has it read its configuration again.
+    /// Makes the server read its configuration again.
     #[cfg(unix)]
     pub(crate) fn hang_up(&self) {
         let id = self.child.id().to_string();

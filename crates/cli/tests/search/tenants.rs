@@ -111,7 +111,7 @@ fn a_policy_that_cannot_be_read_is_for_nobody() {
     says(&log, "mail.cedar: this command was built without policies");
     refused("mail");
     assert_found(&place.query(&["--connect", &url("news")]), "local");
-    // One that comes while its index is served shuts it, and one that goes does not open it.
+    // A policy that appears while its index is served closes the index. A policy that disappears does not open it.
     fs::write(place.path("root/news.cedar"), policy).unwrap();
     says(&log, "news.cedar: this command was built without policies");
     refused("news");
@@ -142,7 +142,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     ));
     assert!(failed(&bob, 4).contains("no such index here"));
     let said = |words: &str| says(&log, words);
-    // Neither a policy that is none nor the lack of one lets anybody in or shuts anybody out.
+    // An invalid policy, or none, neither admits nor excludes any further client.
     fs::write(place.path("root/mail.cedar"), "permit(principal").unwrap();
     said("mail.cedar");
     failed(&bob, 4);
@@ -193,7 +193,7 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     fs::rename(&next, place.path("root/mail.cedar")).unwrap();
     until_refused(&bob);
     done(&alice_asks);
-    // Nor does it let anybody in that the folder goes and comes back without its policy.
+    // A folder that disappears and returns without its policy admits no client either.
     fs::remove_file(place.path("root/mail.cedar")).unwrap();
     moved(&place, "root/mail", "away");
     until_refused(&alice_asks);

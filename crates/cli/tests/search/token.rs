@@ -253,7 +253,7 @@ fn a_server_lets_holders_of_tokens_in() {
         assert!(error.contains(said), "{more}: {error}");
     }
     failed(&place.line(&format!("{query} --token @search.token")), 2);
-    // What a client can see itself, it says before it asks.
+    // The client reports what it can see itself, before it asks the server.
     let query = format!("{query} --client-key @bob.key");
     let error = failed(&place.line(&format!("{query} --token @alice.token")), 1);
     assert!(error.contains("made for another key"), "{error}");

@@ -72,11 +72,11 @@ fn a_log_shows_who_was_shown_another_history() {
         (&4.into(), &4.into())
     );
     assert!(proved["newest"].is_null());
-    // The same log again, by all of it.
+    // The same log is checked again, this time completely.
     done(&line(by_proof));
     done(&line(check));
 
-    // Another way from the third version on, of which the log knows nothing.
+    // A different history from the third version on, which the log does not contain.
     delete(&place, "copy", 4);
     let other = "log check @log --key @owner.pub --index @copy";
     assert!(failed(&line(other), 3).contains("not in the owner's log"));
@@ -88,7 +88,7 @@ fn a_log_shows_who_was_shown_another_history() {
     let said = "does not follow from version 4, its last in the log";
     assert!(second.contains(said), "{second}");
     done(&line(check));
-    // Nor is it published behind the reader's back: another log is no extension of what was seen.
+    // It is not published secretly either: another log does not extend the one that the reader has seen.
     done(&line(
         "log append @other @copy --key @owner.key --pins @copy.pins --new",
     ));
@@ -115,7 +115,7 @@ fn damaged_logs_and_wrong_uses_are_named() {
         bent[at] ^= 1;
         fs::write(place.path("log"), bent).unwrap();
         failed(&line(check), code);
-        // Nothing is appended to what is not understood.
+        // A log that cannot be parsed is not extended.
         failed(&line("log append @log @index --key @owner.key"), code);
     }
     fs::write(place.path("log"), &whole).unwrap();

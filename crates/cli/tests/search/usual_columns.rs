@@ -46,7 +46,7 @@ fn usual_columns_need_no_option_and_are_said() {
         "{said}"
     );
     assert!(done(&place.line("plan --data @two.jsonl --k 1")).contains("1 x 3"));
-    // So is a file that options tell how to read, and one with bad records.
+    // A file that options describe, or one with bad records, is read in the same way.
     let semicolons = BOOKS
         .replace(", ", " ")
         .replace(',', ";")
@@ -71,7 +71,7 @@ fn usual_columns_need_no_option_and_are_said() {
         "--k 1 --on-error skip",
     );
     assert!(said.contains("ids (number) from column id"), "{said}");
-    // Those of a pipe are not known.
+    // The columns of a pipe are not known.
     let error = failed(
         &place.line("index build /dev/stdin @piped --format csv --key @owner.key"),
         1,
@@ -203,7 +203,7 @@ fn a_usual_column_that_is_wrong_is_named() {
         1,
     );
     assert!(error.contains("none.csv: No such file"), "{error}");
-    // What the message of a pipe advises is enough.
+    // The advice in the message about a pipe is sufficient.
     let mut child = command(&place.line(
         "index build - @piped --format csv --no-guess --vector-column vector --key @owner.key --mode local",
     ));
@@ -373,7 +373,7 @@ fn counts_are_written_as_people_do() {
         );
     }
     failed(&["plan", "--n", "1,000", "--dim", "128"], 2);
-    // Where the cheapest mode gives readers the whole index, another is named.
+    // If the cheapest mode gives readers the whole index, the plan also names another mode.
     let plan = done(&["plan", "--n", "2000", "--dim", "32"]);
     assert!(
         plan.contains("--mode local") && plan.contains("Where they are not to"),

@@ -21,7 +21,7 @@ fn grant(place: &Place, label: &str, until: &str) -> String {
     )))
 }
 
-/// Three records of ids from this one on.
+/// Makes three records with ids from this one on.
 fn records(place: &Place, name: &str, from: u64) {
     let some = crate::place::part(&place.base, 0..3);
     let lines = some.rows().enumerate().map(|(at, row)| {
@@ -67,7 +67,7 @@ fn a_writer_adds_and_the_owner_sees_who_added_what() {
     assert_ne!(shown["key"], shown["signing"]);
     let text = done(&place.line("index info @i --key @owner.pub"));
     assert!(text.contains("3 record(s) by"), "{text}");
-    // Its key reads, too, and so do those of others who may.
+    // Its key can also read, as can the keys of others who are allowed to.
     let verified = json(&place.line("index verify @i --key @agent.key --deep"));
     assert_eq!(verified["records"], 2006);
     assert_eq!(
@@ -232,7 +232,7 @@ fn a_writer_that_came_second_pulls_and_adds_again() {
         3,
     );
     assert!(refused.contains("`sordino index pull`"), "{refused}");
-    // What only this folder has is not lost by a pull that does not say so.
+    // A pull does not discard what only this folder has, unless an option says so.
     let refused = failed(
         &over(&place, &served, "index pull @two URL --key @two.key"),
         3,

@@ -247,14 +247,15 @@ fn mistakes_of_records_are_named_and_change_nothing() {
     let (status, _) = proxy.records("POST", "/search", &json!({"vector": vector}));
     assert_eq!(status, 401);
     assert_eq!(proxy.records("PATCH", "/records", &Value::Null).0, 405);
-    // Without --owner-key nothing is written.
+    // Without --owner-key, programs cannot write.
     let readers = Proxy::new(&place, &served.url(), "");
     let (status, problem) = readers.records("DELETE", "/records", &json!({"ids": [7]}));
     assert_eq!(status, 404);
     assert!(problem.to_string().contains("--owner-key"), "{problem}");
 }
 
-/// What was read for one page serves the next ones of its version, without opening the index again.
+/// Records that were read for one page serve the next pages of its version, and the index is not opened
+/// again.
 #[test]
 fn pages_of_one_version_are_listed_while_another_command_has_the_index() {
     let place = Place::new();
@@ -289,7 +290,7 @@ fn pages_of_one_version_are_listed_while_another_command_has_the_index() {
     let (status, problem) = proxy.records("GET", "/records/count", &Value::Null);
     assert_eq!((status, &problem["error"]["code"]), (503, &json!("busy")));
     drop(lock);
-    // Of another version they are read again.
+    // For another version they are read again.
     done(&place.line("index delete @masked --ids 3 --key @owner.key"));
     let (_, page) = page(json!(2), 2);
     assert_eq!((ids(&page), &page["version"]), (vec![4, 5], &json!(2)));
@@ -374,11 +375,11 @@ fn ids_that_many_programs_would_round_are_texts() {
     let body = json!({"vector": place.base.row(0), "k": 1}).to_string();
     let (_, found) = proxy.search(body.as_bytes());
     assert_eq!(found["results"][0]["hits"][0]["id"], large.to_string());
-    // As numbers they may have been rounded on their way here.
+    // As numbers, the ids may have been rounded in transit.
     let (status, refused) = proxy.records("DELETE", "/records", &json!({"ids": [large]}));
     assert_eq!(status, 400);
     assert!(refused.to_string().contains("send the text of its digits"));
-    // They come back in the form that they went out.
+    // The records return in the form in which they were sent.
     let (status, gone) = proxy.records("DELETE", "/records", &json!({"ids": [large.to_string()]}));
     assert_eq!((status, &gone["deleted"]), (200, &json!(1)));
 }

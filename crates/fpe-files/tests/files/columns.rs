@@ -115,7 +115,7 @@ fn refused_values_are_reported_and_kept_or_left_out() {
         })
     ));
     assert!(reports.is_empty());
-    // From an open quotation mark on no record can be told, so that nothing passes.
+    // After an open quotation mark no record can be recognised, so nothing is written.
     let open = b"n,x\n1,123456\n2,\"654321\n3,123456\n";
     for on_error in [OnError::Stop, OnError::Keep, OnError::Skip] {
         let (done, _, _) = run(on_error, true, open);
@@ -293,7 +293,7 @@ proptest! {
     }
 }
 
-/// One of two columns of one name would be written in clear.
+/// If two columns have the name, one of them would stay unencrypted.
 #[test]
 fn a_name_that_two_columns_have_is_refused() {
     let digits = transform("digits", true);
@@ -313,7 +313,7 @@ fn a_name_that_two_columns_have_is_refused() {
             ..
         }
     ));
-    // Another name that comes twice hides nothing, and numbers are no names.
+    // Another name that occurs twice is harmless, and numbers are not names.
     assert!(
         csv(
             &digits,

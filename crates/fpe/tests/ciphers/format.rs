@@ -113,7 +113,7 @@ fn what_is_to_be_kept_is_kept() {
     assert!(hidden.ends_with("@mail.example") && &hidden[4..5] == "." && &hidden[8..9] == "+");
 }
 
-/// The same digits to be encrypted, with one thing about them changed, give other digits.
+/// If one fact about the same digits changes, the result has other digits.
 #[test]
 fn everything_kept_is_bound() {
     let key = [9; 16];

@@ -175,7 +175,7 @@ fn extensions_are_those_of_the_recursive_definition() {
     }
 }
 
-/// Two lists that part before the old one's end: no proof of either is one of the other.
+/// If two lists differ before the old one's end, a proof of one is no proof of the other.
 #[test]
 fn a_fork_is_no_extension() {
     let own = digests(20);

@@ -286,7 +286,8 @@ fn saved_codes_and_functions_survive_the_wire_only_whole() {
     );
 }
 
-/// The same on every machine: codes and tables are stored and compared across machines.
+/// The hashes are the same on every machine, since codes and tables are stored and compared across
+/// machines.
 #[test]
 fn golden_hashes() {
     let x: Vec<f32> = (0..100).map(|i| (i * 37 % 101) as f32 - 50.0).collect();

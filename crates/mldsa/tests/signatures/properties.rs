@@ -40,7 +40,7 @@ enum Change {
     Nothing,
     /// A byte of the signature, counted from its end (where the hint is) if negative.
     Signature(isize, u8),
-    /// Two bytes of the hint change places.
+    /// Swaps two bytes of the hint.
     Hint(usize, usize),
     Message,
     Context,

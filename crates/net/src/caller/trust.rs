@@ -96,7 +96,7 @@ mod with_tls {
     fn of_the_system() -> Result<RootCertStore, Error> {
         let found = rustls_native_certs::load_native_certs();
         let mut roots = RootCertStore::empty();
-        // A system's store may hold some that cannot be read; the others are of use.
+        // A system's store may contain certificates that cannot be read; the others can be used.
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
             let why = found.errors.first();

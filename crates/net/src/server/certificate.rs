@@ -1,5 +1,5 @@
-//! A certificate chain and its key, as files have them. A message says what cannot be used, with the command that mends
-//! it.
+//! Reads a certificate chain and its key from the texts of files. An error says what cannot be used, with a command
+//! that fixes it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

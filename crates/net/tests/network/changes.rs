@@ -307,7 +307,7 @@ fn steps_that_do_not_fit_change_nothing() {
         attempt.step(Kind::Commit(digest(&third))).unwrap().version,
         3
     );
-    // Said again it is still done, and what came before is refused.
+    // A repeated step is accepted again, and earlier steps are refused.
     assert_eq!(
         attempt.step(Kind::Commit(digest(&third))).unwrap().version,
         3
@@ -347,7 +347,7 @@ fn parts_of_a_change_go_when_another_begins() {
             .count()
     };
     assert_eq!(parts(), before + 1);
-    // Another second version, of which no one asks for what is missing
+    // Offers another second version, without asking for its missing parts.
     for id in 5u32..8 {
         let again = attempt.folder.path().join(format!("other{id}"));
         Index::backup(&other, &again, &keys().public()).unwrap();

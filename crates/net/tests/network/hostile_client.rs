@@ -247,14 +247,14 @@ fn a_request_that_never_ends_holds_nobody_up_and_has_its_time() {
         let reply = send.send_request(request).await;
         reply.map(|reply| reply.headers().get("grpc-status").cloned())
     });
-    // It has no place in flight, so the only one is for a client with a whole request.
+    // It has no place in flight, so a client with a whole request can take the only one.
     until_metric(&running, "receiving 1");
     let manifest = message(GET_MANIFEST, b"");
     for _ in 0..3 {
         assert!(connect(&running).exchange(&manifest, 1 << 20).is_ok());
     }
     until_metric(&running, "receiving 0");
-    // It was told that time is over, or cut off.
+    // The client was told that its time was over, or the connection was cut.
     match runtime.block_on(held).unwrap() {
         Ok(status) => assert_eq!(status.unwrap(), "4"),
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -285,7 +285,7 @@ fn a_reply_that_nobody_takes_is_given_up() {
             .body(body)
             .unwrap();
         let reply = send.send_request(post).await.unwrap();
-        // Nothing is taken from it until the server has given it up.
+        // Nothing is read from it until the server has given it up.
         until_metric(&running, "in_flight 0");
         reply.into_body().collect().await
     });

@@ -204,7 +204,7 @@ fn a_tagged_request_is_answered_once() {
     let tag = login.tag(1, &manifest);
     assert!(raw.call(&manifest, tag.clone()).unwrap() > 4000);
     assert_eq!(refusal(raw.call(&manifest, tag.clone())), Refusal::Replayed);
-    // On another connection a login is the same, and so is a recording.
+    // On another connection a login is still valid, and a recording is still refused.
     let other = Raw::open(&running);
     assert_eq!(refusal(other.call(&manifest, tag)), Refusal::Replayed);
     assert!(other.call(&manifest, login.tag(3, &manifest)).is_ok());
@@ -263,7 +263,7 @@ fn a_login_is_for_one_run_and_one_kem_key() {
         let (request, key) = raw.ask_at(&raw.kem_key, 5, now().saturating_add_signed(skew));
         assert_eq!(refusal(raw.log_in(request, key)), Refusal::Time);
     }
-    // Where anyone may ask there is nothing to log in to.
+    // If anyone may ask, no login is needed.
     let open = open_door(server(4, &set), Limits::default());
     assert!(Raw::open(&open).kem_key.is_empty());
     still_serves(&running);
@@ -388,7 +388,7 @@ fn a_token_lets_its_holder_do_what_it_says_and_nothing_else() {
     let unknown = connection.exchange(&message(99, b""), 1 << 20);
     assert!(matches!(unknown, Err(Error::Status { code, .. }) if code == "InvalidArgument"));
 
-    // With another's key, for another index or service, by another issuer, none at all
+    // Tokens with another's key, for another index or service, by another issuer, and no token at all.
     let first =
         |key: &ClientKey, token: &[u8]| refusal(open(key, token).exchange(&manifest, 1 << 20));
     assert_eq!(first(&bob, token.as_bytes()), Refusal::Key);
@@ -429,13 +429,13 @@ fn a_token_has_a_rate_and_ends_with_its_issuer() {
         Connection::open(endpoint(&running).key(key).token(token.as_bytes())).unwrap()
     };
     let manifest = message(GET_MANIFEST, b"");
-    // One a minute, and 16 at once
+    // The rate is one request a minute, and 16 at once.
     let mut slow = open(41, 1);
     assert!((0..16).all(|_| slow.exchange(&manifest, 1 << 20).is_ok()));
     assert_eq!(refusal(slow.exchange(&manifest, 1 << 20)), Refusal::Rate);
     let mut quick = open(42, 6000);
     assert!((0..5).all(|_| quick.exchange(&manifest, 1 << 20).is_ok()));
-    // The same issuer again changes nothing; without the issuer its logins are over, and new ones refused.
+    // Renewing the same issuer changes nothing. Without the issuer, its logins end and new ones are refused.
     let service = running.service();
     let same = access(vec![issuer().public().clone()]);
     service.change(&same, &Limits::default()).unwrap();
@@ -471,7 +471,7 @@ fn logins_by_a_token_have_a_rate() {
         let mut connection = Connection::open(endpoint).unwrap();
         connection.exchange(&manifest, 1 << 20)
     };
-    // One to whom it was handed on has 16 at once.
+    // A holder to whom the token was handed on has 16 requests at once.
     let asked_by_bob: Vec<_> = (0..20).map(|_| asked(&bob, narrowed.as_bytes())).collect();
     assert!(asked_by_bob[..16].iter().all(Result::is_ok));
     let refused = asked_by_bob.into_iter().skip(17).map(refusal);

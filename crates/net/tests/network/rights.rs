@@ -81,7 +81,7 @@ fn without_the_right_to_payloads_a_token_brings_none() {
     }
 }
 
-/// What is fetched at the end of such a search are exact vectors.
+/// At the end of such a search, the pages that are fetched hold exact vectors.
 #[test]
 fn a_second_look_at_records_without_payloads_is_a_search() {
     let spec = by(FetchKind::Hintless, Spec::default().k(5));

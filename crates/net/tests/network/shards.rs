@@ -387,7 +387,7 @@ fn a_shard_that_fails_is_asked_again_once_and_then_the_query_is_refused() {
         assert_eq!(faulty.asked.swap(0, Ordering::SeqCst), 2, "{name}");
         until_metric(&front, "shard_again_total{shard=\"2\"} 2");
         until_metric(&front, "shard_missing_total{shard=\"2\"} 1");
-        // And the next is answered.
+        // The next request is answered.
         client
             .search(&mut rng(3), &mut connection, bed.queries.row(2))
             .unwrap();
@@ -461,7 +461,7 @@ fn shards_that_cannot_be_joined_are_named_at_the_start() {
     }
     let one = serve(bed.one());
     assert!(!refused(&[url(&one), url(&b)]).is_passing());
-    // One that is not there yet will be.
+    // A server that has not started yet is counted too.
     let gone = url(&b);
     b.stop().unwrap();
     let missing = refused(&[url(&a), gone.clone()]);
@@ -499,7 +499,7 @@ fn versions_change_under_load_without_a_gap() {
                             assert_eq!(found.hits.len(), K);
                             searches.fetch_add(1, Ordering::Relaxed);
                         }
-                        // It is about the version before: the client gets the next, whole.
+                        // The request is about the previous version, so the client must get the whole next version.
                         Err(sordino_search::Error::Stale { .. }) => {
                             assert!(client.refresh(&mut connection).unwrap());
                         }
@@ -521,7 +521,7 @@ fn versions_change_under_load_without_a_gap() {
                 let service = shard.service();
                 service.replace(bed.after(&service.server()));
                 if shard.address() != running[2].address() {
-                    // Not all have it, so it is not served yet; and searches go on.
+                    // Some shards lack the version, so it is not served yet, and searches continue.
                     let early = front.service().follow_shards().unwrap_err();
                     assert!(early.is_passing(), "{early}");
                     some();
@@ -564,7 +564,7 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     assert_eq!(faulty.asked.load(Ordering::SeqCst), 1);
     until_metric(&front, "shard_again_total{shard=\"2\"} 1");
 
-    // Others take their places; while there are none, nothing is answered.
+    // Other servers take their places. While there are none, no request is answered.
     let third = serve(bed.shard(2, 2));
     let none: [Endpoint; 0] = [];
     service.reach(2, none).unwrap();
@@ -689,7 +689,7 @@ fn where_a_server_of_a_shard_is_late_another_answers() {
         assert_eq!(answered().unwrap(), whole);
         hedged() >= before + 3
     });
-    // It has lost three times in a row, so that it is in doubt, and is not asked in turns.
+    // The server was late three times in a row, so it is in doubt and takes no turns.
     until(|| {
         faulty.asked.store(0, Ordering::SeqCst);
         for _ in 0..4 {

@@ -40,7 +40,7 @@ fn a_stop_loses_no_answer() {
             });
         }
         ready.wait();
-        // In the middle of searches.
+        // The server is stopped while searches are running.
         until(|| answered.load(Ordering::Relaxed) > 3 * CLIENTS);
         stopped.store(true, Ordering::SeqCst);
         running.stop().unwrap();

@@ -130,7 +130,7 @@ fn requests_without_bodies_do_not_shut_known_keys_out() {
     for seed in 0..20 {
         search(&running, &set, seed);
     }
-    // They have gone on all the while.
+    // The strangers have continued all the time.
     until(|| strangers.begun() > before);
 }
 
@@ -163,14 +163,14 @@ fn questions_for_health_are_held_to_what_strangers_may() {
         .block_on(send.send_request(health(address, long)))
         .unwrap();
     assert_eq!(status(&told), "11");
-    // One that never begins is given up.
+    // A request that never begins is given up.
     let unfinished = send.send_request(health(address, Unfinished(true).boxed()));
     let unfinished = runtime.spawn(unfinished);
     until_metric(&running, "receiving 1");
     let told = runtime.block_on(unfinished).unwrap().unwrap();
     assert_eq!(told.headers().get("sordino-refusal").unwrap(), "slow");
     until_metric(&running, "receiving 0");
-    // And many are too many.
+    // Too many such requests are refused.
     let empty = || Full::from(Bytes::from_static(&[0; 5])).boxed();
     let codes = (0..60).map(|_| {
         let told = runtime.block_on(send.send_request(health(address, empty())));

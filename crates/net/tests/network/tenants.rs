@@ -64,7 +64,7 @@ fn each_index_is_found_by_its_name_and_no_other() {
             Refusal::Index
         );
     }
-    // None where there are several, one where there is one
+    // No name if there are several indexes, and a name if there is only one.
     let none = Endpoint::new(format!("http://{}", running.address()));
     assert_eq!(refusal(ask(none, GET_MANIFEST)), Refusal::Index);
     let single = open_door(server(2, &set), Limits::default());
@@ -168,7 +168,7 @@ fn an_index_that_is_not_for_a_client_is_as_one_that_is_not_there() {
             assert_eq!(refusal(ask(at(&running, name), kind)), Refusal::Unsigned);
         }
     }
-    // Nor does a request that is too long for one of them.
+    // A request that is too long for one of the indexes is refused in the same way.
     let long = |name: &str, len: usize| {
         let mut connection = Connection::open(as_alice(name)).unwrap();
         format!(
@@ -435,7 +435,8 @@ fn an_index_has_a_rate_of_its_own() {
     assert_eq!(counted("a"), 1);
     let refused = ask(at(&running, "a"), GET_MANIFEST);
     assert!(refused.is_err_and(|error| error.is_passing()));
-    // Another's is not touched by that, and a change of rates reaches those that are open and those that are not yet.
+    // The other index's count does not change. A change of rates applies both to open indexes and to those opened
+    // later.
     assert_eq!(counted("b"), 1);
     let indexes = running.service();
     // More than any machine asks, so that what is asked in vain meanwhile uses nothing up

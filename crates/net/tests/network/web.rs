@@ -396,7 +396,7 @@ fn pages_of_named_origins_may_ask_and_others_not() {
     assert_eq!(found.frames().1, "grpc-status:0\r\n");
     assert_eq!(found.field(allow), Some(origins[1]));
     assert_eq!(found.field("vary"), Some("origin"));
-    // It can read why it is refused.
+    // The page can read why it is refused.
     let refused = page.ask(b"no message");
     assert_eq!(refused.refusal(), (Refusal::Message.name(), "3"));
     let shown = refused.field("access-control-expose-headers").unwrap();
@@ -605,7 +605,7 @@ fn a_reply_that_nobody_takes_is_given_up_whatever_else_is_sent() {
         until_metric(&running, "connections 0");
         until_metric(&running, "in_flight 0");
         let mut taken = Vec::new();
-        // It ends in a reset.
+        // The connection ends in a reset.
         let _ = tcp.read_to_end(&mut taken).await;
         taken.len()
     });

@@ -79,7 +79,7 @@ impl Team {
         sordino_search::pull(&mut connect(&self.running), keys, &folder, pin)
     }
 
-    /// What a client that has seen the server's version remembers.
+    /// The pin of a client that has seen the server's version.
     fn pin(&self) -> Pin {
         Pin::of(self.running.service().server().manifest())
     }
@@ -115,7 +115,7 @@ fn writers_push_what_they_added_and_the_later_one_starts_from_that() {
     let (one, two) = (team.copy("one"), team.copy("two"));
     let version = add(&one, 1, 100, now());
     assert_eq!(add(&one, 1, 200, now()), version + 1);
-    // Two additions are one manifest.
+    // Two additions are in one manifest.
     let pushed = team.push(&one, 1).unwrap();
     assert_eq!((pushed.version, pushed.versions), (version + 1, 1));
     assert_eq!(team.version(), version + 1);
@@ -291,7 +291,7 @@ fn of_two_owners_with_one_key_the_later_is_refused_and_begins_from_the_other() {
     let push = |dir: &Path| connect(&team.running).push(dir, &keys());
     push(&first).unwrap();
     let there = team.pin();
-    // Also with a higher number than the server's.
+    // It is also refused with a higher number than the server's.
     let refused = push(&second).unwrap_err();
     assert!(matches!(refused, Error::NotNext(_)), "{refused:?}");
     let text = refused.to_string();

@@ -31,13 +31,13 @@ enum Ways {
     Good,
     /// Every body lacks its last byte.
     Short,
-    /// This number of answers come in part, then they are whole.
+    /// This number of answers are incomplete; later answers are complete.
     ShortAtFirst(usize),
     /// Bodies go on without an end.
     Endless,
     /// The length is said to be a petabyte.
     Huge,
-    /// Another range than was asked for.
+    /// The answer has another range than was asked for.
     Elsewhere,
     /// Errors, always.
     Broken,
@@ -413,7 +413,7 @@ fn nothing_depends_on_lists() {
         .unwrap();
     *hostile.ways.lock().unwrap() = Ways::Good;
     store.verify().unwrap();
-    // One that never ends is not kept.
+    // A version that never ends is not kept.
     *hostile.ways.lock().unwrap() = Ways::ListsEndlessly;
     let error = Store::open_on(disk.clone(), disk.root(), &keys(), None).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
@@ -451,7 +451,7 @@ fn a_change_whose_reply_was_lost_is_made_once() {
     assert_eq!(store.delete(&mut rng(4), &[2u64]).unwrap(), 4);
     *hostile.ways.lock().unwrap() = Ways::Good;
     assert_eq!(store.verify().unwrap().records, 318);
-    // One that fails leaves the version before, and the owner can go on.
+    // A change that fails leaves the previous version, and the owner can continue.
     *hostile.ways.lock().unwrap() = Ways::Broken;
     assert!(store.delete(&mut rng(5), &[4u64]).is_err());
     *hostile.ways.lock().unwrap() = Ways::Good;

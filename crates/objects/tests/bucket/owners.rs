@@ -28,7 +28,7 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
         .add(&mut rng(2), [Ok(batch(300, 40))], &mut |_| ())
         .unwrap();
     assert_eq!(served(&disk, &keys), vec![2, 340]);
-    // One is there: another is refused.
+    // An index exists, so another is refused.
     let again = Store::create_on(
         disk.clone(),
         disk.root(),
@@ -55,7 +55,7 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
         let here = options.open(&folder).unwrap();
         assert_eq!(there.manifest().digest(), here.manifest().digest());
     }
-    // And back into another bucket, twice: the second time nothing is written.
+    // The index is copied back to another bucket, twice. The second copy writes nothing.
     let other = objects(Arc::new(InMemory::new()));
     let back = folder.copy_to(&other.folder(), &keys.public()).unwrap();
     assert_eq!(back.written, back.parts);
@@ -135,7 +135,7 @@ fn nobody_removes_the_parts_of_a_change_that_is_under_way() {
     .unwrap();
     assert!(seen > 0 && parts() > before);
     one.verify().unwrap();
-    // Those of a change that fails stay, until they are old.
+    // The files of a failed change stay until they are old.
     put_raw(&memory, &format!("parts/{}", "ab".repeat(32)), b"left over");
     let left = parts();
     drop(Store::open_on(disk.clone(), disk.root(), &keys, None).unwrap());
@@ -204,7 +204,7 @@ fn an_older_copy_is_not_put_over_a_newer_one() {
         .unwrap();
     let back = folder(&old).copy_to(&disk.folder(), &keys.public());
     assert!(matches!(back, Err(Error::NotNext(_))), "{back:?}");
-    // One that went on in its own way, from the same version.
+    // This copy has its own history since the same version.
     let mut other = Store::open(&old, &keys).unwrap();
     other
         .add(&mut rng(3), [Ok(batch(200, 30))], &mut |_| ())
@@ -271,7 +271,7 @@ fn tasks_write_their_segments_into_the_store() {
     );
     drop(third.unwrap());
     assert!(one.take(old).is_err());
-    // Nor is there a frame any more by which a task could be made.
+    // The frame from which a task could be made has also been removed.
     assert!(matches!(make(0, 8), Err(Error::File { .. })));
     // The segments that were taken are gone with the rest: nothing is named without being there.
     let gone = one.finish(&mut rng(10), 2).unwrap_err();

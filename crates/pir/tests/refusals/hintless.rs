@@ -29,7 +29,7 @@ fn deploy(records: usize, seed: Seed) -> (Server, Client) {
     deploy_of(records, 300, seed)
 }
 
-/// One whose slots have several rows.
+/// A deployment whose slots have several rows.
 fn deploy_rows() -> (Server, Client) {
     let (server, client) = deploy_of(300, 1792, SEED);
     assert!(client.params().query_len() > 2 * 9216);

@@ -17,7 +17,7 @@ fn rows_of_zeros_and_of_ones_are_right_at_every_width_of_simplepir() {
     for columns in [60_000, 150_000, 185_000] {
         let params = Params::for_columns(columns, 2).unwrap();
         assert!(params.log2_failure() <= -40.0 && params.query_bits() < 32);
-        // One record tells that the column fetched is the one asked for.
+        // One record shows that the fetched column is the right one.
         let mut records = vec![[0x00, 0xff]; columns];
         records[7] = [0x5a, 0xa5];
         let seed = Seed([9; 32]);

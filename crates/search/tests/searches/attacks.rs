@@ -1,5 +1,5 @@
-//! Attacks on systems of this kind, as they stand in the literature. Each must fail here; next to it the same attack
-//! is run where its protection is off, and must succeed, so that a test of it can fail, but where the table says otherwise.
+//! Attacks from the literature on systems of this kind. Each must fail here. Unless the table says otherwise, the same attack
+//! also runs without its protection, where it must succeed, so that the test can fail.
 //!
 //! | attack | from | here | protection off |
 //! |---|---|---|---|
@@ -18,7 +18,7 @@
 //! | an older version that its owner signed, shown to the owner | the same | `rollback`: a folder that takes a revocation or a deletion back; `turning`: one that changes between two looks | an owner that remembers no version |
 //! | weaker parameters | Adrian et al., *Imperfect forward secrecy*, CCS 2015; Bhargavan et al., *Downgrade resilience in key-exchange protocols*, S&P 2016 | `downgrade`; `a_changed_manifest_or_setup_is_refused_before_any_query` in `hostile_servers.rs`; `parameters_below_128_bits_are_read_only_by_who_asks_for_them` in `pir/tests/hostile.rs` | a client without a pin; `Params::published_from_bytes` |
 //!
-//! Time of decryption (Kocher, CRYPTO 1996) is looked for by `scripts/constant_time.sh`, under memcheck.
+//! `scripts/constant_time.sh` looks for secret-dependent decryption times (Kocher, CRYPTO 1996) under memcheck.
 
 mod answers; // scores in a reply
 mod bed; // the owner, and servers that look and lie

@@ -1,4 +1,4 @@
-//! Whole searches on a small clustered set: what is found, and what an observer sees.
+//! Whole searches on a small clustered set: their results, and what an observer sees.
 
 use sordino_index::wire::Request;
 use sordino_search::Exchange;
@@ -26,7 +26,7 @@ fn sealed(set: &Set, routing: Routing) -> Index {
         steps.push(step);
     })
     .expect("an index");
-    // Long ones are told more than once.
+    // Long steps are reported more than once.
     steps.dedup();
     assert_eq!(steps, Step::SEALED);
     built.index
@@ -72,7 +72,7 @@ fn every_mode_finds_what_exact_search_finds() {
         // Recall, and how far a score may be from the cosine.
         let (least, most) = match index.manifest().mode {
             Mode::Sealed(_) => (0.85, 0.06),
-            // A score is off by 2e-3, times the length of a difference to a base.
+            // A score has an error of 2e-3, multiplied by the length of the difference to a base.
             Mode::Routed(_) => (0.85, 0.01),
             Mode::Local(_) => (0.97, 0.06),
             _ => (0.99, 0.001),
@@ -125,7 +125,7 @@ fn local_mode_in_two_stages_finds_what_scoring_everything_finds() {
         let found = client.search(&mut rng(2), &mut transport, query).unwrap();
         recall += truth.recall(at, K, found.numbers()) / queries.len() as f64;
     }
-    // The loss of 8-bit codes is in it.
+    // This includes the loss of 8-bit codes.
     assert!(recall > 0.97, "{recall}");
     assert!(transport.take_exchanges().is_empty());
 }
@@ -183,7 +183,7 @@ fn the_same_query_twice_shares_nothing_on_the_wire() {
             assert_eq!(first.len(), second.len());
             let same: Vec<_> = first.iter().zip(second).map(|(a, b)| a == b).collect();
             let runs = same.chunk_by(|a, b| a == b).filter(|run| run[0]);
-            // The head of a message and that of the query behind it; by chance 1 byte in 256.
+            // The heads of the message and of its query agree; elsewhere 1 byte in 256 agrees by chance.
             let (heads, others): (Vec<_>, Vec<_>) =
                 runs.map(<[bool]>::len).partition(|run| *run >= 5);
             assert!(heads.iter().all(|head| *head < 100), "{heads:?}");
@@ -279,7 +279,7 @@ fn builds_repeat_only_in_what_they_should() {
         build(2).to_bytes(),
     );
     assert_eq!(a, b);
-    // Another index id: other keys, so nothing but the heads agrees.
+    // With another index id the keys differ, so only the heads agree.
     let equal = a.iter().zip(&c).filter(|(a, c)| a == c).count();
     assert!(equal < a.len() / 100, "{equal} of {}", a.len());
 }
@@ -362,7 +362,7 @@ fn a_tiny_set_works_too() {
     }
 }
 
-/// Even from a generator that repeats itself, which makes equal ids only for equal content.
+/// This holds even for a generator that repeats itself: it makes equal ids only for equal content.
 #[test]
 fn one_generator_and_two_forms_make_two_ids() {
     let set = Set::clustered(N, 30, DIM, K);

@@ -1,4 +1,4 @@
-//! A server that follows its index: it answers like one that was started again, and reads only what is new.
+//! A server that follows its index must answer like a restarted server, and read only new parts.
 
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn assert_alike(followed: &Server, dir: &Path) {
     }
 }
 
-/// The file of a part.
+/// The path of a part's file.
 fn file(dir: &Path, part: &Part) -> std::path::PathBuf {
     let name: String = part.digest.iter().map(|b| format!("{b:02x}")).collect();
     dir.join("parts").join(name)
@@ -85,7 +85,7 @@ fn a_server_that_follows_answers_as_one_that_is_started_anew() {
                 .expect("the change");
             assert_alike(&server, dir.path());
         }
-        // Nothing has changed.
+        // Without a change the server stays the same.
         server = OpenOptions::new(&owner)
             .after(&server)
             .open_dir(dir.path())
@@ -123,7 +123,7 @@ fn a_part_that_did_not_change_is_not_read_again() {
         let error = Server::open_dir(dir.path(), &owner).expect_err("damaged parts");
         assert!(!error.to_string().is_empty());
         assert_eq!(found(&followed, 1).len(), 3);
-        // The server before answers on.
+        // The previous server continues to answer.
         assert_eq!(found(&server, 1).len(), 3);
     }
 }
@@ -170,7 +170,7 @@ fn a_server_that_follows_shows_how_it_came_there() {
             .upsert(rng, &[7u32], &synthetic::uniform(1, DIM, 300 + step))
             .expect("a change");
         if step == 3 {
-            // Two versions at once.
+            // The index moves two versions at once.
             store.delete(rng, &[100u32]).expect("a change");
         }
         server = OpenOptions::new(&owner)

@@ -1,4 +1,4 @@
-//! Damaged files, a hostile server, a hostile client: typed errors, no panic, the same messages.
+//! Damaged files, a hostile server and a hostile client cause typed errors, no panic, and the same messages.
 
 use proptest::prelude::*;
 use sordino_index::wire::Message;
@@ -189,7 +189,7 @@ fn a_changed_scored_reply_is_refused_by_its_form_or_moves_scores() {
                 Err(other) => panic!("byte {at}: {other}"),
                 Ok(hits) => {
                     assert!(hits.iter().all(|hit| hit.id.number() < Some(600)));
-                    // One byte lies in the answers of two vectors at most.
+                    // One byte belongs to the answers of at most two vectors.
                     let same = hits.iter().filter(|hit| honest.contains(hit)).count();
                     assert!(same >= 3, "byte {at}");
                 }
@@ -348,7 +348,7 @@ proptest! {
         };
         SERVERS.with(|servers| for server in servers {
             let _ = server.handle(&message);
-            // The same about the version that is served.
+            // The same message about the version that is served.
             let mut current = message.clone();
             if let Some(edition) = current.get_mut(16..40) {
                 edition[..8].copy_from_slice(&server.manifest().version.to_le_bytes());

@@ -16,7 +16,7 @@ use sordino_search::manifest::Checking;
 use bed::{Bed, K};
 use kinds::{KINDS, OF_CHECK_ROWS};
 
-/// Replies of each kind.
+/// The number of replies of each kind.
 fn trials() -> u64 {
     let few = 6;
     let set = std::env::var("SORDINO_LIES").ok();
@@ -25,7 +25,7 @@ fn trials() -> u64 {
     })
 }
 
-/// True of the kinds that are chosen: all, or those with a word in their names.
+/// True for the chosen kinds: all, or those with a word in their names.
 fn is_chosen(kind: &str) -> bool {
     let word = std::env::var("SORDINO_LIE").unwrap_or_default();
     let known = KINDS.iter().any(|(name, _)| name.contains(&word));

@@ -16,7 +16,7 @@ fn scaled(unit: &Vectors) -> Vectors {
     Vectors::new(unit.dim(), rows.collect()).expect("a matrix")
 }
 
-/// Larger is nearer.
+/// The nearness of two vectors; larger is nearer.
 fn nearness(metric: Metric, a: &[f32], b: &[f32]) -> f32 {
     let sum = |of: fn(f32, f32) -> f32| a.iter().zip(b).map(|(&a, &b)| of(a, b)).sum::<f32>();
     match metric {

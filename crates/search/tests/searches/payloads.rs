@@ -237,11 +237,11 @@ fn followed_through_changes(way: FetchKind) {
         )
         .unwrap();
     store.delete(&mut rng(2), &[17u32]).unwrap();
-    // Without payloads, those of the records are empty.
+    // A record without a payload has an empty one.
     store
         .upsert(&mut rng(3), &[30u32], &synthetic::uniform(1, DIM, 9))
         .unwrap();
-    // Changes bring what is new.
+    // A change downloads only what is new.
     let second = store.manifest().payloads.clone().unwrap();
     assert_eq!((first.records, &second), (60, &first));
     let recent = store.manifest().recent.iter().map(|it| it.records);
@@ -297,7 +297,7 @@ fn fetched_by_id(way: FetchKind) {
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
     for _ in 0..2 {
-        // Keys go up with the first search.
+        // The keys are sent with the first search.
         transport.take_exchanges();
         client
             .search(&mut rng(1), &mut transport, base.row(0))
@@ -384,7 +384,7 @@ fn a_plan_says_what_payloads_will_move() {
                 (sum(|seen| seen.up), sum(|seen| seen.down))
             };
             let (first, later) = (search(2), search(3));
-            // The keys of a session go up once.
+            // The keys of a session are sent once.
             (once + first.0 - later.0, later.0, later.1)
         };
         let with = moved(&serve(dir.path()));
@@ -408,7 +408,7 @@ fn a_plan_says_what_payloads_will_move() {
         };
         assert_eq!(planned.cost, more);
 
-        // It is part of every mode's figures, and stands below them.
+        // The cost is part of every mode's figures, and is shown below them.
         let (table, before) = (plan.table(Terms::default()), plain.table(Terms::default()));
         let (server, client) = planned.times(&Speed::ZEN5);
         assert_eq!(form != "downloaded", server.min(client) > Duration::ZERO);
@@ -482,7 +482,7 @@ fn a_refresh_leaves_out_payloads_that_did_not_change() {
             matches!(first.as_ref().unwrap().fetch, Fetch::Pir { .. }),
             fetched
         );
-        // One more record.
+        // One more record is added.
         let more = synthetic::uniform(1, DIM, 10);
         let new = carrying(&[u32_of(n)], &more, &[b"new".to_vec()]);
         store.add(&mut rng(3), new, &mut |_| ()).unwrap();
@@ -555,7 +555,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
             let found = client.search(&mut rng(8), &mut transport, queries.row(0));
             (found, transport.inner.take_exchanges())
         };
-        // Keys go up with the first search.
+        // The keys are sent with the first search.
         search(0, 0).0.unwrap();
         let (honest, messages) = search(0, 0);
         let honest = honest.unwrap();

@@ -1,4 +1,4 @@
-//! Sealed mode, against scoring of the same buckets in the clear.
+//! Compares sealed mode with scoring of the same buckets in the clear.
 
 use sordino_index::code;
 use sordino_index::manifest::{Mode, PartKind};

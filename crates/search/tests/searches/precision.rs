@@ -1,5 +1,5 @@
-//! The recall that is printed is the recall that is got, and it is high on data as people have them: with an offset that all rows share,
-//! with rows far longer than the others, with few dimensions.
+//! The printed recall is the real recall. It is high on typical data: with an offset that all rows share, with some much longer
+//! rows, with few dimensions.
 
 use sordino_search::manifest::Packing;
 use sordino_search::{
@@ -46,7 +46,7 @@ fn near(metric: Metric, x: &[f32], q: &[f32]) -> f64 {
     }
 }
 
-/// The recall of searches, and the one that the build measured.
+/// The recall of searches, and the recall that the build measured.
 fn recalls(spec: &Spec, base: &Vectors, queries: &Vectors) -> (f64, f64) {
     let keys = keys();
     let rng = &mut rng(1);
@@ -82,7 +82,7 @@ fn recalls(spec: &Spec, base: &Vectors, queries: &Vectors) -> (f64, f64) {
     (sum / queries.len() as f64, measured)
 }
 
-/// The three forms of which each scores all rows.
+/// The three forms that score all rows.
 fn whole() -> [Form; 3] {
     [
         Form::Masked(Packing::T4),
@@ -148,7 +148,7 @@ fn one_row_that_is_far_longer_takes_nothing_from_the_others() {
             (&base, &single(&queries, DIM)),
             0.99,
         );
-        // Queries that do not find it first.
+        // The queries that do not find it first.
         let other: Vec<f64> = queries
             .chunks_exact(DIM)
             .filter(|q| {
@@ -269,7 +269,7 @@ fn where_precision_does_not_suffice_the_build_says_so() {
         let offset = if at % 2 == 0 { 1000.0 } else { -1000.0 };
         row.iter_mut().for_each(|x| *x += offset);
     }
-    // Queries are of both clusters, in turn.
+    // The queries are of both clusters, in turn.
     let queries = single(&beside(&rows, DIM, 23, 0.0), DIM);
     let base = single(&rows, DIM);
     let spec = |second_look| {

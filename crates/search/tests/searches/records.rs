@@ -14,7 +14,7 @@ fn forms() -> impl Iterator<Item = Form> {
     sordino_testkit::forms().into_iter().take(5)
 }
 
-/// The id of record `at`: in no order of their numbers.
+/// The id of record `at`, in an order that differs from the records' numbers.
 fn id(kind: IdKind, at: usize) -> Id {
     let number = (at as u64 * 7919) % 100_003;
     match kind {
@@ -74,7 +74,7 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
         let first = [batch(kind, &base, 0..150), batch(kind, &base, 150..250)];
         let store = Store::create(dir.path(), &mut rng(1), &keys(), &spec, first, &mut |_| ());
         let mut store = store.unwrap();
-        // Some that are there, and some that are not.
+        // Some of these records exist, and some do not.
         let added = store.add(&mut rng(1), [batch(kind, &base, 200..N)], &mut |_| ());
         let added = added.unwrap();
         assert_eq!((added.records, added.replaced), (N - 200, 50));
@@ -114,7 +114,7 @@ fn records_of_every_kind_of_id_are_found_changed_and_read_back() {
     }
 }
 
-/// All that is stored comes back, with a reader's key.
+/// All stored values come back, with a reader's key.
 fn check_contents(dir: &std::path::Path, kind: IdKind, base: &Vectors, gone: &[Id]) {
     let contents = Contents::open_dir(dir, &keys().reader()).unwrap();
     assert_eq!(contents.len(), N - gone.len());
@@ -342,7 +342,7 @@ fn columns_are_known_from_the_newest_segments_that_have_them() {
     // A column that is new may have been there before.
     let refused = store.add(&mut rng(1), one("month", text), &mut |_| ());
     assert!(matches!(refused, Err(Error::File { .. })), "{refused:?}");
-    // Refused changes have used up no number.
+    // Refused changes use up no number.
     let next = store.add(&mut rng(1), rows(220..230), &mut |_| ()).unwrap();
     assert_eq!(next.version, added.version + 1);
 }

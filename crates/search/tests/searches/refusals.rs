@@ -15,7 +15,7 @@ use sordino_testkit::{ASKED, by, keys, kind, rng};
 const N: usize = 3000;
 const DIM: usize = 16;
 
-/// Bytes of a reply's head, and some more.
+/// The bytes of a reply's head, and some more.
 const HEAD: usize = 24;
 
 /// The first message that is refused, the refusal, and how many are.
@@ -24,7 +24,7 @@ type Refused = (usize, fn() -> Error, usize);
 /// A server's plan for the messages of a session, and those that it has seen.
 #[derive(Default)]
 struct Script {
-    /// Kind and length of each message.
+    /// The kind and length of each message.
     sent: Vec<(u16, usize)>,
     /// The message whose reply is bad.
     bad: Option<usize>,
@@ -74,7 +74,7 @@ fn refusals() -> [(fn() -> Error, Kind); 7] {
     ]
 }
 
-/// Forms whose searches have several messages.
+/// The forms whose searches have several messages.
 fn forms() -> [(&'static str, Form, Option<u32>); 3] {
     [
         ("masked", Form::Masked(Packing::T4), Some(8)),
@@ -147,7 +147,7 @@ fn searched(
         true => Ok(Vec::new()),
         false => ask(4),
     };
-    // The session is over when the batch is, and not before.
+    // The session is over when the batch is over, and not before.
     assert!(session.batch().is_ok());
     drop(batch);
     let sent = script.lock().expect("no thread panics").sent.clone();

@@ -19,7 +19,7 @@ const DIM: usize = 16;
 const K: usize = 3;
 /// Requests of a session.
 const REQUESTS: usize = 64;
-/// Sessions whose keys a server holds.
+/// The number of sessions whose keys a server holds.
 const HELD: u64 = 128;
 /// The payload of one of `n` records: shorter ones of many.
 fn payload(row: usize, n: usize) -> Vec<u8> {
@@ -75,7 +75,7 @@ fn keys_go_up_once_a_session_and_again_when_they_are_forgotten() {
     for row in 2..REQUESTS {
         assert_eq!(search(&client, &mut transport, &base, row), without);
     }
-    // The next session.
+    // The next session has other keys.
     assert_eq!(search(&client, &mut transport, &base, 64), with);
     assert_eq!(search(&client, &mut transport, &base, 65), without);
 
@@ -106,7 +106,7 @@ fn buckets_and_payloads_of_a_search_share_a_session() {
     assert!(mode.hint.is_none(), "buckets fetched with a hint");
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys().reader(), None).unwrap();
-    // Nothing but lists of records, digests and centroids.
+    // The client downloads only lists of records, digests and centroids.
     let parts = client.manifest().parts().unwrap();
     let given = parts.iter().filter(|part| part.holder.is_given());
     let names: Vec<_> = given.map(|part| part.kind.name()).collect();
@@ -123,7 +123,7 @@ fn buckets_and_payloads_of_a_search_share_a_session() {
     }
 }
 
-/// Whoever has the public facts, and sends what it likes.
+/// A stranger with the public facts, who sends arbitrary messages.
 struct Stranger {
     server: Server,
     pir: Pir,
@@ -165,13 +165,13 @@ fn keys_and_queries_that_do_not_belong_together_are_refused() {
     let query = stranger.query(&session).to_bytes();
     let of_other = stranger.query(&other).to_bytes();
 
-    // Keys that nobody sent.
+    // Keys that were never sent.
     assert!(matches!(send(&[&query]), Err(Error::Session)));
-    // Those of another session, which are not kept.
+    // The keys of another session, which are not kept.
     let found = send(&[&other_keys, &query]);
     assert!(matches!(found, Err(Error::Pir(PirError::SessionMismatch))));
     assert!(matches!(send(&[&of_other]), Err(Error::Session)));
-    // Cut short, long, twice, in the other order, alone.
+    // Keys that are cut short, too long, repeated, in another order, or alone.
     let cut = &keys[..keys.len() - 1];
     for parts in [
         &[cut, &query][..],

@@ -1,4 +1,4 @@
-//! Stores that change: what searches find afterwards, what an observer sees, what is refused.
+//! Stores that change: what later searches find, what an observer sees, and what is refused.
 
 mod bed;
 mod changes;

@@ -1,4 +1,4 @@
-//! Searches that share passes find what they find alone.
+//! Searches that share passes find the same as single searches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;

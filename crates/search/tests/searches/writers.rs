@@ -1,4 +1,4 @@
-//! Writers: what they add and who finds it, what the owner takes in, and what a stolen key does not do.
+//! Writers: their additions, their readers, the owner's part, and the limits of a stolen key.
 
 mod bed; // an owner, writers, and the folder that they share
 

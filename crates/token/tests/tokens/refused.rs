@@ -91,7 +91,7 @@ fn what_is_nested_is_refused_at_its_first_item() {
             most: MAX_LEN
         })
     );
-    // Where a claim should be.
+    // A deeply nested value takes the place of a claim.
     let mut deep = Value::from(1);
     for _ in 0..200 {
         deep = Value::Array(vec![deep]);

@@ -1,6 +1,6 @@
-//! Formats that are not read, each with the command that makes one that is.
+//! Formats that are not supported, each with a command that converts it to one that is.
 
-/// The fault of an ending, and what to do about it.
+/// The fault of a file extension, and the way to fix it.
 pub(super) fn unknown(ending: &str) -> String {
     let what = match ending {
         "" => "no ending in the file's name".to_owned(),
@@ -22,7 +22,7 @@ fn known() -> &'static str {
     }
 }
 
-/// The way from a format that people have to one that is read.
+/// The command that converts this format to a supported one.
 fn conversion(ending: &str) -> Option<String> {
     let python = |program: &str| format!("convert it, with `python3 -c \"{program}\"`");
     let table = |read: &str| {

@@ -1,4 +1,4 @@
-//! CSV (RFC 4180) with a head: a vector is a field of numbers.
+//! CSV (RFC 4180) with a header, with a vector in one field or in several.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -19,7 +19,7 @@ use quotes::Quotes;
 
 const FORMAT: &str = "CSV";
 
-/// The records of these columns. The column of vectors is named, or the only one whose first field is a list in
+/// The records of these columns. The column of vectors is named, or is the only one whose first field is a list in
 /// brackets.
 pub(super) fn records(
     bytes: Box<dyn Read + Send>,
@@ -44,7 +44,7 @@ pub(super) fn records(
     check_head(&head)?;
     found.put(head.iter());
     let mut rows = rows.into_records();
-    // Records at the start may be left out; the first that is whole tells the columns.
+    // Records at the start may be left out. The first complete record determines the columns.
     let mut before = Vec::new();
     let first = loop {
         match rows.next() {
@@ -125,7 +125,7 @@ impl Decimals {
 enum Place {
     None,
     One(usize),
-    /// A coordinate each.
+    /// One column for each coordinate.
     Several(Vec<usize>),
 }
 
@@ -147,7 +147,7 @@ impl Place {
         }
     }
 
-    /// The columns themselves.
+    /// The positions of these columns.
     fn columns(&self) -> impl Iterator<Item = &usize> {
         match self {
             Self::None => [].iter(),
@@ -156,7 +156,7 @@ impl Place {
         }
     }
 
-    /// The numbers of a record, or the place of a field that has none, and its fault.
+    /// The numbers of a record. If a field has none, the error is its position and fault.
     fn vector(&self, row: &StringRecord) -> Result<Vec<f64>, (usize, String)> {
         let field = |at: usize| row.get(at).unwrap_or_default();
         match self {
@@ -173,7 +173,7 @@ impl Place {
     }
 }
 
-/// The place of the column of this name.
+/// The position of the column with this name.
 fn place(head: &StringRecord, name: &str) -> Result<usize, Error> {
     let found = only_place(head.iter(), name)?;
     found.ok_or_else(|| Error::NoColumn {
@@ -211,7 +211,8 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
     }
 }
 
-/// Said of a coordinate that is no number. The coordinate is not shown: it may be of a query.
+/// The fault of a coordinate that is not a number. It does not quote the coordinate, which may belong to a secret
+/// query.
 fn not_a_number(text: &str) -> &'static str {
     let pointed = text.trim().replacen(',', ".", 1);
     match text.contains(',') && pointed.parse::<f64>().is_ok() {
@@ -222,7 +223,7 @@ fn not_a_number(text: &str) -> &'static str {
     }
 }
 
-/// The ends of a file's lines.
+/// The kinds of line end in a file.
 #[derive(Clone, Copy)]
 enum Ends {
     Lf,
@@ -230,7 +231,7 @@ enum Ends {
 }
 
 impl Ends {
-    /// The ends of the first line, if it is here.
+    /// The kind of the first line's end, if it is in these bytes.
     fn of(start: &[u8]) -> Self {
         let end = start.iter().position(|&byte| byte == b'\n');
         match end {
@@ -239,8 +240,8 @@ impl Ends {
         }
     }
 
-    /// The line of a record after the head. Where lines end with two signs, a record begins for the decoder before
-    /// the second of them.
+    /// The line of a record after the header. If lines end with two characters, the decoder counts a record as
+    /// beginning before the second of them.
     fn line(self, at: &csv::Position) -> u64 {
         at.line() + u64::from(matches!(self, Self::CrLf))
     }

@@ -366,7 +366,7 @@ fn a_table_with_two_columns_of_one_name_is_refused_where_that_is_asked_for() {
         ..names(ids, None, values)
     };
     for (format, bytes) in two_columns() {
-        // It is a list, which is no id.
+        // The value is a list, which is not an id.
         let reader = Reader::from_bytes_columns(format, bytes.clone(), &named("v", Some("w"), &[]));
         assert!(matches!(reader, Err(Error::ColumnType { .. })));
         let reader = Reader::from_bytes_columns(format, bytes.clone(), &named("v", None, &[]));

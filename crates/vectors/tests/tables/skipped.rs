@@ -57,7 +57,7 @@ fn rows_of_text_are_left_out_with_their_lines() {
     assert_eq!((rows, faults.len()), (vec![(1, 1.0), (4, 3.0)], 3));
 }
 
-/// Where the end of a record is not known, those after it would be lost without a word.
+/// If the end of a record is unknown, the records after it would be lost silently.
 #[test]
 fn what_may_hide_records_is_a_fault_of_the_file() {
     let names = named(Some("v"), None, &[]);
@@ -174,7 +174,7 @@ fn a_first_vector_of_another_length_is_left_out() {
     );
     let expected = "line 1: a vector of dimension 3: expected 2, like most of the first vectors";
     assert_eq!(faults, [expected]);
-    // Of two of each the first.
+    // Of each pair of equal ids, the first is kept.
     let text = "{\"v\": [1]}\n{\"v\": [1, 2]}\n{\"v\": [1, 2]}\n{\"v\": [3]}\n";
     let (rows, _) = read(Format::Jsonl, text.into(), &named(None, None, &[]));
     assert_eq!(rows, [(0, 1.0), (3, 3.0)]);

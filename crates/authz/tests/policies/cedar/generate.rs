@@ -144,7 +144,7 @@ impl Asked {
             .with(&self.context)
     }
 
-    /// The same in Cedar's types, by way of its JSON form.
+    /// The same request in Cedar's types, converted through its JSON form.
     pub(crate) fn cedar(&self) -> cedar_policy::Request {
         let uid = |uid: &EntityUid| {
             let kind = cedar_policy::EntityTypeName::from_str(uid.type_name()).unwrap();

@@ -66,7 +66,7 @@ fn updates_equal_encoding_anew() {
         old_client.decrypt_modular(secret, &reply).unwrap_err(),
         Error::Mismatch { what: "counts", .. }
     ));
-    // The same number of vectors, one of them another.
+    // The new database has the same number of vectors, one of which is different.
     let behind = client_of(&database, &hint);
     let delta = database.delete(0).unwrap();
     let (secret, encrypted) = behind.encrypt_modular(&mut rng, &query).unwrap();

@@ -146,7 +146,8 @@ fn answers_that_are_no_residues_are_refused() {
     }
 }
 
-/// By the definition: the functional of a vector is what its answer has of each unit query.
+/// By definition, a combination's value for a vector is the combination of its answers to unit
+/// queries.
 #[test]
 fn a_combination_is_the_sum_of_its_definition() {
     for params in [Params::real_t4().whole(), Params::modular_26_t8().whole()] {
@@ -223,7 +224,7 @@ fn what_does_not_fit_is_refused_by_name() {
     );
     assert_eq!(Combination::empty(&rounded, 4).unwrap_err(), Error::Whole);
     assert_eq!(Combination::encoded_len(&rounded, 4), Err(Error::Whole));
-    // Another first position than a block's, more answers than there are, lists of two lengths.
+    // A first position within a block, more answers than there are, and lists of two lengths.
     let one: &[u64] = &[1];
     assert!(reply.weighted(1, &[one]).is_err());
     assert!(reply.weighted(512, &[&[1; 89]]).is_err());

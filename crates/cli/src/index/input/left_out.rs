@@ -152,7 +152,7 @@ impl LeftOut {
     /// Says how many there are and what is wrong with the first, and ends the report. Returns their number.
     ///
     /// # Errors
-    /// If they are most of all, and if the report cannot be written.
+    /// Fails if they are most of all, and if the report cannot be written.
     pub(in crate::index) fn say(&self, file: &Path, output: Output) -> Result<usize, Error> {
         let mut list = self.0.borrow_mut();
         let (count, mut place) = (list.count, String::new());

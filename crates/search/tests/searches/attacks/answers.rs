@@ -1,16 +1,16 @@
-//! Scores in a reply, as they lie in it: the last bytes, 15 bits each, or 16 in routed mode.
+//! The scores in a reply: the last bytes, with 15 bits for each, or 16 in routed mode.
 
-/// Bits of an answer.
+/// The bits of an answer.
 pub(crate) const BITS: usize = 15;
 
-/// Bits of an answer of routed mode.
+/// The bits of an answer of routed mode.
 pub(crate) const ROUTED_BITS: usize = 16;
 
 /// The answers of a reply.
 #[derive(Clone)]
 pub(crate) struct Answers(pub(crate) Vec<u16>);
 
-/// Answers of so many bits, the last of a reply.
+/// Unpacks the last answers of a reply, of this number of bits.
 fn unpack(reply: &[u8], bits: usize, count: usize) -> Vec<u16> {
     let body = &reply[reply.len() - (bits * count).div_ceil(8)..];
     let bit = |at: usize| u16::from(body[at / 8] >> (at % 8) & 1);
@@ -18,7 +18,7 @@ fn unpack(reply: &[u8], bits: usize, count: usize) -> Vec<u16> {
     (0..count).map(answer).collect()
 }
 
-/// Puts them in their place again.
+/// Packs the answers into their place again.
 fn pack(answers: &[u16], bits: usize, reply: &mut [u8]) {
     let start = reply.len() - (bits * answers.len()).div_ceil(8);
     let body = &mut reply[start..];
@@ -42,12 +42,12 @@ impl Answers {
         Self(unpack(reply, ROUTED_BITS, count))
     }
 
-    /// Puts them instead of a reply's.
+    /// Writes the answers into a reply.
     pub(crate) fn write(&self, reply: &mut [u8]) {
         pack(&self.0, BITS, reply);
     }
 
-    /// Puts answers of routed mode instead of a reply's.
+    /// Writes answers of routed mode into a reply.
     pub(crate) fn write_routed(&self, reply: &mut [u8]) {
         pack(&self.0, ROUTED_BITS, reply);
     }

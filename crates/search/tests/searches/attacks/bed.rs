@@ -1,4 +1,4 @@
-//! The owner of what is attacked, and a server that keeps what it is sent and changes what it answers.
+//! The owner of the attacked index, and a server that records requests and changes replies.
 
 use rand::Rng;
 use sordino_search::manifest::{Checking, Packing};
@@ -18,7 +18,7 @@ pub(crate) fn masked(seed: u64, vectors: &Vectors) -> Index {
     build::masked(rng, &keys, vectors, K, Packing::T4, &mut |_| ()).unwrap()
 }
 
-/// An open index whose scores nothing checks.
+/// An open index without checks of scores.
 pub(crate) fn open(seed: u64, vectors: &Vectors) -> Index {
     let spec = Spec::new(Form::Open(Packing::T4))
         .k(K)
@@ -33,7 +33,7 @@ pub(crate) fn open_with_sums(seed: u64, vectors: &Vectors) -> Index {
     build::open(rng, &keys, vectors, K, Packing::T4, &mut |_| ()).unwrap()
 }
 
-/// An index of as many records as there are payloads.
+/// An index with one record for each payload.
 pub(crate) fn with_payloads(spec: &Spec, payloads: Vec<Vec<u8>>) -> Index {
     let batch = Batch::from(vectors(payloads.len())).with_payloads(payloads);
     let (disk, rng, keys) = (Memory::default(), &mut rng(1), keys());
@@ -55,7 +55,7 @@ pub(crate) fn fetched_by(way: FetchKind, n: usize, len: impl Fn(usize) -> usize)
     index
 }
 
-/// Indexes of such records, one for each way in which a server is asked for pages: also one whose pages are dealt.
+/// Indexes of such records, one for each way to fetch pages, including one whose pages are dealt.
 pub(crate) fn of_all_ways(
     n: usize,
     len: impl Fn(usize) -> usize + Copy,
@@ -78,7 +78,7 @@ fn random(n: usize, len: impl Fn(usize) -> usize) -> Vec<Vec<u8>> {
     payloads.collect()
 }
 
-/// The part of the bytes in which two messages are equal: 1 in 256 by chance.
+/// The share of bytes in which two messages agree: 1 in 256 by chance.
 pub(crate) fn agreement(a: &[u8], b: &[u8]) -> f64 {
     assert_eq!(a.len(), b.len());
     let equal = a.iter().zip(b).filter(|(a, b)| a == b).count();

@@ -1,4 +1,4 @@
-//! A server that answers what it is asked for payloads from pages that it has changed.
+//! A server that answers requests for payloads from pages that it has changed.
 
 use sordino_index::digest;
 use sordino_index::wire::{INDEX, Message, file_head};
@@ -10,7 +10,7 @@ use sordino_testkit::keys;
 /// Bytes before a request's body: the message's head, and the edition.
 const HEADS: usize = 16 + 24;
 
-/// A server of other pages. It is sent what the honest one is sent, and keeps the keys that it has seen.
+/// A server of other pages. It receives the same requests as the honest one, and stores the keys that it has seen.
 pub(crate) struct ChangedPages {
     server: Server,
     pub(crate) keys: Vec<u8>,
@@ -65,7 +65,7 @@ pub(crate) fn changed(index: &Index, change: impl FnOnce(&mut Vec<u8>, usize)) -
         },
     ) = (scan, &mut payloads.fetch)
     {
-        // It answers by the hint of its own pages.
+        // The server answers with the hint of its own pages.
         let table = scan.table(*seed, &pages).unwrap();
         let made = scan.downloaded(&table, *hint_seed).unwrap();
         *hint = digest::of(&made);

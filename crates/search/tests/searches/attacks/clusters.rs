@@ -1,4 +1,4 @@
-//! Changed scores of routed mode's clusters: check rows refuse what they promise to refuse, and no honest reply.
+//! Changed scores of routed mode's clusters: check rows refuse the promised changes, and no honest reply.
 //!
 //! Routed mode has no index without check rows, so that the same lies are not told there to a client that believes them: those that are small are
 //! accepted here, and `lies` has larger ones in open mode without checks.
@@ -15,7 +15,7 @@ use super::bed::{DIM, K, vectors};
 
 const N: usize = 2000;
 
-/// Replies of each kind; the tests `lies` have as many as they are told to.
+/// The replies of each kind; the tests `lies` take their number from the environment.
 const FEW: u64 = 20;
 
 /// The steps of an answer in 256ths of a step of `P`.
@@ -49,7 +49,7 @@ impl Bed {
         }
     }
 
-    /// A search for a record, whose answers are changed.
+    /// Searches for a record, with changed answers.
     fn ask(
         &mut self,
         row: usize,
@@ -89,7 +89,7 @@ impl Bed {
         (first + place, first + slots + place / PLACES * COUNT)
     }
 
-    /// Asks many times, and is refused each time, after the messages of an honest search.
+    /// Asks many times. Each reply must be refused, after the messages of an honest search.
     fn refused(&mut self, name: &str, lie: Lie) {
         let (_, honest) = self.honest();
         let seen = self.seen();
@@ -106,7 +106,7 @@ impl Bed {
     }
 }
 
-/// A place of a group and the first check row of its part, and what is promised to be seen.
+/// A place of a group, the first check row of its part, and the promised bound.
 #[derive(Clone, Copy)]
 struct Lied {
     at: (usize, usize),
@@ -125,7 +125,7 @@ fn any(rng: &mut StdRng, seen: i32) -> i32 {
 /// A change of an honest reply's answers.
 type Lie = fn(&mut StdRng, &mut Answers, Lied);
 
-/// Every kind of lie, each above what is promised to be seen.
+/// Every kind of lie, each above the promised bound.
 const LIES: [(&str, Lie); 11] = [
     (
         "the least that is promised",
@@ -240,7 +240,7 @@ fn honest_replies_are_accepted_and_so_are_small_changes() {
     for _ in 0..100 {
         assert_eq!(bed.honest().0.expect("hits").len(), K);
     }
-    // An eighth of what is promised to be seen: less than the noise that an honest reply has.
+    // An eighth of the promised bound, which is less than the noise of an honest reply.
     let (seen, chance) = (bed.seen(), &mut rng(3));
     for row in 0..20 {
         let (place, _) = bed.place(chance);
@@ -256,7 +256,7 @@ fn answers_to_another_query_of_clusters_are_refused() {
     let (first, honest) = bed.ask(3, |answers| before = Some(answers.clone()));
     first.expect("hits");
     for row in 0..20 {
-        // The one after next gets this one's.
+        // Each request gets the answer to the request before the last.
         let replay = |answers: &mut Answers| std::mem::swap(answers, before.as_mut().unwrap());
         let (found, exchanges) = bed.ask(row, replay);
         assert!(matches!(found, Err(Error::BadReply)), "{row}");
@@ -282,7 +282,7 @@ fn differing(bed: &mut Bed, place: impl Fn(usize) -> usize) -> f64 {
         });
         asked.count()
     };
-    // The larger the change the fewer replies are accepted.
+    // Larger changes are accepted less often.
     let (mut low, mut high) = (0, 3 * seen);
     while high - low > 1 {
         let middle = i32::midpoint(low, high);
@@ -306,7 +306,7 @@ fn differing(bed: &mut Bed, place: impl Fn(usize) -> usize) -> f64 {
 #[test]
 fn refusals_do_not_tell_which_cluster_was_chosen() {
     let mut bed = Bed::new();
-    // Twelve queries do not all choose one of so many.
+    // With so many choices, twelve queries do not all choose the same.
     assert!(bed.grid.clusters >= 4, "{:?}", bed.grid);
     let same = differing(&mut bed, |_| 0);
     // One in 100,000 by chance.

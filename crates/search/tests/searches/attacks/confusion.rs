@@ -1,5 +1,5 @@
-//! Messages of one index in another: both are signed by one owner, are read with one key and have one shape, and the server
-//! puts the one's instead of the other's.
+//! Messages of one index in another. Both are signed by one owner, read with one key and have the same shape. The server
+//! exchanges their messages.
 
 use sordino_search::{Client, Error, Found, InProcess, Index, Server, Vectors};
 use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};
@@ -7,7 +7,7 @@ use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};
 use super::bed::{DIM, masked, open, open_with_sums, vectors};
 
 const N: usize = 2000;
-/// Records of which nearly all scores are possible by chance.
+/// The number of records for which nearly all scores are possible by chance.
 const FEW: usize = 20;
 /// Bytes of a message's head, of the edition behind it, of the head of a query or a reply, of what it is about.
 const HEAD: usize = 16;
@@ -33,7 +33,7 @@ fn substitute(other: &Server, seen: &[u8], request: &[u8], reply: &mut Vec<u8>) 
     *reply = answer;
 }
 
-/// An index of these vectors, by the seed of the owner's generator.
+/// Builds an index of these vectors with this seed of the owner's generator.
 type Build = fn(u64, &Vectors) -> Index;
 
 /// A search among so many records, of which the server has two indexes: with the one's scores instead of the other's, or with its own.
@@ -44,7 +44,7 @@ fn asked(build: Build, n: usize, seed: u64) -> [Result<Found, Error>; 2] {
     turned.rotate_left(5);
     let turned = Vectors::new(DIM, turned).unwrap();
     let other = Server::new(build(2, &turned)).unwrap();
-    // A request for the other one, to know its seed's name.
+    // A request for the other index, which tells the name of its seed.
     let mut transport = Hostile::new(&other, |_: &[u8], _: &mut Vec<u8>| ());
     let honest = connect(&other).search(&mut rng(1), &mut transport, vectors.row(3));
     honest.unwrap();

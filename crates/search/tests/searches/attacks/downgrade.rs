@@ -1,4 +1,4 @@
-//! Weaker indexes of the same owner, which are signed as the stronger one is: a server shows one of them in its place.
+//! Weaker indexes of the same owner, signed like the stronger one. A server shows a weaker one instead.
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Client, Error, Index, Server, build};
@@ -9,13 +9,13 @@ use super::bed::{K, masked, open, open_with_sums, vectors};
 
 const N: usize = 2000;
 
-/// Masked rows whose products have fewer bits.
+/// A masked index whose products have fewer bits.
 fn coarse() -> Index {
     let (rng, keys) = (&mut rng(1), keys());
     build::masked(rng, &keys, &vectors(N), K, Packing::T64, &mut |_| ()).unwrap()
 }
 
-/// All are of one state of the owner's generator, and of the same vectors.
+/// All indexes come from the same state of the owner's generator and the same vectors.
 #[test]
 fn a_weaker_index_is_taken_for_the_checked_one_by_a_client_without_a_pin_alone() {
     let vectors = vectors(N);

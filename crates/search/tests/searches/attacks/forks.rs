@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::bed::K;
 
 const DIM: usize = 4;
-/// Versions that the histories have in common, and all of each.
+/// The number of versions that the histories share, and the number of all versions of each.
 const COMMON: u64 = 3;
 const ALL: u64 = 7;
 
@@ -41,7 +41,7 @@ impl History {
         Self { dir, servers }
     }
 
-    /// Goes on to a version, with records of this seed; from now on there is a server of each.
+    /// Continues to a version, with records from this seed. From now on there is a server for each version.
     fn go_on(&mut self, version: u64, seed: u64) {
         let mut store = Store::open(self.dir.path(), &keys()).unwrap();
         while store.version() < version {
@@ -52,7 +52,7 @@ impl History {
         }
     }
 
-    /// A backup of it, restored.
+    /// A restored backup of this history.
     fn copied(&self) -> Self {
         let dir = tempfile::tempdir().unwrap();
         copy(self.dir.path(), dir.path());
@@ -66,7 +66,7 @@ impl History {
     }
 }
 
-/// Copies a folder, with what is in it.
+/// Copies a folder with its content.
 pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -84,7 +84,7 @@ fn connect(server: &Server, pin: Option<&Pin>) -> Result<Client, Error> {
     Client::connect(&mut InProcess::new(server), &keys().reader(), pin)
 }
 
-/// The two histories behind what they have in common, and the newest version of that.
+/// Two histories with a common beginning, and the newest common version.
 fn histories() -> (Server, [History; 2]) {
     let mut first = History::begin();
     first.go_on(COMMON, 10);
@@ -117,7 +117,7 @@ fn who_saw_one_history_accepts_no_other() {
         let older = connect(&common, Some(&pin)).map(drop);
         assert!(matches!(older, Err(Error::Rollback { .. })), "{older:?}");
     }
-    // From what they have in common both ways are whole.
+    // Both histories are complete from their common version on.
     let pin = connect(&common, None).unwrap().pin();
     for history in [&first, &second] {
         assert!(connect(history.server(ALL), Some(&pin)).is_ok());
@@ -156,14 +156,14 @@ fn a_client_refuses_a_pin_of_another_history() {
                     "{at}, {seen}: {fork:?}"
                 );
             }
-            // A server that is behind one of the two shows nothing.
+            // A server that is behind one of the two proves nothing.
             let behind = check(first.server(at), &own);
             assert_eq!(behind.is_ok(), seen <= at, "{at}, {seen}: {behind:?}");
         }
     }
 }
 
-/// Withholds all manifests between: shows none, and counts how often it was asked.
+/// Withholds all manifests in between, and counts the requests for them.
 struct Withholds<'a>(InProcess<'a>, usize);
 
 impl Transport for Withholds<'_> {

@@ -1,5 +1,5 @@
-//! Bytes of a generator are never shown. A copy of it, in a child process or a restored machine, may make a
-//! secret of what this one shows.
+//! Raw bytes of a generator are never shown. A copy of the generator, in a child process or a restored
+//! machine, may derive a secret from the same bytes.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -18,20 +18,20 @@ use sordino_testkit::{keys, rng};
 
 const DIM: usize = 16;
 
-/// Keeps all that goes over the wire.
+/// A transport that keeps all bytes of both directions.
 struct Wire<'a> {
     inner: InProcess<'a>,
     seen: Vec<Vec<u8>>,
 }
 
-/// True if anything that was seen holds bytes that the generator gives. It gives words of four bytes.
+/// True if anything seen contains bytes of the generator, which gives words of four bytes.
 fn shows(seen: &[Vec<u8>], stream: &[u8]) -> bool {
     let given: HashSet<&[u8]> = stream.windows(8).step_by(4).collect();
     let mut windows = seen.iter().flat_map(|message| message.windows(8));
     windows.any(|window| given.contains(window))
 }
 
-/// Bytes that the generator gives: more than the largest of these draws.
+/// The generator's bytes, more than the largest of these draws.
 fn stream() -> Vec<u8> {
     let mut stream = vec![0; 1 << 20];
     rng(8).fill_bytes(&mut stream);
@@ -144,7 +144,7 @@ impl TryRng for Given<'_> {
 
 impl TryCryptoRng for Given<'_> {}
 
-/// Bytes of ML-KEM's half of a public key of X-Wing.
+/// The bytes of ML-KEM's half of an X-Wing public key.
 const KEM_KEY_LEN: usize = 1184;
 
 /// ML-KEM's half of what is encapsulated for a reader with these bytes, which the reader learns.
@@ -162,7 +162,7 @@ fn learned(ring: &[u8], reader: &ReaderPublicKey, stream: &[u8]) -> Vec<usize> {
     drawn.map(|(_, at)| at).collect()
 }
 
-/// Decapsulation gives a reader the bytes that its entry was made with.
+/// By decapsulation, a reader learns the bytes with which its entry was made.
 #[test]
 fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
     let keys = keys();
@@ -189,7 +189,7 @@ fn a_ring_shows_its_readers_no_bytes_of_the_generator() {
         .into_iter()
         .find(|(part, _)| part.kind == PartKind::Ring);
     let ring = ring.unwrap().1.to_vec();
-    // Far more than a change of readers draws.
+    // This is far more than a change of readers draws.
     let stream = &stream()[..1024];
     assert!(learned(&ring, &reader, stream).is_empty());
     assert!(!shows(&[ring], stream));

@@ -1,5 +1,5 @@
-//! Changed scores: check rows refuse what they promise to refuse, and no honest reply; without them the row of the
-//! server's choice comes first.
+//! Changed scores: check rows refuse the promised changes, and no honest reply. Without them, the row that the server chooses
+//! comes first.
 
 use rand::prelude::*;
 use rand::rngs::StdRng;
@@ -11,13 +11,13 @@ use sordino_testkit::{Hostile, SCORE, connect, kind, rng};
 use super::answers::{Answers, BITS};
 use super::bed::{DIM, K, masked, open, vectors};
 
-/// Two groups of rows, of which the second is not whole.
+/// Two groups of rows, of which the second is incomplete.
 pub(crate) const N: usize = 2000;
 
 /// Replies of each kind; the tests `lies` have as many as they are told to.
 const FEW: u64 = 25;
 
-/// Rows that a masked segment of them stores.
+/// The number of rows that a masked segment of these records stores.
 pub(crate) fn stored() -> usize {
     checks::stored(N, DIM)
 }
@@ -27,13 +27,13 @@ pub(crate) fn first_check(row: usize) -> usize {
     N + row / checks::group(DIM) * checks::COUNT
 }
 
-/// The most that a check row of an honest reply is off, in steps of an answer.
+/// The largest error of a check row in an honest reply, in steps of an answer.
 pub(crate) fn tolerance() -> i32 {
     let tolerance = checks::tolerance(&Packing::T4.masked(), DIM, checks::count(N, DIM));
     tolerance.div_ceil(1 << (26 - BITS)).cast_signed()
 }
 
-/// Steps above what is promised to be seen, twice the tolerance.
+/// A change above the promised bound, which is twice the tolerance, in steps.
 fn seen() -> i32 {
     2 * tolerance() + 1
 }
@@ -118,7 +118,7 @@ fn row(rng: &mut StdRng) -> usize {
     rng.random_range(0..N)
 }
 
-/// More than is promised to be seen, anywhere in the window.
+/// A change above the promised bound, anywhere in the window.
 fn any(rng: &mut StdRng) -> i32 {
     rng.random_range(seen()..(1 << BITS) - seen())
 }
@@ -210,7 +210,7 @@ fn answers_to_another_query_are_refused() {
     let (first, honest) = bed.ask(3, |answers| before = Some(answers.clone()));
     first.expect("hits");
     for row in 0..20 {
-        // The one after next gets this one's.
+        // Each request gets the answer to the request before the last.
         let replay = |answers: &mut Answers| std::mem::swap(answers, before.as_mut().unwrap());
         let (found, exchanges) = bed.ask(row, replay);
         assert!(matches!(found, Err(Error::BadReply)), "{row}");

@@ -1,5 +1,5 @@
-//! Two contents under one keystream: their difference is in the clear. A restored machine writes the same rows of the same
-//! version with the same randomness, and another content.
+//! Two contents under one keystream would reveal their difference. A restored machine writes the same rows of the same
+//! version with the same randomness, but with another content.
 
 use sordino_search::manifest::Packing;
 use sordino_search::{Form, Index, Memory, Spec, Store, Vectors, synthetic};
@@ -7,7 +7,7 @@ use sordino_testkit::{keys, rng};
 
 use super::bed::{DIM, K, vectors};
 
-/// Records of the change.
+/// The number of records in the change.
 const CHANGED: u32 = 40;
 
 /// The part of the differences between two contents that are those of codes: at most twice the largest. Of uniform
@@ -48,13 +48,13 @@ fn a_restored_owner_with_the_same_randomness_shows_no_difference() {
         assert_eq!(store.version(), 2);
         newest_rows(&disk)
     };
-    // The same content is the same rows: the state of the machine is the same in all.
+    // The same content gives the same rows, since the state of the machine is the same.
     assert_eq!(rows(1), rows(1));
     let clear = in_the_clear(&rows(1), &rows(2));
     assert!(clear < 0.02, "{clear} of the differences are in the clear");
 }
 
-/// The attack that ids are bound to contents against: one id for both.
+/// The attack that binding ids to contents prevents: one id for both contents.
 #[test]
 fn one_id_for_two_contents_shows_their_difference() {
     let reader = keys().shared();

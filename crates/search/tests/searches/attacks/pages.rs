@@ -13,10 +13,10 @@ use super::changed_pages::ChangedPages;
 
 const N: usize = 300;
 
-/// Payloads of records that are there or not.
+/// The payloads of records; `None` for records that do not exist.
 type Read = Result<Vec<Option<Vec<u8>>>, Error>;
 
-/// A fetch of some records that is answered by a server of changed pages, and its messages.
+/// Fetches some records from a server of changed pages, and returns the messages too.
 fn fetch(
     index: &Index,
     ids: &[u64],
@@ -48,7 +48,7 @@ fn is_refused<T: std::fmt::Debug>(found: Result<T, Error>) -> bool {
 fn pages_that_are_not_the_owners_are_refused_after_the_same_messages() {
     let others = of_all_ways(N, another);
     for ((way, index), (_, other)) in of_all_ways(N, |_| 900).into_iter().zip(others) {
-        // The same records, of which other pages are written.
+        // The same records, for which other pages are written.
         let (_, parts) = other.into_parts();
         let mut parts = parts.into_iter();
         let other = parts.find(|(part, _)| part.kind == PartKind::Payloads);
@@ -80,7 +80,7 @@ fn pages_that_are_not_the_owners_are_refused_after_the_same_messages() {
             assert!(is_refused(found), "{way}, {name}");
             assert_eq!(seen, messages, "{way}, {name}");
         }
-        // One page, wanted or not.
+        // The page is refused, wanted or not.
         for page in [0, 7, N / 8] {
             let (found, seen) = fetch(&index, &ids, 1, |pages, len| {
                 let at = page * len % pages.len();
@@ -119,9 +119,9 @@ fn no_one_page_stands_where_none_is_wanted() {
             refusing.insert(page);
         }
     }
-    // Those of the record itself at most.
+    // At most the pages of the record itself are refused.
     assert!(refusing.len() <= 1, "{refusing:?}");
-    // Where all pages are changed, nothing says whether any was wanted.
+    // If all pages are changed, a refusal does not tell whether any was wanted.
     for ids in [&[9][..], &[N as u64], &[]] {
         let (found, _) = fetch(&index, ids, 1, |pages, _| pages.fill(0));
         assert_eq!(is_refused(found), !ids.is_empty());
@@ -146,7 +146,7 @@ fn replies_of_another_length_are_refused_after_the_same_messages() {
             let found = client.payloads(&mut rng(1), &mut transport, &ids);
             (found, transport.inner.take_exchanges())
         };
-        // Keys go up with the first request.
+        // The keys are sent with the first request.
         ask(0).0.unwrap();
         let (honest, messages) = ask(0);
         honest.unwrap();

@@ -17,23 +17,23 @@ const TARGET: usize = 5;
 /// Searches for each bit: one of 40 sums that are to pass is refused in a sixth of them, for noise.
 const TIMES: usize = 4;
 
-/// The sign and the bits of a row.
+/// A row's part of the sums: its sign and its bits.
 struct Part {
     sign: i32,
     bits: [bool; COUNT],
 }
 
 impl Part {
-    /// The steps by which a check row's sum moves where the row moves by these.
+    /// The steps by which a check row's sum moves if the row moves by these steps.
     fn follows(&self, check: usize, steps: i32) -> i32 {
         self.sign * steps * i32::from(self.bits[check])
     }
 }
 
-/// A reader, and what the server sees of it.
+/// A reader, and what the server sees of its behaviour.
 struct Victim {
     bed: Bed,
-    /// Ends at the first refusal.
+    /// True if the reader ends at the first refusal.
     prudent: bool,
     refusals: usize,
     searches: usize,
@@ -67,7 +67,7 @@ impl Victim {
         Some(refused)
     }
 
-    /// True if it refuses each time.
+    /// True if the reader refuses each time.
     fn always_refuses(&mut self, steps: i32, check: impl Fn(usize) -> i32) -> Option<bool> {
         for _ in 0..TIMES {
             if !self.refuses(steps, &check)? {

@@ -37,12 +37,12 @@ fn scored() -> [Index; 3] {
 /// An index of this number of records with payloads that are fetched in this way.
 fn fetched(form: Form, n: usize, way: FetchKind) -> Index {
     let spec = by(way, Spec::new(form).k(K));
-    // All payloads have as many bytes, however many they are.
+    // All payloads have the same length, whatever their number.
     let longest = 1500 * MORE / n;
     with_payloads(&spec, (0..n).map(|row| vec![1; row % longest]).collect())
 }
 
-/// True if buckets are fetched with a hint; and the way to payloads.
+/// True if buckets are fetched with a hint, and the way to fetch payloads.
 fn ways(index: &Index) -> (Option<bool>, FetchKind) {
     let manifest = index.manifest();
     let buckets = match &manifest.mode {
@@ -53,7 +53,7 @@ fn ways(index: &Index) -> (Option<bool>, FetchKind) {
     (buckets, fetch.kind())
 }
 
-/// The messages of what a new client asks for, all from one state of the generator.
+/// The messages of a new client's requests, all from one state of the generator.
 fn messages(
     server: &Server,
     state: u64,
@@ -79,7 +79,7 @@ fn share_nothing(server: &Server, request: impl Fn(usize, u64) -> Vec<Vec<u8>>) 
     let session = payloads.is_some_and(|it| it.fetch.kind() == FetchKind::Hintless);
     let (first, again) = (request(3, 9), request(3, 9));
     let (other, independent) = (request(4, 9), request(4, 10));
-    // Equality shows, as it must: a message is a function of the query and of the state.
+    // Equal requests show, since a message is a function of the query and the state.
     assert_eq!(first, again);
     assert_eq!((first.len(), first.len()), (other.len(), independent.len()));
     for ((one, other), independent) in first.iter().zip(&other).zip(&independent) {
@@ -87,7 +87,7 @@ fn share_nothing(server: &Server, request: impl Fn(usize, u64) -> Vec<Vec<u8>>) 
         // A session is a function of the state alone. Its queries are not.
         assert_eq!(keys, others);
         let (_, independent) = split(independent, session);
-        // Queries that share a message have a head each.
+        // Each query in a shared message has its own head.
         let heads = agreement(one, independent);
         let part = agreement(one, other);
         assert!(heads < 0.2, "{heads} of the bytes are heads");
@@ -152,7 +152,7 @@ fn lists_that_agree_in_a_place_share_nothing_from_one_state() {
     }
 }
 
-/// The bytes in which two requests differ, the first and the last, as parts of their length.
+/// The first and the last byte in which two requests differ, as fractions of their length.
 fn difference(a: &[u8], b: &[u8]) -> (usize, usize) {
     let mut places = (0..a.len()).filter(|&at| a[at] != b[at]);
     let first = places.next().expect("a difference");

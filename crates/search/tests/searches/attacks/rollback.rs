@@ -19,7 +19,7 @@ const NONE: [String; 0] = [];
 /// A change of an index.
 type Work = fn(&mut Store) -> Result<u64, Error>;
 
-/// An owner's folder, which somebody else keeps, and the owner's memory of it next to the key.
+/// An owner's folder at an untrusted host, and the owner's memory of it next to the key.
 pub(crate) struct Kept {
     dir: TempDir,
 }
@@ -78,12 +78,12 @@ impl Kept {
         self.pins().change(&place, &mut store, change)
     }
 
-    /// Keeps what is there now under a name.
+    /// Saves the current state under a name.
     pub(crate) fn keep(&self, name: &str) {
         copy(&self.at("index"), &self.at(name));
     }
 
-    /// Shows what was kept.
+    /// Presents a saved state.
     pub(crate) fn show(&self, name: &str) {
         std::fs::remove_dir_all(self.at("index")).unwrap();
         copy(&self.at(name), &self.at("index"));
@@ -166,7 +166,7 @@ fn a_revocation_that_is_taken_back_is_refused_before_the_next_change() {
         );
     }
     assert_eq!(names(&kept.at("index")), before);
-    // It does not follow from a change that is made again there either.
+    // It does not follow from a change that is repeated there either.
     for more in [3_u64, 4] {
         let mut other = Store::open(kept.at("index"), &keys()).unwrap();
         other
@@ -179,7 +179,7 @@ fn a_revocation_that_is_taken_back_is_refused_before_the_next_change() {
             "{refused}"
         );
     }
-    // The newest one is taken, and bob reads nothing that is added to it.
+    // The newest version is accepted, and bob reads nothing that is added to it.
     kept.show("after");
     assert_eq!(kept.change(add).unwrap(), 4);
     assert!(read_by_bob(&kept.at("index")).is_empty());
@@ -210,7 +210,7 @@ fn a_deletion_that_is_taken_back_is_refused() {
         matches!(refused, Error::Owner(OwnerFault::Undone(_))),
         "{refused}"
     );
-    // A pin that is given does what a file of them does.
+    // A pin that is passed as an argument has the same effect as a pin file.
     let pin = {
         kept.show("before");
         let mut store = Store::open(kept.at("index"), &keys()).unwrap();
@@ -230,7 +230,7 @@ fn a_deletion_that_is_taken_back_is_refused() {
 #[test]
 fn an_owner_follows_what_another_machine_has_changed() {
     let kept = Kept::new();
-    // Another machine, which has the key and a memory of its own.
+    // Another machine, which has the key and its own memory.
     let mut other = Store::open(kept.at("index"), &keys()).unwrap();
     for id in 0..4u32 {
         other.delete(&mut rng(5), &[id]).unwrap();
@@ -247,7 +247,7 @@ fn an_owner_follows_what_another_machine_has_changed() {
     );
     kept.show("newest");
     assert_eq!(kept.open().unwrap().version(), 6);
-    // From then on it is remembered, though nothing was changed.
+    // From then on the version is remembered, although nothing was changed.
     std::fs::remove_file(fourth()).unwrap();
     assert_eq!(kept.change(add).unwrap(), 7);
 }
@@ -263,7 +263,7 @@ fn another_index_in_its_place_is_refused_and_a_new_one_is_not() {
         matches!(&refused, Error::Owner(OwnerFault::Undone(fault)) if matches!(**fault, Error::OtherIndex { .. })),
         "{refused}"
     );
-    // In another place the index is what it was: an older version is refused there too.
+    // In another place, the index is still the same one, so an older version is refused there too.
     kept.show("own");
     kept.change(add).unwrap();
     copy(&kept.at("own"), &kept.at("moved"));
@@ -273,7 +273,7 @@ fn another_index_in_its_place_is_refused_and_a_new_one_is_not() {
     ));
     copy(&kept.at("index"), &kept.at("moved-too"));
     assert_eq!(kept.open_at("moved-too").unwrap().version(), 3);
-    // Who makes a new one where one was means it.
+    // An owner who creates a new index where one existed does so on purpose.
     std::fs::remove_dir_all(kept.at("index")).unwrap();
     kept.make("index", 10);
     assert_eq!(kept.change(add).unwrap(), 2);
@@ -292,7 +292,7 @@ fn a_backup_that_is_restored_on_purpose_is_taken_once_it_is_said() {
     let store = pins.open_restored(Files, &dir, &Pins::place(&dir), &keys());
     assert_eq!(store.unwrap().version(), 2);
     kept.change(add).unwrap();
-    // Now the other history is the one that is not to come back.
+    // Now the other history is the one that must be refused.
     kept.show("lost");
     assert!(matches!(
         kept.open(),
@@ -327,12 +327,12 @@ fn two_processes_remember_in_one_file() {
     kept.open().unwrap();
     let newest = text();
     assert_ne!(third, newest);
-    // A store of an older version, which another process opened before.
+    // A store of an older version, which another process opened earlier.
     kept.show("common");
     let old = Store::open(kept.at("index"), &keys()).unwrap();
     kept.pins().remember(&place, &old).unwrap();
     assert_eq!(text(), newest);
-    // One that was shown another history, which is as long.
+    // A process that was shown another history of the same length.
     let mut other = old;
     other.delete(&mut rng(5), &[2u32]).unwrap();
     other.delete(&mut rng(5), &[3u32]).unwrap();

@@ -14,7 +14,7 @@ use super::answers::{Answers, BITS};
 const N: usize = 2048;
 const T: usize = 4;
 const BLOCK: usize = N / T;
-/// Blocks that the server solves by, and one more, which it then reads.
+/// The number of blocks that the server uses to solve, and one more that it then reads.
 const BLOCKS: usize = 10;
 /// Bytes before a hint's or a reply's numbers.
 const HEAD: usize = 32;
@@ -35,7 +35,7 @@ fn hint(bytes: &[u8]) -> Vec<i64> {
     (0..bytes.len() * 8 / block * N).map(number).collect()
 }
 
-/// All that a server knows of a query, but for its scores.
+/// Everything that a server knows of a query, except its scores.
 struct Known {
     hint: Vec<i64>,
     answers: Answers,
@@ -53,7 +53,7 @@ impl Known {
         (0..N).map(coefficient).collect()
     }
 
-    /// `(H s)[m]` mod 2^20, of a score that was shown.
+    /// `(H s)[m]` mod 2^20, computed from a score that was shown.
     fn mask(&self, v: usize, score: i64) -> i64 {
         let answer = i64::from(self.answers.0[v]) << (26 - BITS);
         ((answer - score) >> BELOW).rem_euclid(1 << 20)
@@ -67,7 +67,7 @@ impl Known {
         score - (score >> 25 << 26)
     }
 
-    /// The secret, from scores of some vectors, if they are enough.
+    /// The secret, computed from scores of some vectors, if there are enough.
     fn secret(&self, shown: &[(usize, i64)]) -> Option<Vec<i64>> {
         let rows: Vec<Vec<i64>> = shown.iter().map(|&(v, _)| self.row(v)).collect();
         let masks: Vec<i64> = shown.iter().map(|&(v, x)| self.mask(v, x)).collect();
@@ -130,7 +130,7 @@ fn scores_that_are_shown_give_the_secret_away_and_a_few_do_not() {
     let shown: Vec<(usize, i64)> = scores.into_iter().enumerate().collect();
     let (shown, kept) = shown.split_at(BLOCKS * BLOCK);
     let secret = known.secret(shown).expect("more equations than entries");
-    // With the secret the server reads what it was not shown.
+    // With the secret the server computes scores that it was not shown.
     for &(v, score) in kept {
         assert_eq!(known.score(v, &secret), score, "{v}");
     }

@@ -22,7 +22,7 @@ struct Game {
     server: Server,
     client: Client,
     keys: Vec<u8>,
-    /// True of a client that ends at the first wrong reply.
+    /// True for a client that ends at the first wrong reply.
     hasty: bool,
 }
 
@@ -103,7 +103,7 @@ impl Game {
 
 #[test]
 fn a_client_that_ends_at_the_first_wrong_reply_shows_where_the_record_is() {
-    // With a hint, a changed page makes all wrong that lies in its rows, whichever is wanted.
+    // With a hint, a changed page damages everything in its rows, whichever record is wanted.
     let mut game = Game::new(FetchKind::Hintless, true);
     let pages = game.guess();
     assert_eq!(game.messages(pages.clone()), 1);
@@ -120,7 +120,7 @@ fn a_client_that_sends_all_its_messages_shows_nothing() {
         for changed in [0..all / 2, all / 2..all] {
             assert_eq!(game.messages(changed), ALL);
         }
-        // So that the guess is the same for every record.
+        // The guess is then the same for every record.
         assert_eq!(game.guess().end, all);
     }
 }

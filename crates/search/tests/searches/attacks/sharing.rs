@@ -44,7 +44,7 @@ fn process(server: &Server, cache: &Cache, state: u64, row: usize) -> [Vec<Vec<u
     [requests, searches]
 }
 
-/// The numbers of the parts that a request asks for.
+/// The numbers of the requested parts.
 fn parts(request: &[u8]) -> Vec<u16> {
     let (numbers, rest) = request[HEAD + EDITION..].as_chunks();
     assert!(rest.is_empty());
@@ -69,7 +69,7 @@ fn processes_with_one_cache_show_the_parts_that_were_there_and_no_more() {
     });
     let known = server.manifest().parts().unwrap();
     for [downloads, searches] in &all {
-        // Nothing but numbers of parts, each once, in their order.
+        // The request has only the numbers of parts, each once and in order.
         assert_eq!(kind(&downloads[0]), GET_MANIFEST);
         assert_eq!(downloads[0].len(), HEAD);
         let asked = downloads[1..].iter().flat_map(|request| {
@@ -85,7 +85,7 @@ fn processes_with_one_cache_show_the_parts_that_were_there_and_no_more() {
         };
         assert_eq!(sizes(searches), sizes(&expected));
     }
-    // Neither sessions nor anything else of one process is in the searches of another.
+    // Sessions and other data of one process do not appear in the searches of another.
     for (at, [_, one]) in all.iter().enumerate() {
         for [_, other] in &all[..at] {
             for (one, other) in one.iter().zip(other) {
@@ -97,7 +97,7 @@ fn processes_with_one_cache_show_the_parts_that_were_there_and_no_more() {
     // Processes that share their generator's state, too, are one and the same, whatever the folder has by then.
     let [downloads, again] = process(&server, cache, 3, 30);
     assert_eq!((downloads.len(), &again), (1, &all[3][1]));
-    // The folder has public parts alone.
+    // The folder has only public parts.
     let digests: BTreeSet<String> = known
         .iter()
         .map(|part| {
@@ -132,7 +132,7 @@ fn a_clock_that_jumps_changes_no_message() {
         assert_eq!(downloads.len(), 1);
         assert_eq!(search, first);
     }
-    // A folder that was emptied in between does.
+    // A folder that was emptied in between does make a difference.
     Cache::new(folder.path(), 0).trim().unwrap();
     assert_eq!(process(&server, &cache, 1, 3), [all, first]);
 }

@@ -7,10 +7,10 @@ use rand::RngExt;
 use sordino_pir::{Database, Params, Seed, simple};
 use sordino_testkit::rng;
 
-/// Records, and bytes of one.
+/// The number of records, and the bytes of each.
 const RECORDS: usize = 48;
 const LEN: usize = 16;
-/// Searches for the same record, and decoys next to each.
+/// The number of searches for the same record, and of decoys in each.
 const SEARCHES: usize = 8;
 const DECOYS: usize = 15;
 
@@ -21,7 +21,7 @@ fn intersection(views: &[BTreeSet<usize>]) -> BTreeSet<usize> {
     first.iter().filter(all).copied().collect()
 }
 
-/// Servers of the same records, but that one of them is another at each.
+/// Servers of the same records, in each of which another record is changed.
 struct Servers {
     own: simple::Server,
     changed: Vec<simple::Server>,
@@ -64,7 +64,7 @@ fn what_repeats_among_decoys_is_found_and_a_private_request_touches_everything()
     let client = simple::Client::new(&params, &seed, &hint).unwrap();
     let servers = Servers::new(&params, &seed, &records);
     for wanted in [0, 17, RECORDS - 1] {
-        // By number, among decoys.
+        // Fetches by number, among decoys.
         let among_decoys: Vec<BTreeSet<usize>> = (0..SEARCHES)
             .map(|_| {
                 let decoys = (0..DECOYS).map(|_| rng.random_range(0..RECORDS));
@@ -72,7 +72,7 @@ fn what_repeats_among_decoys_is_found_and_a_private_request_touches_everything()
             })
             .collect();
         assert_eq!(intersection(&among_decoys), BTreeSet::from([wanted]));
-        // By private retrieval.
+        // Fetches by private retrieval.
         let private: Vec<BTreeSet<usize>> = (0..SEARCHES)
             .map(|_| servers.touched(&client.query(rng, wanted).unwrap().1))
             .collect();

@@ -12,7 +12,7 @@ use sordino_testkit::{keys, rng};
 use super::forks::copy;
 use super::rollback::{Kept, add};
 
-/// A disk on which something happens before files are read.
+/// A disk that runs a function before files are read.
 #[derive(Clone)]
 struct Turning<'a> {
     reads: Rc<Cell<usize>>,
@@ -69,7 +69,7 @@ fn undone(opened: Result<u64, Error>) {
     assert!(undone, "{opened:?}");
 }
 
-/// Puts an index of this owner there, of which no memory knows.
+/// Puts an index of this owner there that is in no memory.
 fn put_unknown(to: &Path) {
     let stranger = Kept::new();
     stranger.make("another", 9);

@@ -1,5 +1,5 @@
-//! Counting by volume: how many records a question finds shows in what a client fetches afterwards, if it fetches what
-//! it found.
+//! Counting by volume: if a client fetches its results afterwards, the number of fetched records tells how many results a
+//! question has.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn count(exchanges: &[Exchange], once: usize) -> usize {
     fetched(exchanges) / once
 }
 
-/// Bytes of payloads that a server sent.
+/// The bytes of payloads that a server sent.
 fn fetched(exchanges: &[Exchange]) -> usize {
     let fetches = exchanges.iter().filter(|it| it.kind == FETCH_PAYLOADS);
     fetches.map(|it| it.down).sum()
@@ -44,7 +44,7 @@ fn counted(way: FetchKind) {
         let found = client.ask(&mut rng(row as u64), &mut transport, &question);
         (found.unwrap().hits, transport.take_exchanges())
     };
-    // Keys go up once.
+    // The keys are sent once.
     ask(0, 1, 0.0);
     let (most, honest) = ask(0, K, -1.0);
     assert_eq!(most.len(), K);
@@ -98,7 +98,7 @@ fn sized(way: FetchKind) {
             assert!(a.abs_diff(*b) <= a / 20, "{a} and {b} bytes");
         }
     }
-    // A sum twice as large shows.
+    // Twice the sum would be noticed.
     let all = |parts: &[usize]| parts.iter().sum::<usize>();
     let twice = parts(&|row| 80 + row % 7 * 200);
     assert!(all(&twice) > all(&some) + some.len());

@@ -38,19 +38,19 @@ pub(crate) struct Liar<'a> {
     older: Option<(&'a Older, &'a [u8])>,
 }
 
-/// Where a lie is told.
+/// The place of a lie.
 #[derive(Clone)]
 pub(crate) struct Place {
     /// The position of the record that was asked for, or of any other.
     pub(crate) at: usize,
-    /// Those of all records next to it, and of those that are checked together with it.
+    /// The rows of all records next to it, and of the records that are checked together with it.
     pub(crate) rows: Range<usize>,
     pub(crate) group: Range<usize>,
-    /// Those of its check rows, if the server stores such.
+    /// The rows of its check rows, if the server stores any.
     pub(crate) checks: Range<usize>,
 }
 
-/// An older version of an index.
+/// An older version of an index, from which a liar answers.
 enum Older {
     /// Its rows, under this version's seed.
     Rows(Segments),
@@ -100,9 +100,9 @@ pub(crate) struct Bed {
     positions: Vec<usize>,
     /// Rows of a group of clusters, and how many of them are places.
     group: Option<(usize, usize)>,
-    /// The secrets that searches draw.
+    /// The seed of the secrets that searches draw.
     seed: u64,
-    /// The last request of all, and its answer.
+    /// The last request and its answer.
     answered: (Vec<u8>, Vec<u8>),
     /// The honest answers to the last search, to the last one of another turn, and to one of the server's own.
     last: Words,
@@ -245,7 +245,7 @@ impl Bed {
         bed
     }
 
-    /// Any record.
+    /// The position of any record.
     pub(crate) fn any_row(&self, trial: u64) -> usize {
         rng(trial).random_range(0..N)
     }

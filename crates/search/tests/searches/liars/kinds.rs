@@ -24,7 +24,7 @@ fn part(liar: &Liar<'_>, parts: i64) -> i64 {
     (liar.words.modulus.cast_signed() / parts).max(liar.promise.seen)
 }
 
-/// Moves so many rows of one group by so many steps, up or down.
+/// Moves this number of rows of one group by this number of steps, up or down.
 fn spread(liar: &mut Liar<'_>, (steps, count): (i64, usize)) {
     let group = liar.place.group.clone();
     for row in index::sample(&mut liar.rng, group.len(), count) {
@@ -50,7 +50,7 @@ fn with_checks(
     true
 }
 
-/// Puts other answers instead of all.
+/// Replaces all answers by others.
 fn replaced(liar: &mut Liar<'_>, by: Option<Vec<u64>>) -> bool {
     let changed = by.as_ref().is_some_and(|by| *by != liar.words.all);
     if let Some(by) = by {

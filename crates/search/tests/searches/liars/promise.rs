@@ -4,7 +4,7 @@ use sordino_ckks::column::Params;
 use sordino_index::checks::{self, held};
 use sordino_search::manifest::Grid;
 
-/// The least that is promised to be seen.
+/// The smallest changes that are promised to be refused.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Promise {
     /// A change of one answer.

@@ -1,4 +1,4 @@
-//! The numbers of a reply, as they lie in it: the last bytes, so many bits each.
+//! The numbers in a reply: the last bytes, with the same number of bits for each.
 
 /// Answers as integers mod `modulus`.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ impl Words {
         Self { all, modulus }
     }
 
-    /// Puts them in their place again.
+    /// Writes the numbers into their place again.
     pub(crate) fn write(&self, reply: &mut [u8]) {
         let bits = bits(self.modulus);
         let start = reply.len() - (bits * self.all.len()).div_ceil(8);

@@ -1,4 +1,4 @@
-//! Payloads of every kind, there and back in every way.
+//! Payloads of every kind survive storing and fetching in every way.
 
 use super::*;
 

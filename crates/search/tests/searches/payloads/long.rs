@@ -63,7 +63,7 @@ fn a_long_text_is_shown_from_its_beginning_and_fetched_whole_in_few_requests() {
             for (&id, found) in ids.iter().zip(&found) {
                 assert_eq!(found.as_ref(), texts.get(id), "{id}");
             }
-            // Their number tells how many records were asked for, and nothing of which.
+            // The number of messages tells how many records were asked for, but not which.
             let exchanges = transport.take_exchanges();
             assert_eq!(exchanges.len(), (ids.len() * longest).div_ceil(fetched));
             assert!(exchanges.iter().all(|it| *it == exchanges[0]));

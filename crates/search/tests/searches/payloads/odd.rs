@@ -53,7 +53,7 @@ fn a_wrong_reply_is_told_also_where_the_message_after_it_fails() {
             "{wrong}"
         );
         assert!(matches!(wrong.seen(), Some(Error::Transport { .. })));
-        // The server is sent the same in both cases.
+        // The server receives the same in both cases.
         assert_eq!(asked, as_many);
     }
 }

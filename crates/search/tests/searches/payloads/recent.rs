@@ -1,4 +1,4 @@
-//! Payloads that changes bring: parts of their own, until they are many.
+//! Payloads of changes are stored in separate parts, until there are many.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ fn created(
     Store::create(dir, &mut rng(1), &keys(), &spec, [Ok(batch)], &mut |_| ()).unwrap()
 }
 
-/// A client that follows and one that comes now read what the owner wrote, and searches look alike.
+/// A following client and a new client read what the owner wrote, and their searches look alike.
 fn check(
     dir: &std::path::Path,
     store: &Store,
@@ -120,7 +120,7 @@ fn changes_of_all_kinds_leave_what_the_owner_wrote() {
                 Vectors::new(DIM, more.as_slice()[from * DIM..(from + n) * DIM].to_vec()).unwrap()
             };
             match round % 7 {
-                // New ones, and some that are replaced.
+                // New records, and some replaced ones.
                 0 | 3 => {
                     let mut ids = vec![10_000 + round, 20_000 - round];
                     ids.extend(&some[..2]);
@@ -131,7 +131,7 @@ fn changes_of_all_kinds_leave_what_the_owner_wrote() {
                     store.add(rng, [Ok(batch)], &mut |_| ()).unwrap();
                     texts.extend(ids.into_iter().zip(new));
                 }
-                // Other payloads alone.
+                // Only the payloads change.
                 1 | 4 => {
                     let new: Vec<Vec<u8>> = some.iter().map(|_| text(rng, 700)).collect();
                     let edit = Edit::new(some.clone()).with_payloads(new.clone()).unwrap();
@@ -142,7 +142,7 @@ fn changes_of_all_kinds_leave_what_the_owner_wrote() {
                     store.delete(rng, &some).unwrap();
                     texts.retain(|id, _| !some.contains(id));
                 }
-                // Other attributes, one with another payload.
+                // Only attributes change, and one payload.
                 5 => {
                     let years = Column::Int(vec![Some(2000), None]);
                     let new = Attributes::new(2, [("year".to_owned(), years)]).unwrap();

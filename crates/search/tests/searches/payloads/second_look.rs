@@ -20,7 +20,7 @@ const N: usize = 2000;
 const LONGEST: usize = 1000;
 const CANDIDATES: u32 = 8;
 
-/// Those of indexes whose pages are dealt.
+/// The number of records of indexes whose pages are dealt.
 const DEALT: u32 = 32;
 
 /// The most that a score by exact vectors in two bytes a coordinate is off.
@@ -124,7 +124,7 @@ fn candidates_are_ranked_exactly_and_an_observer_sees_the_same_for_every_query()
         }
         assert_eq!(transcripts[0].last().unwrap().kind, FETCH_PAYLOADS);
         assert!(transcripts.iter().all(|other| *other == transcripts[0]));
-        // Payloads by id come by messages like a search's last.
+        // Payloads by id are fetched with messages like a search's last one.
         let ids: Vec<Id> = (0..=u64::from(candidates)).map(Id::Number).collect();
         let named = client.payloads(&mut rng(3), &mut transport, &ids).unwrap();
         let expected = (0..ids.len()).map(|id| Some(payload(id, LONGEST)));
@@ -180,7 +180,7 @@ fn exact_vectors_follow_their_records_through_changes() {
             &mut InProcess::new(&serve(dir.path())),
             base.row(8),
         );
-        // This client knows another version.
+        // This client knows another version than the server.
         assert!(matches!(gone, Err(Error::Stale { .. })));
         check(&mut client, &store, dir.path(), &there[..2]);
         let server = serve(dir.path());
@@ -196,7 +196,7 @@ fn exact_vectors_follow_their_records_through_changes() {
         check(&mut client, &store, dir.path(), &there[..2]);
         drop(store);
 
-        // Payloads may come later.
+        // Payloads may be added later.
         let mut store = Store::open(dir.path(), &keys()).unwrap();
         let one = Vectors::new(DIM, more.row(2).to_vec()).unwrap();
         let batch = Batch::new([901u32], one).unwrap();
@@ -303,7 +303,7 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
             let found = client.search(&mut rng(8), &mut transport, queries.row(0));
             (found, transport.inner.take_exchanges())
         };
-        // Keys go up with the first search.
+        // The keys are sent with the first search.
         search(0, 0).0.unwrap();
         let (honest, messages) = search(0, 0);
         let honest = honest.unwrap();

@@ -48,7 +48,7 @@ fn a_long_payload_is_shortened_by_a_search_and_whole_by_its_id() {
             let ids = [Id::Number(row as u64)];
             let named = client.payloads(&mut rng(3), &mut transport, &ids).unwrap();
             assert!(named == [Some(payloads[row].clone())], "{way:?}, {row}");
-            // Keys go up with the first request of each session.
+            // The keys are sent with the first request of each session.
             let down = transport.take_exchanges().into_iter().map(|it| it.down);
             asked.push(down.collect::<Vec<_>>());
         }

@@ -1,4 +1,4 @@
-//! An owner with readers of their own, and what each of them finds.
+//! An owner and readers with their own keys, and what each reader finds.
 
 use rand::rngs::StdRng;
 use sordino_search::manifest::{Packing, PartKind, SignedManifest};
@@ -14,7 +14,7 @@ pub(crate) const K: usize = 8;
 /// Records of each addition.
 pub(crate) const EACH: u64 = 40;
 
-/// A reader of its own.
+/// A reader's own secret.
 pub(crate) fn secret(name: &str) -> ReaderSecret {
     ReaderSecret::from_bytes([name.as_bytes()[0]; 32])
 }
@@ -194,7 +194,7 @@ pub(crate) fn connect(server: &Server, keys: &ReaderKeys) -> Result<Client, Erro
     Client::connect(&mut InProcess::new(server), keys, None)
 }
 
-/// The additions that somebody finds, who connects now.
+/// The additions that a reader finds who connects now.
 pub(crate) fn reads(server: &Server, keys: &ReaderKeys, firsts: &[u64]) -> Vec<u64> {
     finds(&connect(server, keys).unwrap(), server, firsts)
 }

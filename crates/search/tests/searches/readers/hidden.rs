@@ -93,7 +93,7 @@ fn rows_and_scores_of_a_label_are_uniform_to_who_has_no_key_of_it() {
             "scores {scores}, codes {codes}"
         );
     }
-    // The protection taken away: with the key both are far from uniform.
+    // Without the protection, with the key, both are far from uniform.
     let (scores, codes) = seen(bob.get(finance).unwrap());
     assert!(
         scores > 300.0 && codes > 1000.0,

@@ -37,7 +37,7 @@ fn a_reader_finds_what_it_may_read_and_nothing_else() {
                 assert_eq!(reads(&server, &reader(name), &ALL), may, "{name}");
             }
             assert_eq!(reads(&server, &keys().reader(), &ALL), ALL);
-            // Those who were granted nothing, and those who share a key.
+            // Readers who were granted nothing, and readers who share a key.
             let shared = keys().shared();
             let shared =
                 sordino_search::ReaderKeys::from_content(*shared.as_bytes(), keys().public());
@@ -66,7 +66,7 @@ fn a_label_that_is_granted_later_is_read_by_a_client_that_was_there_before() {
         let server = bed.server();
         assert!(alice.refresh(&mut InProcess::new(&server)).unwrap());
         assert_eq!(finds(&alice, &server, &ALL), [0, 200]);
-        // A change of records keeps that.
+        // A change of records keeps this.
         bed.add(300, Some("finance"));
         let server = bed.server();
         assert!(alice.refresh(&mut InProcess::new(&server)).unwrap());
@@ -123,7 +123,7 @@ fn a_reader_of_nothing_sends_what_others_send() {
 #[test]
 fn labels_are_where_records_are_searched_apart_and_are_not_lost_by_accident() {
     let mut bed = labelled(masked());
-    // Whoever replaces a record says its label.
+    // An owner who replaces a record must give its label.
     let lost = bed.try_add(100, None);
     assert!(
         matches!(lost, Err(Error::Access(AccessFault { what: "record", .. }))),
@@ -181,7 +181,7 @@ fn changes_that_cannot_be_made_change_nothing() {
     assert_eq!(bed.manifest(), before);
 }
 
-/// From a folder, too.
+/// The same holds when reading from a folder.
 #[test]
 fn a_folder_gives_a_reader_what_it_may_read() {
     let dir = tempfile::tempdir().unwrap();
@@ -220,7 +220,7 @@ fn a_folder_gives_a_reader_what_it_may_read() {
         Contents::open_dir(dir.path(), &reader("mallory")),
         Err(Error::NoReader)
     ));
-    // An owner that comes back knows who may read what.
+    // When the owner returns, it knows who may read what.
     let store = Store::open(dir.path(), &owner).unwrap();
     let access = store.access().unwrap();
     assert_eq!(access.readers.len(), 1);

@@ -1,5 +1,5 @@
-//! A reader that was revoked, and keeps all that it ever had: its secret, its content keys, and a client that uses them on
-//! whatever a server gives.
+//! A revoked reader that keeps everything it ever had: its secret, its content keys, and a client that uses them on any data of a
+//! server.
 
 use sordino_search::manifest::{Manifest, PartKind};
 use sordino_search::{Change, Contents, Error, Form, InProcess, Store};
@@ -10,7 +10,7 @@ use super::bed::{Bed, EACH, connect, masked, reader, reads, words};
 
 const ALL: [u64; 3] = [0, 100, 200];
 
-/// The content keys that somebody has of the newest version, or had of this one.
+/// The content keys that a reader has of the newest version, or had of this one.
 fn contents(bed: &Bed, name: &str) -> Result<ContentKeys, Error> {
     let ring = bed.part(PartKind::Ring, None);
     reader(name).contents(&bed.manifest(), Some(&ring))
@@ -35,7 +35,7 @@ fn opened(bed: &Bed, keys: &ContentKeys) -> (Vec<usize>, bool, bool) {
     };
     let segments = (0..segments.len()).filter(opens).collect();
     let list = bed.part(PartKind::Deleted, None);
-    // Without the keys of the lists nothing is read, and nothing fails.
+    // Without the keys of the lists nothing can be read, and no error is raised.
     let deleted = keys.open_deleted(manifest, &list);
     let dead = deleted.is_ok_and(|lists| lists.iter().any(|list| !list.is_empty()));
     let places = bed.part(PartKind::PayloadPlaces, None);
@@ -74,7 +74,7 @@ fn what_is_written_after_is_closed_and_compacting_closes_the_rest() {
         bed.add(200, None);
         let rng = &mut bed.rng();
         bed.store.delete(rng, &[1u64, 101]).unwrap();
-        // Neither the new records nor who was deleted since.
+        // He can read neither the new records nor the list of later deletions.
         assert_eq!(opened(&bed, &before), (vec![0, 1], false, false));
         let access = bed.store.access().unwrap();
         let former = &access.readers[1];
@@ -88,7 +88,7 @@ fn what_is_written_after_is_closed_and_compacting_closes_the_rest() {
         let keys = connect(&server, &reader("alice")).unwrap();
         assert_eq!(keys.manifest().readers.as_ref().unwrap().keys.len(), 1);
         assert_eq!(reads(&server, &reader("alice"), &[200]), [200]);
-        // Once more there is nothing to do.
+        // A second compaction has nothing to do.
         let version = bed.store.version();
         assert_eq!(bed.compact(), version);
     }

@@ -60,7 +60,7 @@ fn searches_follow_every_change_in_every_mode() {
         assert_eq!((verified.deleted, verified.versions), (0, 7));
         assert_eq!(verified.records, bed.model.0.len());
         assert_eq!(bed.store.manifest().segments().len(), 1);
-        // There is nothing more to do.
+        // A second compaction changes nothing.
         assert_eq!(
             bed.store.compact(&mut rng(32), &mut |_| ()).unwrap(),
             before + 1
@@ -71,7 +71,7 @@ fn searches_follow_every_change_in_every_mode() {
         let recall = bed.recall(&server, &client);
         assert!(recall > least, "{form:?} compacted: {recall}");
 
-        // Another owner's session sees the same.
+        // Another session of the owner sees the same.
         let ids: Vec<Id> = bed.store.ids().collect();
         let manifest = bed.store.manifest().clone();
         drop(bed.store);
@@ -164,7 +164,7 @@ fn many_segments_are_searched_and_compacted() {
     );
 }
 
-/// A directory and a file hold the same index.
+/// A directory and a file contain the same index.
 #[test]
 fn a_directory_survives_as_one_file() {
     for form in forms() {

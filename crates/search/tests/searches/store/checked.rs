@@ -47,7 +47,7 @@ fn readers_follow_and_find_what_is_there() {
             assert!(client.refresh(&mut InProcess::new(&server)).unwrap());
             let received = client.bytes_once() - before;
             assert!(bed.recall(&server, &client) > 0.99, "{way:?}, {step}");
-            // Who comes again has the same.
+            // A client that connects again has the same.
             let anew = connect(&server);
             assert!(bed.recall(&server, &anew) > 0.99, "{way:?}, {step}");
             if exact {

@@ -115,7 +115,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
         let recall = |store: &Store| store.measured().unwrap().expected_recall;
         let (apart, whole) = (recall(&store), recall(&whole.unwrap()));
         assert!((apart - whole).abs() < 0.02, "{apart} {whole}");
-        // It changes as any index.
+        // The index can be changed like any other.
         store.delete(&mut rng(3), &[7919u64 % 4001]).unwrap();
         store.compact(&mut rng(4), &mut |_| ()).unwrap();
         assert_eq!(store.verify().unwrap().records, N - 1);
@@ -123,7 +123,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
     }
 }
 
-/// To the byte, whatever the cut into tasks and batches.
+/// The indexes are equal to the byte, for any cut into tasks and batches.
 #[test]
 fn tasks_make_the_index_that_one_process_makes_of_the_same_centroids() {
     for form in FORMS {
@@ -177,7 +177,7 @@ fn lists_that_are_none_of_this_build_are_refused() {
         wrong[at] ^= 0x10;
         assert!(Centroids::from_bytes(&wrong, &keys()).is_err(), "byte {at}");
     }
-    // A task that was done twice is taken once.
+    // A task that ran twice is taken once.
     assert!(take(&mut clustering, &good).unwrap());
     assert!(!take(&mut clustering, &good).unwrap());
     refused(
@@ -261,7 +261,7 @@ fn what_has_no_centroids_is_refused_at_the_beginning() {
         begun(&spec(recall), N, all()),
         Err(Error::Recall(_))
     ));
-    // All records where there are few.
+    // If there are few records, all are in the sample.
     assert_eq!(Clustering::sample(&spec(ROUTED), N, DIM).unwrap(), N);
     assert!(Clustering::sample(&spec(ROUTED), 1_000_000, DIM).unwrap() < 1_000_000);
 }

@@ -110,7 +110,7 @@ fn spoil_rows(bed: &Bed) {
     }
 }
 
-/// Two servers, of which both must say the same.
+/// Two servers whose replies must be equal.
 struct Same<'a>(&'a Server, &'a Server);
 
 impl Transport for Same<'_> {
@@ -152,7 +152,7 @@ fn what_is_mapped_is_what_is_encoded() {
         let options = OpenOptions::new(&public).after(&before);
         let after = options.open_dir(bed.dir.path()).unwrap();
         same(&bed, &bed.server(), &after);
-        // A few records are not worth a file.
+        // A few records are not written to a file.
         assert_eq!(kept.files().len(), files.len() + 1);
         bed.store.compact(&mut rng(7), &mut |_| ()).unwrap();
         let options = OpenOptions::new(&public).after(&after);
@@ -174,7 +174,7 @@ fn rows_that_are_mapped_are_not_read() {
         let one = kept.open(&bed, None);
         spoil_rows(&bed);
         same(&bed, &one, &kept.open(&bed, None));
-        // Without the folder there is nothing to serve.
+        // Without the folder the index cannot be served.
         Server::open_dir(bed.dir.path(), &keys().public()).unwrap_err();
     }
 }
@@ -191,7 +191,7 @@ fn damaged_files_are_made_anew() {
         let good = [&first, &hint].map(|path| fs::read(path).unwrap());
         let len = good[0].len();
         let damages: [&dyn Fn(); 9] = [
-            // The head, a coordinate, the end
+            // A byte of the head, of a coordinate, or at the end.
             &|| flip(&first, 9),
             &|| flip(&first, 4096 + 1000),
             &|| flip(&first, len - 200),

@@ -1,4 +1,4 @@
-//! Folders that hold other things than an index, or that change under whoever reads them.
+//! Folders that contain other things than an index, or change while they are read.
 
 use std::path::Path;
 
@@ -72,7 +72,7 @@ fn a_folder_with_other_files_is_refused_and_left_as_it_is() {
         assert!(error.to_string().contains(entry.to_str().unwrap()));
         assert_eq!(contents(dir.path()), before, "{name}");
     }
-    // A folder that is empty, or not there, is what a new index wants.
+    // A new index can be made in a folder that is empty or does not exist.
     let dir = tempfile::tempdir().unwrap();
     create(dir.path(), vectors()).unwrap();
     create(&dir.path().join("not/there/yet"), vectors()).unwrap();
@@ -122,7 +122,7 @@ fn verifying_changes_nothing_and_needs_no_lock() {
     for form in forms() {
         let mut bed = bed(&spec(form), 1.0);
         bed.upsert(21, &[3, 4], 1.0);
-        // Nobody needs these, and a check does not tidy up.
+        // No version needs these files, and a check does not remove them.
         for name in ["parts/notes.txt", &format!("parts/{DIGEST}"), "CURRENT.tmp"] {
             std::fs::write(bed.dir.path().join(name), "mine").unwrap();
         }
@@ -186,7 +186,7 @@ fn contents_are_read_anew_where_a_change_takes_them_away() {
         Ok(all.iter().map(|some| some.ids.len()).sum::<usize>())
     });
     assert_eq!((read.unwrap(), versions), (bed.store.len(), vec![1, 4]));
-    // Where nothing is newer, the fault is told.
+    // If there is no newer version, the fault is reported.
     let mut attempts = 0;
     let none = Contents::read_on(Files, &dir, &keys().reader(), |_| {
         attempts += 1;
@@ -311,7 +311,7 @@ fn any_share_of_a_part_is_that_of_the_whole_and_all_of_it_is_checked() {
     let dir = tempfile::tempdir().unwrap();
     let folder = Folder::new(dir.path(), Files);
     folder.create().unwrap();
-    // More than is in memory at a time.
+    // The part is longer than the bytes in memory at a time.
     let whole: Vec<u8> = (0..9_000_000_u32)
         .map(|i| (i % 251).to_le_bytes()[0])
         .collect();

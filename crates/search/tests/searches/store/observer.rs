@@ -1,4 +1,4 @@
-//! The messages after changes, to whoever watches them.
+//! The messages after changes, as an observer sees them.
 
 use sordino_search::Exchange;
 use sordino_search::{Form, InProcess, Routing};

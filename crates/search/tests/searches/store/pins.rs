@@ -98,7 +98,7 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     };
     let over = |pin: &Pin| over_by(&server, pin);
     assert_eq!(over(&pin).unwrap().manifest(), bed.store.manifest());
-    // A gap excuses nothing else.
+    // A gap excuses no other fault.
     let newer = Pin { version: 6, ..pin };
     assert!(matches!(over(&newer), Err(Error::Rollback { .. })));
     let other = Pin {
@@ -113,7 +113,7 @@ fn a_gap_is_refused_unless_the_caller_accepts_it() {
     let forked = over_by(&bed.server(), &forked);
     assert!(matches!(forked, Err(Error::Fork { version: 5 })));
 
-    // And where a manifest in the folder is gone, the chain ends there.
+    // If a manifest is missing in the folder, the chain ends there.
     let third = bed.dir.path().join("manifests").join(format!("{:020}", 3));
     std::fs::remove_file(third).unwrap();
     let refused = follow(&bed.server(), &pin).unwrap_err();

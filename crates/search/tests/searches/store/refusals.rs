@@ -131,7 +131,7 @@ fn streams_that_cannot_be_stored_leave_no_index() {
         let error = make(batches).unwrap_err();
         assert!(expected(&error), "{error}");
         assert_eq!(entries(dir.path()), 0);
-        // The directory can be used all the same.
+        // The directory can still be used.
         let store = make(vec![Ok(vectors().into())]).unwrap();
         store.verify().unwrap();
     }

@@ -60,7 +60,7 @@ fn joined(front: &Server, shards: &[Server], request: &[u8]) -> Result<Vec<u8>, 
     front.join(asked, &replies)
 }
 
-/// One server, and shards behind another, which must say the same.
+/// A single server, and shards behind another server, whose replies must be equal.
 struct Both<'a> {
     one: &'a Server,
     front: &'a Server,
@@ -263,7 +263,7 @@ fn shards_follow_the_index_one_after_the_other() {
     }
 }
 
-/// A request of a search.
+/// The request of a search.
 fn both_request(
     one: &Server,
     front: &Server,
@@ -341,7 +341,7 @@ fn shards_that_do_not_belong_together_are_refused_by_what_is_wrong() {
     // Whatever is in all of their folders is served: the operator says what, and clients refuse what they have seen go back.
     let follow = gather(&others, Some(&front)).unwrap().unwrap();
     assert_eq!(follow.manifest(), others[0].manifest());
-    // Another owner's.
+    // Shards of another owner.
     let stranger = strange_keys();
     let mut ask = |shard: Shard, request: &[u8], _: usize| shards[place(shard)].handle(request);
     let foreign = Server::gather(3, &stranger.public(), None, &mut ask).unwrap_err();
@@ -371,7 +371,7 @@ fn what_a_shard_gives_out_wrongly_is_refused() {
             let mut ask = |shard: Shard, request: &[u8], limit: usize| {
                 let mut reply = shards[place(shard)].handle(request)?;
                 number += 1;
-                // A piece of a hint without blocks is of no use.
+                // A piece of a hint without blocks cannot be used.
                 let empty = request[6] == 103 && reply.len() == 16 + 44 + 32;
                 if number == at + 1 && !empty {
                     touched = true;

@@ -82,7 +82,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
         let dir = tempfile::tempdir().unwrap();
         let mut assembly = begin(dir.path(), form, 1).unwrap();
         let blueprint = assembly.blueprint().to_bytes(&keys());
-        // In any order; until the end there is no index.
+        // The tasks run in any order; until the end there is no index.
         for task in [2, 0, 3, 1] {
             let piece = made(dir.path(), &blueprint, task, 1).unwrap();
             assert!(take(&mut assembly, &piece).unwrap());
@@ -111,7 +111,7 @@ fn an_index_of_tasks_is_one_that_is_searched_changed_and_verified() {
         for row in [0, 59, 60, 239] {
             found(row as u64, row);
         }
-        // A change, and a compaction, as of any index.
+        // The index can be changed and compacted like any other.
         store.delete(&mut rng(3), &[7u64]).unwrap();
         store.compact(&mut rng(4), &mut |_| ()).unwrap();
         drop(store);
@@ -247,7 +247,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
         take(&mut assembly, &piece),
         Err(Error::Malformed { .. })
     ));
-    // One of another owner, and bytes that are none.
+    // Pieces of another owner, and bytes that are not a piece.
     let stranger = strange_keys();
     assert!(Piece::from_bytes(&good, &stranger).is_err());
     assert!(Blueprint::from_bytes(&blueprint, &stranger).is_err());
@@ -281,10 +281,10 @@ fn what_is_no_segment_of_this_build_is_refused() {
     std::fs::write(dir.path().join("parts").join(&cut.0), &cut.1[1..]).unwrap();
     let refused = take(&mut assembly, &good).unwrap_err();
     assert!(matches!(refused, Error::Digest { .. }), "{refused}");
-    // The task is made again.
+    // The task runs again.
     let again = made(dir.path(), &blueprint, 0, 4).unwrap();
     assert!(take(&mut assembly, &again).unwrap());
-    // Records that another task has.
+    // Records that belong to another task.
     let twice = made(dir.path(), &blueprint, 1, 1).unwrap();
     take(&mut assembly, &twice).unwrap();
     let folder = Folder::new(dir.path(), Files);

@@ -48,7 +48,7 @@ fn a_query_about_another_version_is_refused_by_name() {
                 pinned: 2
             })
         ));
-        // The client is as it was.
+        // The client has not changed.
         assert!(
             newer
                 .search(&mut rng(1), &mut InProcess::new(&new), query)
@@ -188,7 +188,7 @@ fn a_restored_backup_is_another_branch_and_shares_no_key() {
         restored.delete(&mut rng(1), &[9u32]).unwrap();
         let fork = client.refresh(&mut InProcess::new(&restored_server()));
         assert!(matches!(fork, Err(Error::Fork { version: 3 })), "{form:?}");
-        // However far it goes on.
+        // This holds however far the history continues.
         for id in 10..14u32 {
             restored.delete(&mut rng(1), &[id]).unwrap();
             let server = restored_server();

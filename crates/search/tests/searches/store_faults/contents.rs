@@ -1,4 +1,4 @@
-//! The content that every id ever stood for.
+//! Records the content of every id that ever existed.
 
 use std::collections::HashMap;
 use std::path::Path;

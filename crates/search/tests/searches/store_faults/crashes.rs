@@ -49,7 +49,7 @@ fn a_crash_at_any_moment_leaves_the_old_or_the_new_version() {
                         panic!("{form:?} {change:?} {at} {survives:?}: {error}")
                     });
                     assert!(found == old || found == new, "{change:?} {at} {survives:?}");
-                    // Everything that was acknowledged is there.
+                    // Everything that was acknowledged still exists.
                     assert!(
                         at <= switched || found == new,
                         "{change:?} {at} {survives:?}"
@@ -65,7 +65,7 @@ fn a_crash_at_any_moment_leaves_the_old_or_the_new_version() {
                     let next = Change::Upsert.make(&mut store, 11).unwrap();
                     assert!(next > version);
                     contents.check_all(dir.path(), &owner);
-                    // Nothing is left over: the parts of this version and of the one before it.
+                    // Only the parts of this version and the previous one are left.
                     let mut kept = store.manifest().parts().unwrap();
                     kept.extend(found.manifest().parts().unwrap());
                     kept.retain(|part| part.holder.is_stored());
@@ -102,7 +102,7 @@ fn a_process_that_dies_while_it_writes_leaves_the_old_or_the_new_version() {
                 let made = change.make(&mut store, 10);
                 let operations = disk.done.borrow().len();
                 if made.is_err() {
-                    // Nothing more can be done with this handle if it cannot know what it did.
+                    // After an uncertain result, this handle refuses further changes.
                     let again = Change::Delete.make(&mut store, 12);
                     assert!(again.is_err());
                 }
@@ -150,7 +150,7 @@ fn creation_that_is_interrupted_leaves_no_index_or_a_whole_one() {
                     contents.check_all(dir.path(), &owner);
                     lost += 1;
                 }
-                // Again, with other vectors and the same randomness.
+                // The owner tries again, with other vectors and the same randomness.
                 Err(_) => {
                     let store = create(Files, dir.path(), form, 2).unwrap();
                     store.verify().unwrap();
@@ -189,7 +189,7 @@ fn a_full_disk_is_an_error_and_the_next_attempt_works() {
                     let found = Index::open_dir(dir.path(), &owner).unwrap();
                     let left = files(dir.path());
                     let mut new = left.keys().filter(|path| !before.contains_key(*path));
-                    // A manifest's number stays used up.
+                    // The number of a manifest is never used again.
                     let leftover = new.find(|path| !path.starts_with("manifests"));
                     match change.make(&mut store, 10) {
                         Ok(_) => {

@@ -1,4 +1,4 @@
-//! Files that are damaged or gone.
+//! Files that are damaged or missing.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use sordino_testkit::keys;
 use super::owner::{base, forms};
 use super::power::{files, write_all};
 
-/// Opens a directory in every way there is.
+/// Opens a directory in every possible way.
 pub(crate) fn read(
     dir: &Path,
     owner: &OwnerPublicKey,

@@ -1,4 +1,4 @@
-//! A disk that fails where it is told to.
+//! A disk that fails at a chosen operation.
 
 use std::cell::RefCell;
 use std::io;
@@ -21,7 +21,7 @@ pub(crate) enum Op {
 /// The way in which the disk fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
-    /// Not at all.
+    /// Nothing is written.
     None,
     /// Operation number `.0` and all after it: half of a write is done.
     Dies(usize),
@@ -29,7 +29,7 @@ pub(crate) enum Fault {
     Full(usize),
 }
 
-/// A disk that records what is done to it, and fails where it is told to.
+/// A disk that records its operations, and fails at the chosen one.
 #[derive(Clone)]
 pub(crate) struct Faulty {
     pub(crate) root: PathBuf,

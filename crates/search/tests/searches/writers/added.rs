@@ -71,7 +71,7 @@ fn takes_in(mut bed: Bed) {
     assert_eq!(reads(&server, &reader("alice"), &all), all);
     bob.refresh(&mut InProcess::new(&server)).unwrap();
     assert_eq!(finds(&bob, &server, &all), [0, 100, 300, 400]);
-    // Compacted it is the same, and writers go on.
+    // Compacting does not change it, and writers continue.
     bed.owner().compact(&mut bed.rng(), &mut |_| ()).unwrap();
     bed.add("finch", 500, Some("finance"));
     let (server, all) = (bed.server(), [0, 100, 200, 300, 400, 500]);
@@ -94,7 +94,7 @@ fn takes_in(mut bed: Bed) {
     let mut log = sordino_search::log::Log::new(&keys());
     let appended = log.append(versions.iter().rev(), &keys()).unwrap();
     assert_eq!(appended, versions.len());
-    // A copy has them, too.
+    // A copy also has them.
     let copy = tempfile::tempdir().unwrap();
     sordino_search::Index::backup(bed.path(), copy.path(), &keys().public()).unwrap();
     drop(store);
@@ -190,7 +190,7 @@ fn what_a_writer_may_not_add_is_refused_with_what_to_do() {
     let wrong = sordino_search::Batch::new([900u64], none).unwrap();
     assert!(matches!(add(NOW, wrong), Err(Error::Dimension { .. })));
     drop(store);
-    // Nothing of it is left.
+    // Nothing of the addition is left.
     assert_eq!(bed.manifest(), before);
     let folder = bed.folder();
     assert!(folder.missing(&before).unwrap().is_empty());

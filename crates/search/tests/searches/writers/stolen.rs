@@ -21,7 +21,7 @@ fn add_false(bed: &mut Bed, first: u64, like: u64) {
     store.add(rng, NOW, None, [Ok(batch)], &mut |_| ()).unwrap();
 }
 
-/// The best record for the first vector from `first` on, and its payload.
+/// The best record for the first vector from `first` on, with its payload.
 fn best(client: &Client, server: &Server, first: u64) -> (Id, Vec<u8>) {
     let mut transport = InProcess::new(server);
     let query = vectors(first).row(0).to_vec();
@@ -40,7 +40,7 @@ fn blamed<T: std::fmt::Debug>(refused: Result<T, Error>, part: &str) {
     );
 }
 
-/// In both modes that have writers.
+/// The test runs in both modes that support writers.
 fn beds() -> [Bed; 2] {
     [masked(), Form::Local].map(|form| {
         let mut bed = Bed::of(&Spec::new(form).k(K).own_readers(true));
@@ -179,7 +179,7 @@ fn a_label_that_was_taken_away_is_written_under_no_more() {
         bed.add("wren", 300, None);
         bed.change(Change::stop_writing("wren"));
         assert!(bed.try_add("wren", 400, None).is_err());
-        // It reads on.
+        // It can still read.
         assert_eq!(
             reads(&bed.server(), &writer("wren").reader(), &[0, 300]),
             [0, 300]
