@@ -28,7 +28,7 @@ const SCHEMA: &str = "
     entity Index in [Folder] = { level: Long, locked: Bool, owner: Reader };
     action search, payload, download appliesTo { principal: Reader, resource: Index, context: { results: Long } };";
 
-/// Policies: two for all, the others each for a team and a folder.
+/// The policies: two apply to all requests, each other policy to one team and one folder.
 fn policies(count: usize, scopes: bool) -> String {
     let mut text = String::from(
         "@id(\"locked\") forbid(principal, action, resource) when { resource.locked && !principal.admin };
@@ -143,7 +143,7 @@ fn check(c: &mut Criterion) {
     group.finish();
 }
 
-/// Roles for teams, and roles of resources for folders.
+/// In this model teams are roles of readers, and folders are roles of resources.
 const MODEL: &str = "
 [request_definition]
 r = sub, obj, act
@@ -276,7 +276,7 @@ fn tagged(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("sordino check", len), |b| {
             b.iter_custom(|count| {
-                // Tags are made before the clock starts.
+                // The tags are made before the clock starts.
                 let tags: Vec<_> = (0..count).map(|_| both.tag(&message)).collect();
                 let start = std::time::Instant::now();
                 for tag in &tags {

@@ -35,7 +35,7 @@ fn unit_vectors(rng: &mut StdRng, count: usize, dim: usize) -> Vec<f32> {
 
 fn row_packing(c: &mut Criterion) {
     let params = dot::Params::rlwe_2048_50();
-    // one dot product at the reference's dimensions, then batches
+    // One dot product at the reference's dimensions, then batches.
     let shapes = [
         (1, 32),
         (1, 128),
@@ -90,7 +90,7 @@ fn row_packing(c: &mut Criterion) {
     }
 }
 
-/// The shape that slot mode and its peer are measured at.
+/// The shape at which slot mode and its peer are measured.
 const SLOT_SHAPE: &str = "64x128";
 const SLOT_DIM: usize = 128;
 
@@ -301,7 +301,7 @@ fn column_packing(c: &mut Criterion) {
     }
 }
 
-/// One thread, unless another number is asked for.
+/// Uses one thread, unless the environment asks for another number.
 fn one_thread() -> Criterion {
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
         let one = rayon::ThreadPoolBuilder::new().num_threads(1);

@@ -24,7 +24,7 @@ const TWEAK: [u8; 8] = [0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
 const DIGITS: [usize; 3] = [6, 9, 16];
 const RECORDS: usize = 1024;
 
-/// Digits that look random.
+/// Digits in an irregular order.
 fn text(len: usize) -> Vec<u8> {
     let digit = |i: usize| b'0' + u8::try_from((i * i * 7 + i / 3) % 97 % 10).unwrap_or(0);
     (0..len).map(digit).collect()
@@ -60,7 +60,7 @@ fn ff1(group: &mut BenchmarkGroup<'_, WallTime>, key: &AesKey, encrypt: bool) {
             });
         });
 
-        // The other crate has no plans: next to its row, ours with all prepared in each call.
+        // The other crate has no plans. So the row for comparison prepares everything in each call.
         let mut x = text(digits);
         group.bench_function(BenchmarkId::new("ff1-no-plan", digits), |b| {
             b.iter(|| {

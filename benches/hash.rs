@@ -80,7 +80,7 @@ fn compare(
     }
 }
 
-/// The official crate called for each message.
+/// Calls the official crate once for each message.
 fn one_by_one(messages: &[&[u8]], digests: &mut [Hash]) {
     for (digest, message) in digests.iter_mut().zip(messages) {
         *digest = blake3::hash(black_box(message));
@@ -130,7 +130,7 @@ fn hash_many<const LEN: usize>(
     assert_eq!(digests[0], *blake3::hash(messages[0]).as_bytes());
 }
 
-/// Measurements in processes of their own.
+/// Measurements in separate processes.
 mod processes {
     use std::time::{Duration, Instant};
 
@@ -143,7 +143,7 @@ mod processes {
 
     /// The row `blake3` of a list: the best of ten processes' best times.
     pub(super) fn best(group: &mut BenchmarkGroup<'_, WallTime>, case: &str, messages: &[&[u8]]) {
-        // A test run, `--test`, shows only that it works.
+        // A test run, `--test`, only shows that the bench works.
         let starts = if std::env::args().any(|arg| arg == "--test") {
             1
         } else {
@@ -195,7 +195,7 @@ mod processes {
             .map(|len| rest.split_off(..*len).expect("their sum"))
             .collect();
         let mut digests: Vec<Hash> = vec![NONE; messages.len()];
-        // A pass over a short list is too short for the clock.
+        // A single pass over a short list is too short for the clock.
         let passes = u32::try_from(10_000 / messages.len()).unwrap_or(1).max(1);
         let time = |_| {
             let start = Instant::now();

@@ -21,7 +21,7 @@ fn floats(len: usize) -> Vec<f32> {
     (0..len).map(|_| rng.random_range(-1.0..1.0)).collect()
 }
 
-/// The definition by loops: one dot product per bit.
+/// The definition in plain loops: one dot product per bit.
 fn naive(planes: &[f32], x: &[f32], code: &mut [u64]) {
     code.fill(0);
     for (i, plane) in planes.chunks_exact(x.len()).enumerate() {

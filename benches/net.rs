@@ -1,6 +1,6 @@
-//! A server on loopback under eight clients, next to the same requests of one client in turn.
+//! Measures a server on loopback under eight clients, and the same requests of one client in turn.
 //!
-//! Requests are made ahead, so that sending, admission, tags, scans and replies are measured, and nothing of a client's
+//! Requests are made in advance. So sending, admission, tags, scans and replies are measured, but not a client's
 //! cryptography. The default size keeps this short; `SORDINO_BENCH_N=100000` is the size of the reference.
 
 use std::hint::black_box;
@@ -34,10 +34,10 @@ fn rng() -> StdRng {
     StdRng::seed_from_u64(1)
 }
 
-/// Clients at a time.
+/// The number of clients.
 const CLIENTS: usize = 8;
 
-/// Requests that each of them has made beforehand.
+/// The number of requests that each client has made in advance.
 const MADE: usize = 4;
 
 /// A server on loopback with TLS, in this process, whose clients log in once and tag their requests.
@@ -76,7 +76,7 @@ impl Loopback {
     }
 }
 
-/// Keeps requests instead of sending them.
+/// A transport that keeps requests instead of sending them.
 #[derive(Default)]
 struct Capture(Vec<(Vec<u8>, usize)>);
 
@@ -87,7 +87,7 @@ impl Transport for Capture {
     }
 }
 
-/// A client of the load: what it does is its requests, so that the server alone is measured.
+/// A client that sends only prepared requests, so that only the server is measured.
 struct Caller {
     line: Connection,
     made: Vec<(Vec<u8>, usize)>,
@@ -112,7 +112,7 @@ impl Caller {
     }
 }
 
-/// Time of `rounds` times eight requests, each eighth of them by a client of its own.
+/// The time of `rounds` times eight requests. Each of eight clients sends an eighth of them.
 fn at_once(callers: &mut [Caller], rounds: u64) -> Duration {
     let start = Instant::now();
     std::thread::scope(|scope| {

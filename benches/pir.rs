@@ -44,7 +44,7 @@ fn group<'a>(c: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
     group
 }
 
-/// Random bytes, laid out as a server's database is.
+/// Random bytes in the layout of a server's database.
 fn random(len: usize) -> Pages {
     let mut pages = Pages::zeroed(len);
     let mut rng = StdRng::seed_from_u64(1);
@@ -62,7 +62,7 @@ fn words(seed: u64, len: usize) -> Vec<u32> {
     (0..len).map(|_| rng.next_u32()).collect()
 }
 
-/// The product as the reference's C code and most others have it: one loop for the compiler.
+/// The product as the reference's C code and most others write it: one loop, which the compiler optimises.
 fn plain_loop(d: &[u8], q: &[u32], out: &mut [u32]) {
     for (row, out) in d.chunks_exact(q.len()).zip(out) {
         *out = row.iter().zip(q).fold(0u32, |sum, (d, q)| {
@@ -75,7 +75,7 @@ fn answer(c: &mut Criterion) {
     let mut group = group(c, "pir/answer");
     for (name, rows, columns) in shapes() {
         let pages = random(rows * columns);
-        // Words with the bits of queries to such a database.
+        // Random words with the size of queries to such a database.
         let params = Params::for_columns(columns, rows).expect("served sizes");
         let mut q = words(2, columns);
         q.iter_mut()
@@ -97,7 +97,7 @@ fn answer(c: &mut Criterion) {
     }
 }
 
-/// The work of a server on several clients' queries: it picks the kernels by their number.
+/// A server's work on the queries of several clients. Their number decides which kernels run.
 fn answer_batch(c: &mut Criterion) {
     let mut rng = StdRng::seed_from_u64(7);
     let mut group = group(c, "pir/answer_batch");
@@ -139,7 +139,7 @@ fn hint(c: &mut Criterion) {
     }
 }
 
-/// A server over random records and a client of it.
+/// Makes a server over random records, and a client of it.
 fn deploy(params: &simple::Params) -> (Server, Client) {
     let mut bytes = vec![0; params.database_bytes()];
     StdRng::seed_from_u64(4).fill_bytes(&mut bytes);
@@ -273,7 +273,7 @@ fn answer_double(c: &mut Criterion) {
     rng.fill_bytes(&mut bytes);
     let database = Database::from_slice(&params, &bytes).expect("a database of this length");
     let (server, _) = double::Server::setup(database, &params, &SEED).expect("matching parameters");
-    // The client of 65,536 columns is larger than what is measured: random words are a query too.
+    // A client for 65,536 columns would take more memory than the measured data. Random words serve as its query.
     let mut wire = params.to_bytes();
     wire[6] = 6;
     wire[40..48].copy_from_slice(&(params.query_len() as u64 - 48).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Whole private searches in one process, client and server, next to a plain scan.
+//! Measures whole private searches, client and server in one process, and a plain scan.
 //!
 //! The default size keeps this short; `SORDINO_BENCH_N=100000` is the size of the reference.
 
@@ -62,7 +62,7 @@ fn search(c: &mut Criterion) {
     let mut group = c.benchmark_group("search/build");
     group.sample_size(10);
     group.throughput(Throughput::Elements(base.len() as u64));
-    // Eleven of the largest take minutes; the example private_search times one.
+    // Eleven searches of the largest set would take minutes; the example private_search times one.
     if base.len() <= 20_000 {
         group.bench_function(BenchmarkId::new("sealed", &size), |b| {
             b.iter(|| sealed(&base, &keys, Routing::Downloaded));
@@ -85,12 +85,12 @@ fn search(c: &mut Criterion) {
         ),
         ("sealed-encrypted", sealed(&base, &keys, Routing::Encrypted)),
         ("routed", routed(&base, &keys)),
-        // Codes are compared first where the builder found that worth it, as it does in this set.
+        // Codes are compared first if the builder finds that worthwhile, as in this set.
         (
             "local",
             build::local(&mut rng(), &keys, &base, K, &mut |_| ()).expect("an index"),
         ),
-        // And not in one without structure: every vector is scored.
+        // In a set without structure, every vector is scored.
         (
             "local-uniform",
             build::local(

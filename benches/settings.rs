@@ -1,10 +1,10 @@
-//! The settings of all benches: short, so that a whole run of hundreds of rows stays under 20 minutes.
+//! The settings of all benches, which keep a run of hundreds of rows under 20 minutes.
 
 use criterion::Criterion;
 use std::time::Duration;
 
-/// Criterion's own 100,000 resamples change no median, and drawing them all in the report of one
-/// row takes seconds, which was most of a run.
+/// Criterion's default of 100,000 resamples changes no median. Drawing them takes seconds for each
+/// row, which was most of a run.
 const RESAMPLES: usize = 10_000;
 
 pub(crate) fn short() -> Criterion {

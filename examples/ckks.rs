@@ -19,7 +19,7 @@ fn main() -> Result<(), Error> {
     slot_mode(&mut rng, 64, 128)
 }
 
-/// A few vectors: nothing to set up on the client.
+/// For a few vectors: the client needs no setup.
 fn row_packing(rng: &mut ThreadRng, count: usize, dim: usize) -> Result<(), Error> {
     let params = dot::Params::rlwe_2048_50();
     let (vectors, query) = (unit_vectors(rng, count, dim), unit_vectors(rng, 1, dim));
@@ -39,7 +39,7 @@ fn row_packing(rng: &mut ThreadRng, count: usize, dim: usize) -> Result<(), Erro
     Ok(())
 }
 
-/// All vectors of a database: the client holds a hint.
+/// For all vectors of a database: the client stores a hint.
 fn column_packing(rng: &mut ThreadRng, count: usize, dim: usize) -> Result<(), Error> {
     let params = column::Params::real_t4();
     let (vectors, query) = (unit_vectors(rng, count, dim), unit_vectors(rng, 1, dim));
@@ -62,7 +62,7 @@ fn column_packing(rng: &mut ThreadRng, count: usize, dim: usize) -> Result<(), E
     Ok(())
 }
 
-/// Classic CKKS: slots and rotations.
+/// Classic CKKS with slots and rotations.
 fn slot_mode(rng: &mut ThreadRng, count: usize, dim: usize) -> Result<(), Error> {
     let params = slot::Params::slots_4096();
     let (vectors, query) = (unit_vectors(rng, count, dim), unit_vectors(rng, 1, dim));
@@ -123,7 +123,7 @@ fn report(times: [Duration; 3], vectors: &[f32], query: &[f32], scores: &[f32]) 
     );
 }
 
-/// A result and its time.
+/// Runs a function, and returns its result and time.
 fn timed<T>(run: impl FnOnce() -> Result<T, Error>) -> (T, Duration) {
     let start = Instant::now();
     let result = run().expect("inputs of one shape");

@@ -30,7 +30,7 @@ impl Data {
         &self.base[id as usize * self.dim..][..self.dim]
     }
 
-    /// The `K` best of some ids by exact inner product.
+    /// The `K` best of these ids by exact inner product.
     fn best(&self, query: &[f32], ids: impl Iterator<Item = u32>) -> Vec<u32> {
         let score = |id| self.row(id).iter().zip(query).map(|(a, b)| a * b).sum();
         let mut scored: Vec<(f32, u32)> = ids.map(|id| (score(id), id)).collect();
@@ -55,7 +55,7 @@ fn normalise(rows: &mut [f32], dim: usize) {
     }
 }
 
-/// 400 clusters in 128 dimensions.
+/// Generates 400 clusters in 128 dimensions.
 fn generated() -> Data {
     let (dim, count, queries) = (128, 50_000, 300);
     let mut rng = StdRng::seed_from_u64(1);
@@ -73,7 +73,7 @@ fn generated() -> Data {
     }
 }
 
-/// A two-dimensional `.npy` array of u8 or i8.
+/// Reads a two-dimensional `.npy` array of u8 or i8.
 fn npy(path: &str) -> Result<(usize, Vec<f32>), Box<dyn Error>> {
     let bytes = std::fs::read(path)?;
     let length = bytes.get(8..10).ok_or("too short")?;
@@ -119,7 +119,8 @@ fn recall(found: &[u32], truth: &[u32]) -> f64 {
     hits as f64 / truth.len() as f64
 }
 
-/// Recall of exact scores over the nearest codes, by code length and number of candidates.
+/// Prints the recall of exact scores over the nearest codes, by code length and number of
+/// candidates.
 fn codes(data: &Data, truth: &[Vec<u32>]) -> Result<(), Box<dyn Error>> {
     println!("recall@{K} of exact scores over the C nearest codes");
     println!(
@@ -159,7 +160,7 @@ fn codes(data: &Data, truth: &[Vec<u32>]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Recall and work of one family's tables, by number of probes.
+/// Prints the recall and the work of one family's tables, by number of probes.
 fn tables<F: Family>(
     name: &str,
     family: F,

@@ -69,7 +69,7 @@ fn main() {
     assert!(matches!(failure, BatchError::Invalid { index: 700, .. }));
 }
 
-/// Prints how long a way of verifying takes per signature, and how many it refuses.
+/// Prints the time per signature of one way to verify, and the number of refused signatures.
 fn time(name: &str, verify: impl FnOnce() -> usize) {
     let start = Instant::now();
     let refused = verify();

@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         start.elapsed()
     );
 
-    // Queries made before their indices are known, answered in one scan.
+    // Queries that were prepared before their indices were known, and are answered in one scan.
     let prepared = client.prepare(&mut rng, 16);
     let start = Instant::now();
     let (secrets, queries) = prepared
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert_eq!(found[..], *record(11_111 * i).as_bytes());
     }
 
-    // The database changes; the client follows by a message of a few bytes.
+    // The database changes, and a message of a few bytes updates the client.
     let changed = Change::Replace {
         index: 7,
         record: b"something else".to_vec(),
@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     client.apply(&update)?;
     checker.apply(&update)?;
     let (secret, query) = client.query(&mut rng, 7)?;
-    // Checked before it is decrypted: a server that had changed anything would be caught here.
+    // The answer is checked before it is decrypted, so a change by the server would be found here.
     let answer = checker.check(&query, &server.answer_raw(&query)?)?;
     let found = client.recover(secret, &answer)?;
     println!(
@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     double_pir(&mut rng, &seed, records)
 }
 
-/// DoublePIR: the size of a client's download depends on the record's length alone.
+/// DoublePIR: the size of a client's download depends only on the record's length.
 fn double_pir(
     rng: &mut StdRng,
     seed: &Seed,

@@ -21,9 +21,9 @@ use sordino_search::{
 };
 use sordino_vault::purpose::Purpose;
 
-/// The master secret of everything that is printed.
+/// The master secret from which all printed values are derived.
 const MASTER: [u8; 32] = [7; 32];
-/// The id of a segment that is not there.
+/// The id of a segment that does not exist.
 const SEGMENT: [u8; 16] = [9; 16];
 const VERSION: u64 = 3;
 
@@ -51,7 +51,7 @@ fn floats(values: &[f32]) -> String {
     hex(&bytes)
 }
 
-/// A generator that remembers what it gave.
+/// A generator that records its output.
 struct Recorder {
     source: StdRng,
     given: Vec<u8>,
@@ -90,7 +90,7 @@ impl TryRng for Recorder {
 
 impl TryCryptoRng for Recorder {}
 
-/// The keys that follow from the master secret, an id of content, and something sealed for each purpose.
+/// The keys derived from the master secret, an id of content, and something sealed for each purpose.
 fn keys() -> Value {
     let owner = OwnerKeys::from_master(MASTER);
     let reader = owner.shared();
@@ -140,7 +140,7 @@ fn order(n: u32) -> Value {
     })
 }
 
-/// The pads of a few rows: what they add to codes of zero, and their products with a query.
+/// The pads of a few rows: their sum with codes of zero, and their products with a query.
 fn pad() -> Value {
     let pad = OwnerKeys::from_master(MASTER)
         .shared()
@@ -295,7 +295,7 @@ fn search(name: &str, (form, checking): (Form, Checking), metric: Metric) -> Res
         exchanges: Vec::new(),
     };
     let client = Client::connect(&mut line, &keys.reader(), None)?;
-    // Near a record of the second segment.
+    // A vector near a record of the second segment.
     let query = more.row(3);
     let mut rng = Recorder::new(10);
     let found = client.search(&mut rng, &mut line, query)?;
@@ -311,7 +311,7 @@ fn search(name: &str, (form, checking): (Form, Checking), metric: Metric) -> Res
     }))
 }
 
-/// A transport that remembers the messages.
+/// A transport that records the messages.
 struct Line<'a> {
     server: InProcess<'a>,
     exchanges: Vec<Value>,

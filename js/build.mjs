@@ -1,4 +1,4 @@
-// Makes dist/ of src/ and of what scripts/js.sh has written to target/.
+// Builds dist/ from src/ and from the files that scripts/js.sh has written to target/.
 
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
@@ -15,7 +15,8 @@ const common = {
   target: ["es2022", "node20"],
   platform: "neutral",
   legalComments: "none",
-  // Of the generated code, which looks for its module next to itself: here it is always given.
+  // The generated code would look for its module next to itself; here the module is always passed to
+  // it.
   define: { "import.meta.url": '"about:blank"' },
 };
 for (const name of ["index", "init", "langchain"]) {
@@ -24,7 +25,7 @@ for (const name of ["index", "init", "langchain"]) {
   await build({ ...one, format: "cjs", outfile: `dist/${name}.cjs` });
 }
 
-// The Worker's file stands next to the entry that names it, and the client that it runs next to both.
+// The Worker's file must be next to the entry that names it, and next to the client that it runs.
 const { define, ...own } = common;
 for (const name of ["worker", "worker-thread"]) {
   await build({ ...own, entryPoints: [`src/${name}.js`], external: ["./index.js"], format: "esm", outfile: `dist/${name}.js` });

@@ -1,25 +1,25 @@
 // Types of `sordino`, `sordino/init` and `sordino/worker`.
 
-/** What a page can show of one request: its bytes are all that the server sees of a search. */
+/** One request, for a page to show. The server sees no more of a search than these bytes. */
 export interface Exchange {
   /** `hello`, `login`, `manifest`, `history`, `parts`, `score`, `fetch` or `payloads`. */
   stage: string;
-  /** Bytes of the request's body. */
+  /** The bytes of the request's body. */
   sent: number;
-  /** Bytes of the answer's body. */
+  /** The bytes of the answer's body. */
   received: number;
   ms: number;
-  /** The body as it was sent. */
+  /** The request's body as sent. */
   requestBytes: Uint8Array;
 }
 
-/** Where parts that were downloaded once are kept. A part comes back whole or not at all: it is checked by its digest. */
+/** A store for parts that are downloaded once. It returns a whole part or nothing; the client checks each part by its digest. */
 export interface Store {
   get(digest: string): Promise<Uint8Array | undefined>;
   put(digest: string, part: Uint8Array): Promise<void>;
-  /** The pin of an index, by its address. */
+  /** The stored pin of an index, by the index's address. */
   pin?(name: string): Promise<string | undefined>;
-  /** Stores a pin if the stored one is still `seen`, in one step. Resolves to the one that was stored before. */
+  /** Stores a pin in one step, if the stored pin is still `seen`. Resolves to the pin that was stored before. */
   setPin?(name: string, pin: string, seen: string | undefined): Promise<string | undefined>;
 }
 
@@ -41,17 +41,17 @@ export class IndexedDbStore implements Store {
 export interface ConnectOptions {
   /** The content of the reader's key file. */
   readerKey: string | Uint8Array;
-  /** The name of the index, where the server has several; it may stand behind the address instead. */
+  /** The name of the index, if the server has several. The name may also follow the address. */
   index?: string;
-  /** The content of the client's key file, where the server does not answer everyone. */
+  /** The content of the client's key file, if the server does not answer everyone. */
   clientKey?: string | Uint8Array;
-  /** A token that was issued to that key: its bytes, or its text. */
+  /** A token that was issued to that key, as bytes or as text. */
   token?: string | Uint8Array;
-  /** `true`, the default, is IndexedDB where there is one; `false` keeps nothing. */
+  /** `true`, the default, uses IndexedDB if it exists; `false` stores nothing. */
   cache?: boolean | "memory" | Store;
-  /** What `client.pin` was the last time. The default is the pin that the cache keeps. */
+  /** An earlier value of `client.pin`. The default is the pin in the cache. */
   pin?: string;
-  /** Connects also where the server does not show how its version follows from the pinned one. Ask the owner first. */
+  /** Connects even if the server does not prove that its version follows from the pinned one. Ask the owner first. */
   overGap?: boolean;
   /** Bytes of memory for the pads of masked mode, which make searches fast. The default is 128 MiB; 0 keeps none. */
   padBytes?: number;
@@ -59,43 +59,43 @@ export interface ConnectOptions {
   timeout?: number;
   signal?: AbortSignal;
   onExchange?: (exchange: Exchange) => void;
-  /** In place of the platform's. */
+  /** A function to use instead of the platform's `fetch`. */
   fetch?: typeof globalThis.fetch;
 }
 
 export interface SearchOptions {
-  /** Hits wanted, at most `client.k`, which is the default. */
+  /** The most hits, at most `client.k`, which is the default. */
   k?: number;
   /** A condition on attributes, such as `"year >= 2020 and lang = 'en'"`. The server does not see it. */
   where?: string;
-  /** Hits further than this are left out. */
+  /** Hits beyond this score or distance are left out. */
   threshold?: number;
-  /** `true`, the default: bytes; `"text"`: strings; `false`: left out. The server sees the same. */
+  /** `true`, the default, returns bytes, `"text"` strings, and `false` nothing. The server sees no difference. */
   payloads?: boolean | "text";
-  /** True for the attributes of each hit. */
+  /** True to return the attributes of each hit. */
   attributes?: boolean;
   signal?: AbortSignal;
 }
 
-/** A BigInt where ids are numbers, else a string. */
+/** A BigInt if ids are numbers, otherwise a string. */
 export type Id = bigint | string;
 
 export interface Hit {
   id: Id;
-  /** In the index's metric. It must not go back to the server, not even rounded. */
+  /** The score in the index's metric. Never send it back to the server, not even rounded. */
   score: number;
   payload?: Uint8Array | string;
-  /** True if the payload is longer than a search has room for: `client.payloads` fetches all of it. */
+  /** True if the payload is longer than a search can return: `client.payloads` fetches it completely. */
   truncated?: true;
   attributes?: Record<string, number | bigint | boolean | string | Uint8Array>;
 }
 
 export interface Stats {
-  /** From the call to its result. */
+  /** The time from the call to its result. */
   ms: number;
-  /** Of it, computing here. */
+  /** The part of `ms` spent computing here. */
   clientMs: number;
-  /** Of it, waiting for the server. */
+  /** The part of `ms` spent waiting for the server. */
   networkMs: number;
   bytesSent: number;
   bytesReceived: number;
@@ -113,7 +113,7 @@ export class Client {
   readonly version: bigint;
   readonly ids: "number" | "text" | "uuid";
   readonly hasPayloads: boolean;
-  /** True if a search may bring payloads that are shortened. */
+  /** True if a search may return shortened payloads. */
   readonly shortens: boolean;
   readonly recall: number | undefined;
   readonly bytesOnce: number;
@@ -124,10 +124,10 @@ export class Client {
   close(): Promise<void>;
 }
 
-/** Connects to a server, and downloads what searching needs: `https://host:port`, or `https://host:port/INDEX`. */
+/** Connects to a server, and downloads what searches need: `https://host:port`, or `https://host:port/INDEX`. */
 export function connect(url: string | URL, options: ConnectOptions): Promise<Client>;
 
-/** Any error of this package but those of an `AbortSignal`, which are its reason. */
+/** The class of all errors of this package. A call that an `AbortSignal` ends throws the signal's reason instead. */
 export class SordinoError extends Error {
   readonly code:
     | "argument"
@@ -141,10 +141,10 @@ export class SordinoError extends Error {
     | "stale"
     | "refused"
     | "internal";
-  /** What it is known by more closely, such as `rollback`, `signature`, or the name of a server's refusal. */
+  /** A more specific reason, such as `rollback`, `signature`, or the name of a server's refusal. */
   readonly reason?: string;
 }
-/** An argument, a key, or this platform: `argument`, `key`, `closed`, `unsupported`. */
+/** An argument, a key or this platform cannot be used: `argument`, `key`, `closed`, `unsupported`. */
 export class ArgumentError extends SordinoError {}
 /** Stop using the server: `untrusted`, `bad-reply`. */
 export class UntrustedError extends SordinoError {}

@@ -1,4 +1,4 @@
 export * from "./index.js";
 
-/** Names the WebAssembly module, `sordino/sordino.wasm`: its bytes, or where they are. To be awaited before `connect`. */
+/** Sets the WebAssembly module, `sordino/sordino.wasm`, by its bytes or its address. Await it before `connect`. */
 export function init(urlOrBytes: string | URL | ArrayBuffer | ArrayBufferView): Promise<void>;

@@ -6,7 +6,7 @@ import type { Client } from "./index.js";
 export { ArgumentError, RefusedError, SordinoError, UnavailableError, UntrustedError } from "./index.js";
 
 export interface SordinoVectorStoreOptions {
-  /** What `connect` of `sordino`, `sordino/init` or `sordino/worker` gave. */
+  /** The result of `connect` of `sordino`, `sordino/init` or `sordino/worker`. */
   client: Client;
   /**
    * `"text"`, the default: payloads are texts, and attributes are metadata. `"documents"`: the index was made by
@@ -15,7 +15,8 @@ export interface SordinoVectorStoreOptions {
   payloads?: "text" | "documents";
 }
 
-/** Documents of an index whose server does not learn the queries. The store only reads: what adds or deletes is refused. */
+/** Documents of an index whose server does not learn the queries. The store is read-only: methods that add or delete are
+/** refused. */
 export class SordinoVectorStore extends VectorStore {
   /** A condition on attributes, such as `"year >= 2020 and lang = 'en'"`. The server does not see it. */
   FilterType: string;

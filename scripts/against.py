@@ -26,7 +26,7 @@ Times = dict[str, float]
 
 
 def built(tree: Path, bench: str) -> Path:
-    """The executable of a bench of this tree."""
+    """The executable of a bench, built from this tree."""
     line = ["cargo", "bench", "--bench", bench, "--no-run", "--message-format", "json-render-diagnostics"]
     told = subprocess.run(line, cwd=tree, check=True, stdout=subprocess.PIPE, text=True).stdout
     for message in map(json.loads, told.splitlines()):
@@ -36,7 +36,7 @@ def built(tree: Path, bench: str) -> Path:
 
 
 def measured(executable: Path, tree: Path, home: Path, pattern: str | None) -> Times:
-    """One run of a bench: the median of each row in nanoseconds."""
+    """Runs a bench once, and returns the median of each row in nanoseconds."""
     pin = os.environ.get("SORDINO_PIN", "").split()
     line = [*pin, str(executable), "--bench", "--noplot", *([pattern] if pattern else [])]
     environment = {"RAYON_NUM_THREADS": "1"} | os.environ | {"CRITERION_HOME": str(home)}
@@ -71,7 +71,7 @@ def main() -> None:
     executables = {side: built(tree, given.bench) for side, tree in trees.items()}
     runs: dict[str, list[Times]] = {"old": [], "new": []}
     for at in range(given.rounds):
-        # The second to run may find a warmer machine: sides change places.
+        # The second run may find a warmer machine, so the sides alternate.
         for side in ("old", "new") if at % 2 == 0 else ("new", "old"):
             home = ROOT / "target" / "against" / "criterion" / f"{name[:12]}-{os.getpid()}" / f"{side}-{at}"
             runs[side].append(measured(executables[side], trees[side], home, given.pattern))

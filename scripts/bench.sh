@@ -30,14 +30,14 @@ failed=""
 
 step() { printf '\n== %s (%s)\n' "$*" "$(date -u +%H:%M:%S)" >&2; }
 
-# Goes on without what does not run.
+# Continues after a command that fails.
 try() {
     step "$@"
     "$@" || failed="$failed
 $*"
 }
 
-# One thread, on one core.
+# Runs a command with one thread, on one core.
 one() {
     # shellcheck disable=SC2086 # the words of a command
     RAYON_NUM_THREADS=1 $pin "$@"

@@ -30,10 +30,10 @@ output=$(mktemp)
 skips=$(mktemp)
 trap 'rm -f "$output" "$skips"' EXIT
 
-# Remembers what is not run here, and why.
+# Records that a check is not run here, and why.
 skip() { echo "skipped: $1" | tee -a "$skips"; }
 
-# Runs a command, and remembers each line in which it says that it skips something.
+# Runs a command, and records each line in which it reports a skipped test.
 heard() {
     "$@" 2>&1 | tee "$output"
     { grep -o 'skipped: .*' "$output" || true; } >>"$skips"
@@ -180,7 +180,7 @@ tests_of() {
 }
 mapfile -t of_kernels < <(tests_of "${kernels[@]}")
 mapfile -t of_arm < <(tests_of "${arm_kernels[@]}")
-# Noise is the same wherever kernels are equal, and takes minutes to measure.
+# Noise is the same wherever kernels are equal, and measuring it takes minutes.
 noise=()
 for name in hintless::noise simple::noise column_packing_keeps_its_bound_for_all_vectors errors_of_uploads_are_zero_on_average \
     errors_have_the_predicted_size worst_errors_stay_within_their_bounds worst_errors_are_those_stated \
@@ -252,7 +252,7 @@ fi
 "$target/debug/examples/cpu_levels"
 "$target/debug/examples/private_search" --n 5000 --json
 "$target/debug/examples/network_search"
-# Too few measurements for an outcome.
+# Too few measurements for a verdict.
 "$target/debug/examples/timing" 200 >/dev/null
 for example in examples/*.rs crates/*/examples/*.rs; do
     name=$(basename "$example" .rs)

@@ -25,7 +25,7 @@ RENAMED = re.compile(r"\bas\s+(?!_\b)\w+")
 
 
 def paths(text, start):
-    """The paths, lists of names, that begin at `start`: several where braces group them."""
+    """The paths, as lists of names, that begin at `start`; braces may group several."""
     names = []
     position = start
     while True:
@@ -59,7 +59,7 @@ def branches(text, start, end):
 
 
 def module(crate, file):
-    """The path of the module that a file holds."""
+    """The path of the module in a file."""
     parts = file.relative_to(crate / "src").with_suffix("").parts
     return [] if parts in (("lib",), ("main",)) else list(parts)
 
@@ -71,7 +71,7 @@ def inline_modules(text):
 
 
 def imports(crate, file):
-    """The paths from the crate's root that a file names, each with the position of its beginning."""
+    """The paths from the crate's root that a file names, each with its position."""
     text = code(file)
     inside = list(inline_modules(text))
     for match in PATH.finditer(text):
@@ -86,7 +86,7 @@ def imports(crate, file):
 
 
 def exports(crate):
-    """The module from which each name comes that lib.rs or main.rs imports."""
+    """The module of each name that lib.rs or main.rs imports."""
     found = {}
     for root in ("lib.rs", "main.rs"):
         if (file := crate / "src" / root).exists():
@@ -118,7 +118,7 @@ def hidden(crate):
 
 
 def graph(crate):
-    """For each top module, those that it imports, each with the lines that do so."""
+    """For each top module, the modules that it imports, each with the lines that do so."""
     files = sources(crate)
     tops = {module(crate, file)[0] for file in files if module(crate, file)}
     exported = exports(crate)
@@ -138,7 +138,7 @@ def graph(crate):
 
 
 def imported(file):
-    """The names that a file's `use` brings, each with its path."""
+    """The names that a file's `use` imports, each with its path."""
     text = code(file)
     found = {}
     for match in re.finditer(r"\buse\s+", text):
@@ -178,7 +178,7 @@ def file_graph(crate):
 
 
 def reached(edges, start):
-    """All that can be reached from a module."""
+    """All modules that can be reached from a module."""
     found, waiting = set(), [start]
     while waiting:
         for there in edges[waiting.pop()]:
@@ -196,7 +196,7 @@ def circles(edges):
 
 
 def shown(module):
-    """A module's name, or the path of a file's."""
+    """A module's name, or a file's path."""
     return module if isinstance(module, str) else "/".join(module)
 
 

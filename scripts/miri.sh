@@ -9,7 +9,7 @@
 # Miri detects what it builds for, on any processor. Nothing is installed: rustup component add --toolchain nightly miri rust-src
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# It would lower what is detected, to portable code.
+# This variable would lower the detected level to portable code.
 unset SORDINO_CPU
 
 # A crate, the tests of it, and words in their names; in two lists that take about as long.
@@ -54,7 +54,7 @@ level() {
             RUSTFLAGS="-Ctarget-cpu=$cpu -Ctarget-feature=+aes,+vaes --cfg aes_backend=\"soft\" --cfg polyval_backend=\"soft\"" \
             cargo +nightly miri test -p "sordino-$crate" "${selection[@]}" -- $words >"$output" 2>&1 ||
             { cat "$output"; exit 1; }
-        # After a change of names nothing would be tested.
+        # If tests were renamed, nothing would be tested, so that is an error.
         for word in $words; do
             grep -q "^test .*$word.* ok$" "$output" || { echo "miri.sh: no test of $crate is named $word" >&2 && exit 1; }
         done

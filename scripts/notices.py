@@ -20,7 +20,7 @@ NAME = re.compile(r"(licen[cs]e|copying|notice|copyright|unlicense)", re.I)
 
 
 def texts(package):
-    """the files of a package that say how it may be used"""
+    """The files of a package that state its licence."""
     folder = Path(package["manifest_path"]).parent
     found = {path for path in folder.iterdir() if NAME.match(path.name) and path.is_file()}
     if package.get("license_file"):
@@ -29,13 +29,13 @@ def texts(package):
 
 
 def built(name, target):
-    """packages that are built for a target with this package alone: in the workspace others turn more of their features on"""
+    """Packages that are built for a target with this package alone: in the workspace others turn more of their features on."""
     told = cargo("tree", "--package", name, "--target", target, "--edges", "normal", "--prefix", "none", "--format", "{p}")
     return {tuple(line.split()[:2]) for line in told.splitlines() if line}
 
 
 def notices(features=(), name=COMMAND, target=None):
-    """names of packages by the text that they carry, and packages that carry none"""
+    """The names of packages by the text that they carry, and the packages without a text."""
     packages, below, _, _ = materials(features, name, target)
     within = built(name, target) if target else None
     carried, without = {}, []

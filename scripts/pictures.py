@@ -71,13 +71,13 @@ def text(x, y, words, kind="", anchor="middle"):
 
 
 def box(x, y, wide, high, kind, name, *lines):
-    """A party: its name, what it holds, and its key."""
+    """Draws a party with its name, its data, and its key."""
     out = [f'<rect x="{x}" y="{y}" width="{wide}" height="{high}" rx="8" class="{kind}"/>', text(x + wide / 2, y + 28, name, "name")]
     return out + [text(x + wide / 2, y + 52 + 20 * at, line) for at, line in enumerate(lines)]
 
 
 def arrow(x, y, to, words, kind="", under=False):
-    """A horizontal arrow with its words above or under it."""
+    """Draws a horizontal arrow with a text above or below it."""
     turn = 1 if to > x else -1
     return [
         f'<path d="M{x} {y}H{to - 8 * turn}" class="way {kind}"/>',
@@ -106,7 +106,7 @@ def tiles(x, y, way, plain):
 
 
 def page(high, title, body, wide=900):
-    """A drawing with its title, which programs read aloud."""
+    """Makes a drawing with its title, which screen readers read aloud."""
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img">',
         f"<title>{escape(title)}</title>",

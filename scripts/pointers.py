@@ -29,7 +29,7 @@ SUMMARY = ROOT / "docs/SUMMARY.md"
 
 
 def blank(text):
-    """The text without its blocks of code, with the same lines."""
+    """The text without its code blocks, with the same line numbers."""
     return FENCE.sub(lambda match: re.sub(r"[^\n]", "", match.group()), text)
 
 
@@ -47,7 +47,7 @@ def anchors(document):
 
 
 def links(document):
-    """Line, target file and anchor of each link of a document that has no scheme."""
+    """The line, target file and anchor of each link without a scheme in a document."""
     text = blank(document.read_text())
     for match in LINK.finditer(text):
         path, anchor = match.groups()
@@ -56,7 +56,7 @@ def links(document):
 
 
 def lost(document):
-    """Line and words of each pointer of a document that leads nowhere."""
+    """The line and fault of each pointer in a document that leads nowhere."""
     text = document.read_text()
     places = (ROOT, ROOT / "crates", document.parent / "src")
     for match in POINTER.finditer(text):
@@ -83,7 +83,7 @@ def pages():
 
 
 def unlisted(listed):
-    """Words for each page that the summary has twice or lacks."""
+    """A fault for each page that the summary has twice or lacks."""
     named = collections.Counter(pages())
     yield from (f"{page} is listed twice" for page, count in named.items() if count > 1)
     wanted = (name for name in listed if name.startswith("docs/") and ROOT / name != SUMMARY)

@@ -68,12 +68,12 @@ python3 -m venv --without-pip "$fresh"
 pip "$fresh" --no-deps "$wheel"
 site() { "$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
 site "$packages" >"$(site "$fresh")/packages.pth"
-# From outside the package's folder, so that the wheel is imported and not its sources.
+# Runs outside the package's folder, so that Python imports the wheel and not its sources.
 export PYTHONSAFEPATH=1
 mypy=(--config-file python/pyproject.toml --cache-dir "$work/mypy")
 "$fresh/bin/python" -m mypy "${mypy[@]}" --package sordino
 "$fresh/bin/python" -m mypy "${mypy[@]}" python/tests/typed.py
-# The stubs of the native half, compared with what is there.
+# Compares the stubs of the native half with its real functions.
 MYPY_CACHE_DIR=$work/mypy "$fresh/bin/python" -m mypy.stubtest --mypy-config-file python/pyproject.toml sordino._sordino
 # Tests that skip say why, in the form that check.sh collects.
 "$fresh/bin/python" -m pytest -p no:cacheprovider -rs python/tests | sed -u 's#^SKIPPED \[[0-9]*\] \(python/tests/[^:]*\):[0-9]*: #skipped: \1: #'

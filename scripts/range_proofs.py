@@ -42,7 +42,7 @@ def prove(name, claim, *given):
 
 
 def refute(name, claim, *given):
-    """A claim that is false: a solver that proves it proves nothing."""
+    """A false claim: a solver that proves it would prove nothing."""
     solver = z3.Solver()
     solver.add(*given, z3.Not(claim))
     if solver.check() != z3.sat:
@@ -125,7 +125,7 @@ def barrett():
         prove(f"Barrett, {bits} bits: q 2^(b-1) r3 <= 2^2b q", q * low * r3 <= bound, *modulus, *parts)
         bounded = [all_ * rest == a + b + c, within(0, a, bound), within(0, b, bound), within(0, c, bound)]
         prove(f"Barrett, {bits} bits: the rest is in [0, 3q)", within(0, rest, 3 * q), *bounded, *modulus)
-        # The words that hold the two products, and three times the modulus.
+        # The words that contain the two products, and three times the modulus.
         assert high * high <= 2**128 and 3 * 2**bits < 2**64
 
 

@@ -30,7 +30,7 @@ import sordino.parquet
 import sordino.ray
 
 DIM, K, SHARDS = 64, 5, 2
-# The error of a score.
+# The bound of a score's error.
 NOISE = 0.02
 
 
@@ -51,7 +51,7 @@ class Bed:
         return self.units[number] if number < len(self.units) else self.added[number]
 
     def check(self, row, found):
-        """Ends with an error if the answer to the query `vectors[row]` is wrong or in part."""
+        """Raises an error if the answer to the query `vectors[row]` is wrong or incomplete."""
         ids, scores = found.ids[0], found.scores[0]
         best = np.sort(self.units @ self.units[row])[-K]
         true = np.array([self.unit(number) @ self.units[row] for number in ids])
@@ -60,7 +60,7 @@ class Bed:
 
 
 def start(bed, replicas):
-    """The application; returns the URL for clients and the handles of shards."""
+    """Starts the application. Returns the URL for clients and the handles of shards."""
     options = sordino.ray.Options(
         index=str(bed.path), public_key=str(bed.public), shards=SHARDS, replicas=replicas, listen="127.0.0.1:0", cpus=0.1
     )
@@ -75,7 +75,7 @@ def pids(shard):
 
 
 class Killer(threading.Thread):
-    """Kills a replica of a random shard, again and again, when all replicas have been there for a moment."""
+    """Kills replicas of random shards, each time after all replicas have run for a moment."""
 
     def __init__(self, shards, replicas, seed):
         super().__init__(daemon=True)
@@ -204,7 +204,7 @@ def building(bed, folder):
 
     for part, rows in enumerate(parts):
         write(part, rows)
-    # The driver reads metadata, and the first file; tasks read all.
+    # The driver reads the metadata and the first file; tasks read all files.
     hidden, away = lake / "5.parquet", folder / "away"
     plain = sordino.parquet.sizes
 

@@ -28,7 +28,7 @@ wrong = []
 
 
 def states(page, text):
-    """a page has these words, line breaks aside, and no number goes on before or behind them"""
+    """Checks that a page contains these words, ignoring line breaks. A number may not continue before or after them."""
     words = " ".join(text.split())
     whole = r"(?<![\d.,^])" + re.escape(words) + r"(?!\d|[.,]\d)"
     found = re.search(whole, " ".join((PAGES / page).read_text().split()))
@@ -38,14 +38,14 @@ def states(page, text):
 
 
 def constant(file, pattern, expected):
-    """a constant of the code, as the pages take it"""
+    """A constant of the code, in the form of the pages."""
     found = re.search(pattern, (ROOT / "crates" / file).read_text())
     if not found or found.group(1).replace("_", "") != str(expected):
         wrong.append(f"crates/{file}: {found.group(1) if found else 'nothing'} for {pattern}, expected {expected}")
 
 
 def power(log2):
-    """a bound, rounded up"""
+    """A bound, rounded up."""
     return "1" if log2 >= 0 else f"2^{math.ceil(10 * log2 - 1e-6) / 10:.1f}"
 
 
@@ -130,7 +130,7 @@ def estimates():
 
 
 def segments(n):
-    """records of each segment of a stream of n"""
+    """Records of each segment of a stream of n."""
     at, sizes = 0, []
     while n > 0:
         doublings = 0 if at < FIRST else 1 + (at - FIRST) // NEXT

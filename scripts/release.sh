@@ -19,7 +19,7 @@ fi
 to=$(realpath -m "$1")
 missing=0
 
-# What a release lacks ends it; a dry run names it and goes on.
+# A missing condition ends a release; a dry run names it and continues.
 lacks() {
     echo "release.sh: $1" >&2
     missing=1

@@ -26,7 +26,7 @@ PAIRS, FIRST = 4000, 10**9
 
 
 class Process:
-    """A process of the command that says when it listens."""
+    """A process of the command, which reports when it listens."""
 
     def __init__(self, *words):
         self.process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
@@ -65,7 +65,7 @@ class Watch(threading.Thread):
                 version = client.stats()["version"]
                 pair = {FIRST + 2 * (number * PAIRS + place) + one for one in (0, 1)}
                 there = len(pair & set(found.ids[0].tolist()))
-                # Version 1 has none of them, and each version has the pairs of one more.
+                # Version 1 has no pairs, and each later version has one step of pairs more.
                 expected = 2 if number < version - self.base else 0
                 if there != expected or version < newest:
                     self.wrong.append(f"{there} of a pair of {number} in version {version} after {newest}")

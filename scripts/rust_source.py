@@ -1,4 +1,5 @@
-"""What scans of Rust sources share: the files of a crate, and their code without comments, strings and tests."""
+"""Shared code of the scans of Rust sources: the files of a crate, and their code without comments, strings and
+tests."""
 import pathlib
 import re
 
@@ -11,13 +12,13 @@ TEST_ITEM = re.compile(r"#\[cfg\((?:test|all\(test\b[^]]*)\)\]\s*(?:#!?\[[^]]*\]
 
 
 def crates(skipped):
-    """The folders of all crates but those named."""
+    """The folders of all crates except the named ones."""
     folders = [*sorted((ROOT / "crates").iterdir()), ROOT / "python"]
     return [folder for folder in folders if folder.name not in skipped]
 
 
 def programs(*folders):
-    """The source files in these folders, which belong to no library."""
+    """The source files in these folders that belong to no library."""
     return [file for folder in folders for file in sorted((ROOT / folder).rglob("*.rs"))]
 
 
@@ -36,7 +37,7 @@ def test_modules(file):
 
 
 def blank(text):
-    """Spaces in place of a text, so that what follows keeps its line and column."""
+    """Replaces a text by spaces, so that the text after it keeps its line and column."""
     return re.sub(r"[^\n]", " ", text)
 
 

@@ -35,13 +35,13 @@ def host():
 
 
 def materials(features, name=COMMAND, target=None):
-    """packages of the command (or of another package) by id, those that each depends on, checksums of the lock file"""
+    """Packages of the command (or of another package) by id, those that each depends on, checksums of the lock file."""
     asked = ["--features", ",".join(f"{name}/{feature}" for feature in features)] if features else []
     told = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", target or host(), *asked))
     packages = {package["id"]: package for package in told["packages"]}
     nodes = {node["id"]: node for node in told["resolve"]["nodes"]}
     root = next(at for at, package in packages.items() if package["name"] == name)
-    # Dependencies of builds run on the builder's machine, and belong to what is made there.
+    # Build dependencies are included, since they run on the builder's machine and affect what is built.
     wanted = lambda dep: any(kind["kind"] in (None, "build") for kind in dep["dep_kinds"])
     below, todo = {}, [root]
     while todo:

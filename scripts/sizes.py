@@ -19,7 +19,7 @@ def functions(text):
     """The name, the first line and the length of each function."""
     for match in re.finditer(r"\bfn\s+(\w+)", text):
         end = re.compile(r"[;{]").search(text, match.end())
-        # The `;` of an array's type in a signature stands within brackets.
+        # The `;` of an array type in a signature is within brackets.
         while end and end.group() == ";" and text.count("[", match.end(), end.start()) > text.count(
             "]", match.end(), end.start()
         ):
@@ -38,7 +38,7 @@ def main():
     files += [file for crate in chosen for file in [*sorted(crate.glob("examples/**/*.rs")), *crate.glob("build.rs")]]
     for file in files + programs("examples", "benches", "fuzz/fuzz_targets"):
         name = file.relative_to(ROOT)
-        # Tests stand last.
+        # Tests are at the end of a file.
         lines = len(code(file).rstrip().splitlines())
         if lines > FILE:
             found += 1

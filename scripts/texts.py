@@ -31,7 +31,7 @@ def free_port():
 
 
 def resident(process):
-    """Bytes of memory of the process that no file backs."""
+    """The bytes of the process's memory that no file backs."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return 1024 * int(re.search(r"RssAnon:\s+(\d+)", status)[1])
 

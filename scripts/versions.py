@@ -20,7 +20,7 @@ def read(name):
 
 
 def manifests():
-    """Each member's folder and manifest, the root's included."""
+    """Each member's folder and manifest, including the root's."""
     root = read("Cargo.toml")
     yield "Cargo.toml", root
     for member in root["workspace"]["members"]:
@@ -40,7 +40,7 @@ def needs(manifest):
 
 
 def versions():
-    """Each place that states the version, and what it states."""
+    """Each place that states the version, and the version stated there."""
     for name, manifest in manifests():
         stated = manifest.get("package", {}).get("version")
         if isinstance(stated, str):
@@ -57,14 +57,14 @@ def versions():
 
 
 def wrong(version):
-    # 0.0.0 is of packages that are never given out.
+    # Packages that are never published have the version 0.0.0.
     return [f"{place} has {stated}, expected {version}" for place, stated in versions() if stated not in (version, "0.0.0")]
 
 
 def order():
-    """The published crates, each after those that it needs."""
+    """The published crates, each after the crates that it needs."""
     of = {}
-    # For tests alone, and left out of packages
+    # Test dependencies are left out of packages.
     unversioned = {name for name, stated in needs({"workspace": read("Cargo.toml")["workspace"]}) if not stated}
     for _, manifest in manifests():
         package = manifest.get("package", {})

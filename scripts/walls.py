@@ -12,7 +12,7 @@ import sys
 
 from rust_source import ROOT
 
-# A feature is written behind the name of its crate.
+# A feature is written after the name of its crate.
 KEYS = (
     "aes-gcm", "aes-kw", "ml-dsa", "x-wing", "x25519-dalek", "sordino-fpe", "sordino-owner", "sordino-reader", "sordino-search",
     "sordino-vault", "sordino-mldsa/sign", "sordino-net/client", "sordino-token/sign",
@@ -23,7 +23,7 @@ WALLS = (
     (("sordino-net", "--no-default-features", "--features", "server,tls"), KEYS),
     (("sordino-net", "--no-default-features", "--features", "client,tls"), ("sordino-owner", "sordino-server")),
     (("sordino-reader",), ("sordino-owner", "sordino-server", "sordino-net")),
-    # What a browser has of the network: no sockets, and no TLS of its own.
+    # The network code for a browser: without sockets and without its own TLS.
     (("sordino-wasm",), ("sordino-owner", "sordino-server", "hyper", "rustls", "sordino-net/sockets")),
     (("sordino-proxy",), ("sordino-owner", "sordino-server")),
     (("sordino-owner",), ("sordino-reader", "sordino-server", "sordino-net")),
@@ -40,7 +40,7 @@ def tree(package, *more):
 
 
 def built_from(package):
-    """The names of the crates that a package is built from, and of their features."""
+    """The names of the crates from which a package is built, and of their features."""
     for line in tree(package, "--prefix", "none", "--no-dedupe", "--format", "{p}|{f}"):
         name, features = line.split()[0], line.rsplit("|", 1)[1].strip()
         yield name

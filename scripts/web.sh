@@ -30,7 +30,7 @@ if [ -z "$chromium" ]; then
     exit 0
 fi
 [ -x "$target/python/fresh/bin/sordino-web" ] || scripts/python.sh
-# The library that drives the browser, without a browser of its own.
+# The library that drives the browser, without its own browser.
 (cd web && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --silent --no-audit --no-fund)
 # What an application has of the package, next to its bundler: npm gives it the same files.
 bundlers=$target/web/bundlers

@@ -1,23 +1,23 @@
-// Vectors of sentences, made where the question is typed: the mean of the vectors of a sentence's tokens.
+// Computes vectors of sentences on the page: the mean of the vectors of a sentence's tokens.
 //
-// The file is a safetensors file that `sordino-web` writes: `tokens` (their texts, a line each), `pairs` (which two tokens join, the
-// first pair first), `rows` (a token's vector as signed bytes) and `scales` (what a row's bytes are multiplied by).
+// The file is a safetensors file that `sordino-web` writes. `tokens` has the tokens' texts, a line each. `pairs` lists the pairs
+// of tokens to join, in order of rank. `rows` has each token's vector as signed bytes, and `scales` the factor of each row.
 
 /** The longest text that is embedded, in UTF-16 units. */
 export const LONGEST = 2000;
 
-// Tokens that a text can name outright, as the model's tokenizer has it.
+// The tokens that a text can name directly, as in the model's tokenizer.
 const NAMED = /(<unk>|<s>|<\/s>)/;
 const MARK = "\u2581";
-// Pairs are kept under one number: more than the number of tokens that 16 bits can name.
+// A pair of tokens is stored under one number. The factor exceeds the number of tokens, which fits 16 bits.
 const STRIDE = 65536;
-// Headers of safetensors files are at most this long.
+// The most bytes of a safetensors file's header.
 const LONGEST_HEADER = 1 << 20;
 
 const BYTES = { F32: 4, U16: 2, I8: 1, U8: 1 };
 
 export class EmbeddingError extends Error {
-  /** `code` is "table" for a file that is not one, "long" and "empty" for texts that have no vector. */
+  /** `code` is "table" for a file in another format, and "long" or "empty" for texts without a vector. */
   constructor(code, message) {
     super(message);
     this.name = "EmbeddingError";
@@ -25,7 +25,7 @@ export class EmbeddingError extends Error {
   }
 }
 
-/** The arrays of a safetensors file: an 8-byte length, a header in JSON, and numbers as they lie. */
+/** The arrays of a safetensors file: an 8-byte length, a header in JSON, and raw numbers. */
 function tensors(file) {
   const wrong = (why) => new EmbeddingError("table", `The file of word vectors is damaged: ${why}. Build it again with sordino-web.`);
   if (file.byteLength < 8) throw wrong(`it has ${file.byteLength} bytes`);
@@ -43,7 +43,7 @@ function tensors(file) {
     const size = shape.reduce((a, b) => a * b, BYTES[kind]);
     const inside = at.every(Number.isInteger) && at[0] >= 0 && 8 + length + at[1] <= file.byteLength;
     if (!inside || size !== at[1] - at[0] || (width !== undefined && shape[1] !== width)) throw wrong(`${name} has another size than it says`);
-    // A copy begins where the processor can read numbers of any width.
+    // The copy is aligned, so that numbers of any width can be read.
     const bytes = file.slice(8 + length + at[0], 8 + length + at[1]);
     return { bytes, shape };
   };
@@ -54,7 +54,7 @@ export class Embedding {
   #pairs = new Map();
   #rows;
   #scales;
-  /** The coordinates of a vector. */
+  /** The number of coordinates of a vector. */
   dim;
 
   /** Reads the file that `sordino-web` writes. Throws `EmbeddingError`. */
@@ -79,7 +79,7 @@ export class Embedding {
     }
   }
 
-  /** The numbers of a text's tokens. */
+  /** The numbers of the tokens in a text. */
   tokens(text) {
     if (text.length > LONGEST) throw new EmbeddingError("long", `The question has ${text.length} characters: ask in at most ${LONGEST}.`);
     const ids = [];
@@ -90,7 +90,7 @@ export class Embedding {
     return ids;
   }
 
-  /** A vector of length 1. Throws `EmbeddingError` for a text that is empty or too long. */
+  /** A vector of length 1. Throws `EmbeddingError` if the text is empty or too long. */
   embed(text) {
     const ids = this.tokens(text);
     const sum = new Float64Array(this.dim);
@@ -103,7 +103,7 @@ export class Embedding {
     return Float32Array.from(sum, (x) => x / length);
   }
 
-  /** A token for each character, or for each of its bytes where it has none. */
+  /** The token of each character, or a token for each of its bytes if it has none. */
   #letters(text) {
     const ids = [];
     for (const letter of text) {
@@ -114,7 +114,7 @@ export class Embedding {
     return ids;
   }
 
-  /** Joins the pair of the lowest rank, the leftmost of several, until none is left. */
+  /** Joins the leftmost pair of the lowest rank, until no pair can be joined. */
   #joined(ids) {
     for (;;) {
       let best;

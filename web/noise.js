@@ -1,8 +1,9 @@
-// Pictures of bytes, and what can be counted of them.
+// Draws bytes as pictures, and computes statistics of them.
 
 const WIDTH = 512;
 
-/** A picture in which each byte is a grey pixel. Rows beyond the last byte stay clear. */
+/** A picture in which each byte is a grey pixel. The pixels after the last byte stay transparent.
+/** */
 export function pictureOf(bytes) {
   const picture = new ImageData(WIDTH, Math.max(1, Math.ceil(bytes.length / WIDTH)));
   const { data } = picture;
@@ -13,14 +14,14 @@ export function pictureOf(bytes) {
   return picture;
 }
 
-/** The places at which both have the same byte. */
+/** The number of positions at which both have the same byte. */
 export function same(left, right) {
   let count = 0;
   for (let at = 0; at < Math.min(left.length, right.length); at++) count += left[at] === right[at];
   return count;
 }
 
-/** The bits that a byte tells on average, of 8: Shannon's entropy of the bytes' frequencies. */
+/** Shannon's entropy of the bytes' frequencies, in bits per byte, at most 8. */
 export function entropy(bytes) {
   const counts = new Uint32Array(256);
   for (const byte of bytes) counts[byte] += 1;

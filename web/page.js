@@ -1,4 +1,4 @@
-// The page: takes a question, has the worker search, and shows what was found and what the server saw of it.
+// The page: it takes a question, lets the worker search, and shows the results and what the server saw.
 
 import { told, UNKEPT } from "./problems.js";
 
@@ -16,9 +16,9 @@ const STEPS = {
 let config;
 let worker;
 let ready = false;
-// The newest question by its number, and whether it has to be sent when all is loaded.
+// The newest question with its number, and whether it must be sent once everything is loaded.
 let asked = { number: 0, question: "", waits: false };
-// The last two questions that were answered, the older first.
+// The last two answered questions, the older first.
 const seen = [];
 const loaded = { words: 0, index: 0 };
 
@@ -54,7 +54,7 @@ async function configured() {
   open();
 }
 
-/** Begins with a fresh worker, which downloads what searching needs. */
+/** Starts a new worker, which downloads what searches need. */
 function open() {
   worker?.terminate();
   ready = false;
@@ -70,14 +70,14 @@ function open() {
   worker.postMessage({ open: config });
 }
 
-/** What the worker says, by its kind. */
+/** Handlers for the worker's messages, by kind. */
 const HEARD = {
   loading({ what, bytes }) {
     if (ready) return;
     loaded[what] = bytes;
     const progress = at("#progress");
     progress.hidden = false;
-    // How much of the index comes is known when it is there.
+    // The size of the index is known only after its download.
     const of = config.table.bytes;
     if (loaded.words < of) Object.assign(progress, { max: of, value: loaded.words });
     else progress.removeAttribute("value");
@@ -103,7 +103,7 @@ const HEARD = {
     showSteps(answer.steps);
     seen.push({ question: asked.question, ...answer.seen });
     if (seen.length > 2) seen.shift();
-    // After the words are painted.
+    // After the browser has painted the texts.
     setTimeout(showSeen);
   },
   problem(what) {
@@ -131,7 +131,7 @@ function send() {
   worker.postMessage({ ask: asked.question, number: asked.number });
 }
 
-/** Another attempt: of the question if the client is there, else of everything. */
+/** Tries again: sends the question if there is a client, and otherwise loads everything. */
 function again() {
   at("#question").focus();
   if (ready && asked.question) send();
@@ -174,7 +174,7 @@ function say(text) {
   at("#status").textContent = text;
 }
 
-/** A text that changes often, which screen readers leave out. */
+/** Sets a text that changes often and that screen readers skip. */
 function quietly(text) {
   at("#status").setAttribute("aria-live", "off");
   at("#status").textContent = text;
@@ -185,7 +185,8 @@ function showHits(hits) {
   at("#found").hidden = false;
 }
 
-/** A definition: `sordino-web` writes its kind, its words and its meaning; a text of another index stands as it is. */
+/** Shows a definition. `sordino-web` writes its kind, its words and its meaning; texts of other indexes are shown
+/** unchanged. */
 function hitOf({ score, payload }) {
   const [kind, words, meaning] = payload.split("\t");
   const item = element("li");
@@ -230,7 +231,7 @@ function showSeen() {
   at("#seen").hidden = false;
 }
 
-/** What the pictures show, in words. */
+/** Describes the pictures in words. */
 function comparison() {
   const [one, two] = seen;
   const noise = `A byte of the ${two ? "first" : "question"} tells ${one.bits.toFixed(3)} bits; of pure noise it tells 8.`;
@@ -249,7 +250,7 @@ function element(name, text = "") {
   return made;
 }
 
-/** A whole number in groups of three digits. The first use of Intl would hold the page up. */
+/** Formats a whole number in groups of three digits. The first use of Intl would delay the page. */
 const whole = (count) => String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
 const messages = (count) => (count === 1 ? "1 message" : `${count} messages`);
 const megabytes = (count) => `${(count / 1e6).toFixed(1)} MB`;

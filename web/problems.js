@@ -1,4 +1,4 @@
-// What to tell when something does not work: what is wrong, and what to do.
+// Messages for problems: what is wrong, and what to do.
 
 const NEWER = "Use Chrome 91, Firefox 114, Safari 16.4 or later.";
 const STOP = "Ask this server nothing more, and tell its operator.";
@@ -59,12 +59,13 @@ const OTHER = {
   retry: true,
 };
 
-/** The title, the text and whether to offer another attempt. `problem` has a code and the program's own message. */
+/** The title, the text, and whether to offer another attempt. `problem` has a code and the program's own message.
+/** */
 export function told(problem, place) {
   const { title, text, retry = false } = PROBLEMS[problem.code] ?? OTHER;
   return { title, text: text({ ...place, message: problem.message }), retry };
 }
 
-/** Downloads that the browser does not keep. */
+/** The message if the browser does not store downloads. */
 export const UNKEPT =
   "The browser keeps nothing for this page: its storage is full or forbidden, as in a private window. Searching works, and the next visit downloads everything again.";

@@ -1,4 +1,4 @@
-// The search, off the page's thread: embeds a question, asks the server, and says what each step took.
+// The search, outside the page's thread. It embeds a question, asks the server, and reports each step.
 //
 // Messages in: {open: config} and {ask: question, number}. Messages out have a `kind`: loading, unkept, ready, answer, problem.
 
@@ -8,16 +8,16 @@ import { entropy, pictureOf, same } from "./noise.js";
 
 let ready;
 let running;
-// The requests of the answer before.
+// The requests of the previous answer.
 let before;
 
 self.onmessage = ({ data }) => {
   if (data.open) ready = opened(data.open);
-  // A failure is told where it happens.
+  // A failure is reported where it happens.
   else ready?.then((parts) => asked(parts, data), () => {});
 };
 
-/** The embedding and the client. */
+/** Loads the embedding and opens the client. */
 async function opened(config) {
   try {
     await started();
@@ -55,7 +55,7 @@ async function clientOf(config, store) {
   });
 }
 
-/** The browser's store, and whether it keeps what it is given. */
+/** The browser's store, which also records whether the browser keeps what it is given. */
 class Watched {
   #store = new IndexedDbStore();
   lost = false;
@@ -111,7 +111,7 @@ async function digestOf(bytes) {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The pieces of a stream. Not every browser iterates over them by itself. */
+/** The pieces of a stream. Some browsers cannot iterate over streams. */
 async function* pieces(stream) {
   const reader = stream.getReader();
   for (;;) {
@@ -141,7 +141,7 @@ async function asked({ embedding, client, exchanges }, { ask, number }) {
   }
 }
 
-/** What was done here, and what the server did, in turn. */
+/** The steps of a search in order, here and at the server. */
 function stepsOf(exchanges, { began, embedded, ended }) {
   const steps = [{ step: "embed", ms: embedded - began }];
   let last = embedded;
@@ -153,7 +153,7 @@ function stepsOf(exchanges, { began, embedded, ended }) {
   return steps;
 }
 
-/** What the server saw of a question: how much, how it looks, and how it compares with the question before. */
+/** What the server saw of a question: its size, how it looks, and how it compares with the question before. */
 function seenOf(requests) {
   const bytes = joined(requests);
   const seen = { messages: requests.length, size: bytes.length, bits: entropy(bytes), equal: before && same(before, bytes), picture: pictureOf(bytes) };
@@ -171,7 +171,7 @@ function joined(parts) {
   return all;
 }
 
-/** An error with a code of `problems.js`. */
+/** An error with one of the codes of `problems.js`. */
 function coded(code, message) {
   return Object.assign(new Error(message), { code });
 }

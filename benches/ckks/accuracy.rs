@@ -1,4 +1,4 @@
-//! Errors of scores, and the sizes of messages.
+//! Measures the errors of scores, and the sizes of messages.
 
 use criterion::Criterion;
 use rand::rngs::StdRng;
@@ -25,7 +25,8 @@ fn top_ten(scores: impl Iterator<Item = f64>) -> Vec<usize> {
     order[..tenth].iter().map(|&(i, _)| i).collect()
 }
 
-/// Prints what is not a time: bytes, the worst of many errors next to its bound, recall.
+/// Prints the figures that are not times: bytes, recall, and the worst of many errors with its
+/// bound.
 pub(crate) fn accuracy(_: &mut Criterion) {
     let mut rng = StdRng::seed_from_u64(5);
     rows(&mut rng);
@@ -77,7 +78,7 @@ fn columns(rng: &mut StdRng) {
         Some(_) => (100_000, 200),
         None => (10_000, 20),
     };
-    // Neighbours around common centres, a query near one of them.
+    // The neighbours are around common centres, and the query is near one of them.
     let centres = unit_vectors(rng, 200, dim);
     let near = |rng: &mut StdRng, noise: f32, centre: &[f32]| -> Vec<f32> {
         let offset = unit_vectors(rng, 1, dim);

@@ -1,4 +1,4 @@
-//! Number-theoretic transforms, next to tfhe-ntt's.
+//! Compares number-theoretic transforms with tfhe-ntt's.
 
 use std::hint::black_box;
 
@@ -17,7 +17,7 @@ pub(crate) fn transforms(c: &mut Criterion) {
         let mut group = c.benchmark_group(name);
         for n in [1024, 2048, 4096, 8192, 16384] {
             group.throughput(Throughput::Elements(n as u64));
-            // On lines of the cache, as polynomials are held.
+            // Aligned to cache lines, as polynomials are stored.
             let mut values = Poly::<Coefficient>::zero(n);
             values.fill_with(|| rng.random_range(0..Q));
             let modulus = Modulus::new(Q).expect("a prime");

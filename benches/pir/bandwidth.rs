@@ -1,14 +1,14 @@
-//! The speed at which memory can be read: the yardstick of the scans next to it.
+//! Measures the speed of reading memory, with which scans are compared.
 
 #![expect(
     unsafe_code,
     reason = "vector loads, and a function that needs a processor level"
 )]
 
-/// Parts of the memory that are read side by side, which is what the prefetchers like best.
+/// The parts of the memory that are read in parallel, which suits the prefetchers best.
 const STREAMS: usize = 4;
 
-/// Some function of all words, read with the widest loads that there are.
+/// A function of all words, read with the widest loads of the processor.
 pub(crate) fn read(words: &[u64]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if sordino_cpu::Avx512::detect().is_some() {

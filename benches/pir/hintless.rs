@@ -1,4 +1,4 @@
-//! Retrieval without a hint: sessions, encoding, answers and clients.
+//! Measures retrieval without a hint: sessions, encoding, answers and clients.
 //!
 //! Sizes and bytes are printed with each database.
 
@@ -11,7 +11,7 @@ use sordino_pir::hintless::{Client, Database, Evaluation, Keys, Params, Server, 
 
 use crate::{SEED, group};
 
-/// Records, bytes of a record, records at once.
+/// The number of records, the bytes of a record, and the records fetched at once.
 const SIZES: [(usize, usize, usize); 4] = [
     (406, 32_768, 1),
     (1000, 13_000, 24),
@@ -19,7 +19,7 @@ const SIZES: [(usize, usize, usize); 4] = [
     (102_400, 1024, 10),
 ];
 
-/// A gigabyte, with `SORDINO_BENCH_GIB`: 8 GB in the server's memory.
+/// A gigabyte, measured with `SORDINO_BENCH_GIB`. It takes 8 GB of the server's memory.
 const LARGE: [(usize, usize, usize); 2] = [(1 << 20, 1024, 10), (1 << 15, 32_768, 1)];
 
 pub(crate) fn hintless(c: &mut Criterion) {

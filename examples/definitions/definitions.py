@@ -48,7 +48,7 @@ def main():
     vectors = embedded(model, definitions, arguments.folder)
     key, index = indexed(vectors, definitions, arguments.folder)
     with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
-        # From here on only the address, the reader's key and the model are used.
+        # From here on, only the address, the reader's key and the model are used.
         with sordino.Client(server.url, key=key.reader()) as client:
             once = client.stats()["bytes_once"]
             print(f"connected to {server.url}: {once / 1e6:.1f} MB once", file=sys.stderr)
@@ -59,7 +59,7 @@ def main():
 
 
 def asked():
-    """Questions of standard input, a line each."""
+    """Reads questions from standard input, one on each line."""
     while True:
         if sys.stdin.isatty():
             print("> ", end="", file=sys.stderr, flush=True)
@@ -70,9 +70,10 @@ def asked():
 
 
 def embedded(model, definitions, folder):
-    """Vectors of all definitions, from the cache as far as they are there."""
+    """Returns the vectors of all definitions; those that exist come from the cache."""
     parts = {first: definitions[first : first + PART] for first in range(0, len(definitions), PART)}
-    # Named by what they are of: other definitions, or another order of them, have other vectors.
+    # The file names contain a digest of the definitions, since other definitions, or another order, have other
+    # vectors.
     paths = {first: folder / f"vectors-{first:06}-{digest(texts)}.npy" for first, texts in parts.items()}
     missing = [first for first in parts if not paths[first].exists()]
     total, start = sum(len(parts[first]) for first in missing), time.perf_counter()
@@ -98,18 +99,18 @@ def embedded(model, definitions, folder):
 
 
 def digest(texts):
-    """A short name for these texts."""
+    """Returns a short name for these texts."""
     return sordino.blake3.hash_each(["\n".join(texts).encode()])[0].hex()[:16]
 
 
 def clock(seconds):
-    """A time in minutes and seconds."""
+    """Returns a time in minutes and seconds."""
     minutes, seconds = divmod(round(seconds), 60)
     return f"{minutes}:{seconds:02} min"
 
 
 def indexed(vectors, definitions, folder):
-    """The owner's key and the index, built if they are not there yet."""
+    """Returns the owner's key and the index, and builds them if they do not exist."""
     file, place = folder / "owner.key", folder / f"index-{len(definitions)}-{digest(definitions)}"
     if not file.exists():
         sordino.keygen().save(file)
@@ -144,7 +145,8 @@ def answer(client, model, question):
 
 
 def measure(client, vectors, count=500, k=10):
-    """Recall against exact search: definitions as questions, each without itself among what is to be found."""
+    """Measures recall against exact search, with definitions as questions. Each question is left out of its own
+    results."""
     asked = np.random.default_rng(1).choice(len(vectors), min(count, len(vectors)), replace=False)
     found = client.search(vectors[asked], k=k).ids
     exact = np.argpartition(-(vectors[asked] @ vectors.T), k, axis=1)[:, :k]

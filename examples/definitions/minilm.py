@@ -29,7 +29,8 @@ class MiniLM:
         self.tokenizer.no_padding()
 
     def embed(self, sentences, batch=64, progress=None):
-        """Unit vectors of sentences, shape (n, 384), float32. Those of like length go together."""
+        """Returns unit vectors of sentences, shape (n, 384), float32. Sentences of similar length are processed
+        together."""
         tokens = [encoding.ids for encoding in self.tokenizer.encode_batch(sentences)]
         order = sorted(range(len(tokens)), key=lambda at: len(tokens[at]))
         vectors = np.empty((len(tokens), WIDTH), np.float32)
@@ -97,7 +98,7 @@ def gelu(x):
 
 
 def tensors(path):
-    """The arrays of a safetensors file: a length, a JSON header, and numbers as they lie."""
+    """Returns the arrays of a safetensors file: a length, a JSON header, and raw numbers."""
     data = path.read_bytes()
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])

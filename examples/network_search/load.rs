@@ -1,8 +1,8 @@
-//! Eight clients at once against one at a time.
+//! Compares eight clients at once with one client.
 //!
-//! Server and clients share the machine. What is measured first is the server alone: queries are made
-//! beforehand, each is sent once, replies are received and dropped. Then whole searches, in which the
-//! clients' own cryptography runs on the same cores.
+//! Server and clients share the machine. The server alone is measured first: queries are made in
+//! advance, each is sent once, and replies are dropped. Then whole searches are measured, in which
+//! the clients' own cryptography runs on the same cores.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
                 load.print(args.json, (n, name), (what, clients), scans, used);
                 Ok(load)
             };
-            // Warm: the first requests pay for threads and pages.
+            // A warm-up, since the first requests pay for threads and pages.
             let _ = Work::prepare(&party, &keys, &queries, what, CLIENTS, 32)?.run()?;
             let (one, many) = (run(1)?, run(CLIENTS)?);
             ratios.push((what, many.throughput() / one.throughput()));
@@ -64,7 +64,7 @@ pub(crate) fn measure(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Scans so far, the requests that they answered, and the seconds that they took.
+/// The scans so far, the requests that they answered, and the seconds that they took.
 fn scans(party: &Party) -> Result<[f64; 3], Box<dyn Error>> {
     let metrics = party.metrics()?;
     let value = |series: &str| -> Result<f64, Box<dyn Error>> {
@@ -78,7 +78,7 @@ fn scans(party: &Party) -> Result<[f64; 3], Box<dyn Error>> {
     ])
 }
 
-/// Processor time of the server's process, and of this one, where the system counts it.
+/// The processor time of the server's process and of this one, if the system counts it.
 #[derive(Clone, Copy)]
 struct Processor {
     server: Option<Duration>,
@@ -93,7 +93,8 @@ impl Processor {
         }
     }
 
-    /// One request's part of the load since `before`, which `requests` requests made.
+    /// The processor time of one request, given the times before and the number of requests since
+    /// then.
     fn since(self, before: Self, requests: usize) -> Self {
         let each = |now: Option<Duration>, before: Option<Duration>| {
             Some(now?.saturating_sub(before?).div_f64(requests as f64))
@@ -115,7 +116,7 @@ struct Doing<'a> {
     client: Client,
     rng: StdRng,
     queries: &'a Vectors,
-    /// Requests made beforehand; none for whole searches.
+    /// The requests that were made in advance; none for whole searches.
     made: Vec<(Vec<u8>, usize)>,
     count: usize,
 }
@@ -138,7 +139,7 @@ impl<'a> Work<'a> {
             if what == "requests" {
                 for at in 0..count {
                     let query = queries.row(at % queries.len());
-                    // The request is kept, so this search finds nothing.
+                    // The request is captured, so this search finds nothing.
                     let _ = client.search(&mut rng, &mut capture, query);
                 }
             }
@@ -190,7 +191,7 @@ impl Doing<'_> {
     }
 }
 
-/// The time and the failures of all.
+/// The times and the number of failures of all requests.
 struct Load {
     times: Vec<Duration>,
     whole: Duration,

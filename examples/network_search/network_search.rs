@@ -24,7 +24,7 @@ use sordino_search::{
 
 use party::Party;
 
-/// Results of a search.
+/// The results of a search.
 const K: usize = 10;
 
 /// Private nearest-neighbour search over a network, measured.
@@ -137,7 +137,7 @@ fn search_all(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Time and bytes of a mode's searches, each on average.
+/// The mean time and bytes of a mode's searches.
 struct Measurement {
     recall: f64,
     time: Duration,

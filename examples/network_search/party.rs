@@ -1,4 +1,4 @@
-//! A server process of our own, as long as it is needed.
+//! Starts and ends a server process.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,14 +9,14 @@ use sordino_net::{ClientKey, Connection, Endpoint};
 use sordino_search::{Index, OwnerKeys};
 use tempfile::TempDir;
 
-/// The parts in the server's folder.
+/// The names of the files in the server's folder.
 pub(crate) const INDEX: &str = "index.sordino";
 pub(crate) const OWNER: &str = "owner.pub";
 pub(crate) const CLIENT: &str = "client.pub";
 pub(crate) const CHAIN: &str = "certificate.pem";
 pub(crate) const CERTIFICATE_KEY: &str = "certificate.key";
 
-/// A server process and what a client needs to reach it.
+/// A server process, and what a client needs to reach it.
 pub(crate) struct Party {
     child: Child,
     _folder: TempDir,
@@ -27,7 +27,7 @@ pub(crate) struct Party {
 }
 
 impl Party {
-    /// Writes what is to be served and starts a process that serves it.
+    /// Writes the files to serve, and starts a process that serves them.
     pub(crate) fn start(index: &Index, keys: &OwnerKeys) -> Result<Self, Box<dyn Error>> {
         let key = ClientKey::generate(&mut rand::rng());
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
@@ -85,7 +85,7 @@ impl Party {
         self.child.id()
     }
 
-    /// The server's counts.
+    /// The server's metrics.
     pub(crate) fn metrics(&self) -> Result<String, std::io::Error> {
         let mut tcp = TcpStream::connect(self.metrics)?;
         tcp.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
@@ -94,7 +94,7 @@ impl Party {
         Ok(text)
     }
 
-    /// Ends the server: it stops when its input does.
+    /// Ends the server, which stops when its input ends.
     pub(crate) fn end(mut self) -> Result<(), Box<dyn Error>> {
         drop(self.child.stdin.take());
         let status = self.child.wait()?;
@@ -106,7 +106,7 @@ impl Party {
 }
 
 impl Drop for Party {
-    /// Whatever happens here, no process is left behind.
+    /// After any failure, no process is left running.
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = self.child.kill();

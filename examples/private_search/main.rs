@@ -74,7 +74,7 @@ struct Set {
     truth: Truth,
 }
 
-/// Vectors and queries of a built-in set.
+/// The vectors and queries of a built-in set.
 const BUILT_IN: (usize, usize, usize) = (100_000, 128, 100);
 
 fn main() -> ExitCode {
@@ -96,7 +96,7 @@ fn search_all(args: &Args) -> Result<(), Error> {
     match (&args.data, &args.queries) {
         (Some(data), Some(queries)) => {
             let mut base = Vectors::open(data)?;
-            // Neighbours that were computed for the whole set do not hold for a part of it.
+            // Neighbours computed for the whole set are wrong for a part of it.
             let whole = args.n.is_none_or(|n| n as usize >= base.len());
             if let Some(n) = args.n {
                 base = base.truncated(n as usize)?;
@@ -144,7 +144,7 @@ fn search_all(args: &Args) -> Result<(), Error> {
                     queries,
                     truth,
                 };
-                // Sets of one size have one plan.
+                // Sets of the same size have the same plan.
                 let measured = search(&set, wish, args, all.is_empty())?;
                 all.push((name, measured));
             }

@@ -1,4 +1,4 @@
-//! The example's output.
+//! Prints the example's results.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ pub(crate) fn summary(sets: &[(&str, Vec<Measurement>)]) {
     );
 }
 
-/// A column for each mode.
+/// A column of the table for each mode.
 fn table(set: &Set, all: &[Measurement]) {
     println!(
         "{}: {} x {}, {} queries, medians; milliseconds",
@@ -157,7 +157,7 @@ fn table(set: &Set, all: &[Measurement]) {
     }
 }
 
-/// Why some modes do not find as much as was asked for.
+/// Explains why some modes find less than was asked for.
 fn shortfalls(set: &Set, all: &[Measurement]) {
     for measured in all.iter().filter(|measured| !measured.reached) {
         println!(
@@ -199,7 +199,7 @@ fn seen(all: &[Measurement]) {
     println!("  in every mode: the number of vectors, their dimension, the sizes above.\n");
 }
 
-/// The things that a server sees in this mode, and those that it does not.
+/// What a server sees in this mode, and what it does not see.
 fn saw(measured: &Measurement) -> (&'static str, &'static str) {
     match (measured.mode, measured.centroids) {
         ("sealed", "downloaded") => (
@@ -246,7 +246,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The most memory this process has held, where the system tells (Linux).
+/// The peak memory of this process, if the system reports it (Linux).
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -23,7 +23,7 @@ pub(crate) struct Measurement {
     pub recall: f64,
     /// The recall that the builder measured on held-out vectors; sealed and routed mode only.
     pub expected_recall: Option<f64>,
-    /// True if the builder found a number of probes for the recall that was wished for.
+    /// True if the builder found a number of probes that reaches the requested recall.
     pub reached: bool,
     pub clusters: u32,
     pub probes: u32,
@@ -170,7 +170,7 @@ fn search(
     })
 }
 
-/// The number of clusters, of those that a search reads, their centroids' place, and the code of vectors.
+/// The number of clusters and of searched clusters, the centroids' place, and the code of vectors.
 fn layout(mode: &Mode) -> (u32, u32, &'static str, String) {
     match mode {
         Mode::Sealed(mode) => {
@@ -194,7 +194,7 @@ pub(crate) fn rng() -> StdRng {
     StdRng::try_from_rng(&mut SysRng).expect("the system has a source of randomness")
 }
 
-/// A bar on stderr; nothing is drawn where that is no terminal.
+/// A progress bar on stderr, which is drawn only on a terminal.
 fn progress(len: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg} [{elapsed}]");
     let bar = ProgressBar::new(len as u64).with_style(style.expect("a valid template"));

@@ -1,4 +1,4 @@
-//! A search that brings texts, each fetched without telling which.
+//! A search that returns texts. The server does not learn which ones.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use sordino_search::{build, synthetic};
 use crate::Set;
 use crate::run::{keys, rng};
 
-/// Letters of a text that are printed.
+/// The number of letters of a text that are printed.
 const SHOWN: usize = 72;
 
 /// Builds a masked index in which every record has a text, and prints what one search finds, and its cost.
@@ -25,7 +25,7 @@ pub(crate) fn show(set: &Set, wish: Wish, packing: Packing) -> Result<(), Error>
     let server = Server::new(index)?;
     let mut transport = InProcess::new(&server);
     let client = Client::connect(&mut transport, &keys.reader(), None)?;
-    // One to warm up: it faults pages in, and brings the keys of a session.
+    // A warm-up, which loads pages into memory and the keys of a session.
     client.search(&mut rng, &mut transport, set.queries.row(0))?;
     transport.take_exchanges();
     transport.take_server_time();

@@ -6,7 +6,7 @@ use sordino_authz::{AuditLog, Head};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(log) = AuditLog::open(data) {
-        // An entry has a digest, a number, the digest before it, two epochs and a time at least.
+        // An entry has at least a digest, a number, the previous digest, two epochs and a time.
         assert!(log.len() <= data.len() / 96);
     }
     if let Ok(head) = Head::from_bytes(data) {

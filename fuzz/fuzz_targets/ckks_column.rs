@@ -11,7 +11,7 @@ const SEED: [u8; 32] = [1; 32];
 const DIM: usize = 3;
 const COUNT: usize = 5;
 
-/// With rounded answers, and the client of one with whole answers.
+/// A deployment with rounded answers, and the client of one with whole answers.
 fn deployed() -> &'static (Database, Hint, Client, Client) {
     static DEPLOYED: OnceLock<(Database, Hint, Client, Client)> = OnceLock::new();
     DEPLOYED.get_or_init(|| {
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
         let mut joined = Vec::new();
         Reply::join(&[data], [(0, blocks)], &mut joined).expect("it is all of it");
         assert_eq!(joined, data);
-        // Twice as much, or no blocks to begin with.
+        // Joining twice as much must not panic, nor must an empty list.
         let _ = Reply::join(&[data, data], [(0, blocks), (1, blocks)], &mut joined);
         let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);
         let (secret, _) = client
@@ -53,7 +53,7 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(combination) = Combination::from_bytes(data) {
         assert_eq!(*combination.to_bytes(), data);
         let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);
-        // A query of the set that combinations are of.
+        // A query of the parameter set that combinations use.
         let (_, query) = whole.encrypt(&mut rng, &[0.5; DIM]).expect("a short query");
         let _ = combination.of(&query);
     }

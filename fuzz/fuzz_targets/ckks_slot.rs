@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
 use sordino_ckks::slot::{Ciphertext, Evaluator, GaloisKey, Params, SecretKey};
 
-/// The smallest set, for short messages.
+/// The smallest parameter set, for short messages.
 fn deployed() -> &'static (Params, SecretKey) {
     static DEPLOYED: OnceLock<(Params, SecretKey)> = OnceLock::new();
     DEPLOYED.get_or_init(|| {

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use sordino_net::{KeyFile, KeyKind};
 use std::fmt::Write;
 
-/// A file with a right check, as the description of its form says it is made.
+/// Makes a file with a correct check, as the description of its form says.
 fn file(kind: KeyKind, key: &[u8]) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("sordino 2026 key file check");
     let digest = hasher.update(kind.name().as_bytes()).update(key).finalize();
@@ -31,7 +31,7 @@ fn len(kind: KeyKind) -> usize {
     }
 }
 
-/// The public half of a pair is kept as it came, and is that of no second way to write it.
+/// The public half of a pair keeps its bytes, and no other encoding gives the same key.
 fn reader_public(read: &KeyFile, key: &[u8]) {
     let Ok(public) = read.reader_public() else {
         return;
@@ -65,7 +65,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let kind = KeyKind::ALL[usize::from(selector & 127) % KeyKind::ALL.len()];
-    // Shorter keys end in zeros, so that short inputs reach all of them.
+    // Shorter keys are padded with zeros, so that short inputs reach all kinds.
     let mut key = rest.to_vec();
     key.resize(len(kind), 0);
     let text = file(kind, &key);

@@ -24,7 +24,7 @@ struct Deployed {
 fn deployed() -> &'static Deployed {
     static DEPLOYED: OnceLock<Deployed> = OnceLock::new();
     DEPLOYED.get_or_init(|| {
-        // Slots of several rows.
+        // The slots of several rows.
         let params = Params::new(300, 1792, 2).expect("served");
         let all = vec![[7; 1792]; 300];
         let database = Database::from_records(&params, &SEED, all).expect("300 records");
@@ -56,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
         let (asked, _) = asked.expect("in range");
         let _ = deployed.client.recover(&deployed.session, asked, &answer);
     }
-    // Layouts of any numbers: refused, or within the bound.
+    // Layouts of arbitrary numbers are refused, or within the bound.
     if let Some((numbers, _)) = data.split_first_chunk::<17>() {
         let number = |at: usize| {
             let bytes = std::array::from_fn(|i| numbers[at + i]);

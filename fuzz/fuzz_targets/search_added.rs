@@ -13,7 +13,7 @@ use sordino_search::manifest::{
     MOST_ADDED_BYTES, MOST_ADDED_RECORDS, Manifest, Mode, SignedManifest,
 };
 
-/// A version without what was added since the base.
+/// The version without the additions since the base.
 fn base_of(read: &Manifest, base: &Manifest) -> Manifest {
     let mut rest = read.clone();
     if let (Mode::Masked(own), Mode::Masked(there)) = (&mut rest.mode, &base.mode) {
@@ -50,7 +50,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(payloads.content_part().len <= MOST_ADDED_BYTES);
     }
     assert!(read.parts().is_ok());
-    // There is one encoding of what was read.
+    // Each value that is read has only one encoding.
     let mut data = data.to_vec();
     data[16..48].copy_from_slice(&base.digest());
     assert_eq!(fields(base, &read), data);

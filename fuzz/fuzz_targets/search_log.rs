@@ -8,7 +8,7 @@ use sordino_index::Pin;
 use sordino_index::log::{Log, LogFile, LogProof};
 use sordino_vault::OwnerKeys;
 
-/// Bytes of a file's head and of a log's.
+/// The bytes of a file's head and of a log's head.
 const HEADS: usize = 8 + 8 + 32 + 4627;
 
 fuzz_target!(|data: &[u8]| {

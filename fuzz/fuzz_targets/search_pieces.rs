@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(Piece::from_bytes(data, keys).is_err() || data.len() > 16);
     assert!(Centroids::from_bytes(data, keys).is_err() || data.len() > 16);
     assert!(Nearest::from_bytes(data, keys).is_err() || data.len() > 16);
-    // The same as another process of the owner would have written them.
+    // Tags a piece as another process of the owner would.
     let tagged = |kind: &[u8]| {
         let tag = keys.ids().id(&[0; 32], kind, data, std::iter::empty());
         [data, &tag].concat()

@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
         code.clear();
         attributes.write(&mut code);
         let again = Attributes::read(count.into(), &code).expect("what was written");
-        // Not by their values: some numbers are none.
+        // The values are not compared, since some of them are NaN.
         assert_eq!(again.columns().count(), attributes.columns().count());
     }
     if let Ok(members) = Members::from_bytes(&GRID, count.into(), rest.to_vec()) {

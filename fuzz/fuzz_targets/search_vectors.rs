@@ -5,8 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use sordino_search::IdKind;
 use sordino_search::vectors::{ColumnNames, Format, Reader, ids, npy, texmex};
 
-/// Not Parquet and Arrow: their decoders may panic on a damaged file, which the reader catches and this
-/// cannot.
+/// Parquet and Arrow are missing: their decoders may panic on a damaged file, which the reader catches
+/// and a fuzz target cannot.
 const FORMATS: [Format; 10] = [
     Format::Npy,
     Format::Fvecs,

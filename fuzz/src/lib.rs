@@ -12,7 +12,7 @@ use sordino_search::{
     WriterKeys, WriterSecret, WriterStore, build, synthetic,
 };
 
-/// The owner of all of them.
+/// The owner of all indexes here.
 #[must_use]
 pub fn owner() -> OwnerKeys {
     OwnerKeys::from_master([1; 32])
@@ -51,7 +51,7 @@ pub fn servers() -> Vec<Server> {
         .collect()
 }
 
-/// The same message in the form of today and about the version that is served: one of another is refused at once.
+/// The same message in the current form, about the version that is served. A message about another version is refused at once.
 #[must_use]
 pub fn current(server: &Server, message: &[u8]) -> Vec<u8> {
     let (manifest, mut message) = (server.manifest(), message.to_vec());
@@ -74,7 +74,7 @@ pub fn current(server: &Server, message: &[u8]) -> Vec<u8> {
 pub fn changed_server() -> Server {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let (keys, rng) = (owner(), &mut chacha20::ChaCha20Rng::from_seed([2; 32]));
-    // Of this call alone: tests make theirs at one time.
+    // Each call has its own folder, since tests run at the same time.
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let dir = std::env::temp_dir().join(format!("search_history_{}_{call}", std::process::id()));
     let batches = [Ok(synthetic::uniform(20, 8, 1).into())];
@@ -88,7 +88,7 @@ pub fn changed_server() -> Server {
     Server::new(index).expect("a server")
 }
 
-/// The writer of the version that is added to.
+/// The writer of the version to which records are added.
 #[must_use]
 pub fn writer() -> WriterKeys {
     WriterKeys::new(WriterSecret::from_bytes([3; 32]), owner().public())
@@ -122,14 +122,14 @@ pub fn added() -> (SignedManifest, SignedManifest) {
     (base, store.manifest().clone())
 }
 
-/// Bytes of a signature.
+/// The bytes of a signature.
 const SIGNATURE: usize = 4627;
 
 /// The fields of the addition in a version with one.
 #[must_use]
 pub fn fields<'a>(base: &SignedManifest, added: &'a SignedManifest) -> &'a [u8] {
     let bytes = added.to_bytes();
-    // The head, three lengths and the number of the writer.
+    // Before them are the head, three lengths and the number of the writer.
     &bytes[8 + 4 + base.to_bytes().len() + 4 + 2..bytes.len() - SIGNATURE]
 }
 

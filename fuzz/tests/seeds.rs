@@ -1,4 +1,4 @@
-//! Seeds that are read: a fuzzer that starts from messages of another form finds its way to a decoder slowly, or never.
+//! Checks the seeds. A fuzzer that starts from messages of another form reaches a decoder slowly or never.
 //!
 //! `SORDINO_WRITE_SEEDS=1` writes the seeds of messages, histories and rings again.
 
@@ -168,7 +168,7 @@ fn rings_and_lists_are_read() {
     assert_eq!(list.unwrap(), directory);
 }
 
-/// Keeps what is sent.
+/// A transport that keeps the messages sent.
 struct Recorded<'a> {
     inner: InProcess<'a>,
     requests: Vec<Vec<u8>>,
@@ -208,7 +208,7 @@ fn messages_are_answered() {
             }
             write("search_message", &name, &request);
             let seed = seed("search_message", &name);
-            // Of another index with this one's sizes.
+            // The manifest of another index with the same sizes.
             assert!(server.handle(&current(server, &seed)).is_ok(), "{name}");
             kinds.insert(kind);
         }
@@ -255,7 +255,7 @@ fn additions_are_read() {
     };
     assert_eq!(read(&honest).unwrap(), version);
     assert!(read(&seed("search_added", "addition")).is_ok());
-    // Of another key: the number follows version, time and digest.
+    // Uses another key: the writer's number follows version, time and digest.
     let mut other = honest;
     other[48] ^= 1;
     write("search_added", "other_label", &other);

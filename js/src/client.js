@@ -1,11 +1,11 @@
-// A client: what a caller sees of one index at one server.
+// A client of one index at one server, as callers see it.
 
 import { errorOf, SordinoError, translated } from "./errors.js";
 import { keystream } from "./keystream.js";
 import { post } from "./post.js";
 import { storeOf } from "./storage.js";
 
-/** Changes of the index that a search follows at once. */
+/** The most changes of the index that one call follows before it fails. */
 const CHANGES = 5;
 
 const BAD_BEFORE = "a reply before the index changed was not its own: stop using this server, and do not repeat the query";
@@ -38,13 +38,13 @@ export async function connectWith(engine, url, options = {}) {
   return client;
 }
 
-/** The client of one index. It does one call at a time, in the order in which they were made. */
+/** The client of one index. It runs its calls one at a time, in order. */
 export class Client {
   #settings;
   #reader;
   #about;
   #pin;
-  /** The pin in the store that this client's version is known to agree with. */
+  /** The stored pin that is known to belong to the same history as this client's version. */
   #seen;
   #last = Promise.resolve();
   #distrusted;
@@ -53,7 +53,7 @@ export class Client {
     this.#settings = settings;
   }
 
-  /** The way the index is searched: `masked`, `open`, `routed`, `sealed` or `local`. */
+  /** How the index is searched: `masked`, `open`, `routed`, `sealed` or `local`. */
   get mode() {
     return this.#about.mode;
   }
@@ -93,7 +93,7 @@ export class Client {
     return this.#about.payloads;
   }
 
-  /** True if a search may bring payloads that are shortened: `payloads` fetches them whole. */
+  /** True if a search may return shortened payloads: `payloads` fetches them whole. */
   get shortens() {
     return this.#about.shortens;
   }
@@ -103,12 +103,12 @@ export class Client {
     return this.#about.recall;
   }
 
-  /** Bytes that were downloaded once. */
+  /** The bytes of one-time downloads. */
   get bytesOnce() {
     return this.#about.bytesOnce;
   }
 
-  /** The line to store, and to give to the next `connect`, so that no server goes back. */
+  /** The line to store and to pass to the next `connect`, so that no server can present an older version. */
   get pin() {
     return this.#pin;
   }
@@ -128,7 +128,7 @@ export class Client {
     if (threshold !== undefined && typeof threshold !== "number") {
       throw errorOf("argument", "threshold: expected a number", "threshold");
     }
-    // What the caller does with its vector meanwhile changes nothing.
+    // A copy, so that later changes by the caller have no effect.
     const asked = vector.slice();
     return this.#turn(signal, async (count) => {
       const begin = () =>
@@ -144,37 +144,37 @@ export class Client {
     });
   }
 
-  /** The payloads of records by their ids, `undefined` for one that is not there. */
+  /** The payloads of records by their ids; `undefined` for a record that does not exist. */
   async payloads(ids, { signal } = {}) {
-    // What the caller does with its ids meanwhile changes nothing.
+    // A copy, so that later changes by the caller have no effect.
     const asked = [...ids];
     return this.#turn(signal, (count) => {
       return this.#following(() => this.#reader.payloads(asked), signal, count);
     });
   }
 
-  /** Follows the index to its newest version; true if there was one. */
+  /** Follows the index to its newest version. Resolves to true if there was one. */
   async refresh({ signal } = {}) {
     return this.#turn(signal, (count) => this.#refreshed(signal, count));
   }
 
-  /** Ends the client and erases its keys. Calls on their way end first. */
+  /** Closes the client and erases its keys, after the calls in progress have ended. */
   async close() {
     await this.#last;
     this.#freed(this.#reader);
     this.#reader = undefined;
   }
 
-  /** Gives back an object of the WebAssembly module. One that the module stopped in stays taken. */
+  /** Frees an object of the WebAssembly module. An object in which the module stopped stays allocated. */
   #freed(object) {
     try {
       object?.free();
     } catch {
-      // Why it stopped, its call has told.
+      // The call in which it stopped has reported the reason.
     }
   }
 
-  /** For `connect` alone. */
+  /** Only `connect` calls this. */
   async _open(reader, { pin, overGap = false, signal }) {
     const { store, name } = this.#settings;
     this.#reader = reader;
@@ -191,7 +191,7 @@ export class Client {
     }
   }
 
-  /** Takes a turn after the calls before. */
+  /** Runs `work` after all earlier calls. */
   #turn(signal, work) {
     const turn = this.#last.then(async () => {
       signal?.throwIfAborted();
@@ -206,19 +206,20 @@ export class Client {
     return turn;
   }
 
-  /** A call, made again with fresh secrets where the index has changed meanwhile. */
+  /** Runs a call, and repeats it with fresh secrets if the index has changed meanwhile. */
   async #following(begin, signal, count) {
     let bad = false;
     for (let changes = 0; ; changes += 1) {
       try {
         const done = await this.#run(begin, signal, count);
-        // That a reply was bad before is told after the last message.
+        // An earlier bad reply is reported only after the last message.
         if (bad) throw errorOf("bad-reply", BAD_BEFORE);
         return done;
       } catch (error) {
         const ours = error instanceof SordinoError;
         bad ||= ours && error.code === "bad-reply";
-        // Also after a bad reply the index is followed: what is asked does not tell that one was.
+        // The client follows the index after a bad reply too, so that its requests do not show whether it noticed
+        // one.
         if (!ours || error.reason !== "stale" || changes === CHANGES) throw this.#ended(error, bad);
         try {
           await this.#refreshed(signal, count);
@@ -229,7 +230,8 @@ export class Client {
     }
   }
 
-  /** After a bad reply nothing is asked of the server again: how a client reacts would tell of its queries. */
+  /** After a bad reply the client sends no more requests, since its reactions could tell the server about its
+  /** queries. */
   #ended(error, bad) {
     if (!bad) return error;
     this.#distrusted = error.code === "bad-reply" ? error : errorOf("bad-reply", BAD_BEFORE, undefined, error);
@@ -242,7 +244,7 @@ export class Client {
     return newer;
   }
 
-  /** Learns what the index is now, keeps its pin, and expands its pads. */
+  /** Reads the index's current facts, stores its pin, and expands its pads. */
   async #learn(signal, count) {
     this.#about = this.#reader.about();
     this.#pin = this.#reader.pin();
@@ -250,7 +252,8 @@ export class Client {
     await this.#run(() => this.#reader.keepPads(this.#settings.padBytes), signal, count);
   }
 
-  /** Keeps the pin, unless a newer one is kept. What others have kept meanwhile must be of one history with it. */
+  /** Stores the pin, unless a newer one is stored. Pins that others stored meanwhile must belong to the same
+  /** history. */
   async #remember(signal, count) {
     const { store, name } = this.#settings;
     if (!store?.setPin) return;
@@ -269,7 +272,7 @@ export class Client {
     this.#seen = this.#pin;
   }
 
-  /** Does the steps of a call. */
+  /** Runs the steps of a call. */
   async #run(begin, signal, count) {
     const operation = count.measured(begin);
     try {
@@ -280,7 +283,7 @@ export class Client {
         await this.#step(operation, step, signal, count);
       }
     } catch (error) {
-      // The module stopped in the middle: nothing of it is to be relied on.
+      // The module stopped in the middle of its work, so its state cannot be used.
       if (error.code === "internal") this.#distrusted = error;
       throw error;
     } finally {
@@ -317,7 +320,7 @@ export class Client {
   }
 }
 
-/** What a call costs. */
+/** The costs of a call. */
 class Count {
   #began = performance.now();
   #client = 0;
@@ -326,7 +329,8 @@ class Count {
   #received = 0;
   #exchanges = 0;
 
-  /** Work of the WebAssembly module: its time, and its errors in the classes of this package. */
+  /** Runs work of the WebAssembly module, measures its time, and converts its errors to the classes of this
+  /** package. */
   measured(work) {
     const began = performance.now();
     try {
@@ -357,7 +361,7 @@ class Count {
   }
 }
 
-/** The settings of a client, or an error that says what is wrong. */
+/** Checks the settings of a client, and throws an error that explains a fault. */
 function checked(url, options) {
   const { index, cache, pin, timeout = 30_000, padBytes = 128 << 20, onExchange, fetch = globalThis.fetch } = options;
   let parsed;
@@ -377,7 +381,7 @@ function checked(url, options) {
     path.includes("/");
   if (wrong) {
     const expected = "https://host:port, or https://host:port/INDEX where the server has several indexes";
-    // A password is not shown.
+    // The message must not show a password.
     const shown = parsed?.username || parsed?.password ? "with a name or a password" : JSON.stringify(String(url));
     throw errorOf("argument", `the address ${shown}: expected ${expected}`, "url");
   }

@@ -1,16 +1,17 @@
-// The WebAssembly module, made once.
+// The WebAssembly module, which is instantiated once.
 
 import { initSync, Reader } from "../target/sordino.js";
 import { errorOf } from "./errors.js";
 
 let made = false;
 
-/** A module with one function that needs SIMD. */
+/** A module whose only function needs SIMD. */
 const SIMD = new Uint8Array([
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11,
 ]);
 
-/** Makes the module of what `source` gives, bytes or a response of HTTP, unless it is made. */
+/** Instantiates the module from the bytes or the HTTP response that `source` returns, unless it
+/** exists already. */
 export async function engineOf(source) {
   if (!made) {
     if (typeof WebAssembly !== "object" || !WebAssembly.validate(SIMD)) {
@@ -18,7 +19,8 @@ export async function engineOf(source) {
       throw errorOf("unsupported", `this platform has no WebAssembly with SIMD: use ${needed}`, "simd");
     }
     const given = await source();
-    // Of a response a browser compiles while it loads, and keeps what it compiled for the next visit.
+    // A browser compiles a response while it loads, and caches the compiled module for the next
+    // visit.
     const module = await (given instanceof Response ? WebAssembly.compileStreaming(given) : WebAssembly.compile(given));
     if (!made) initSync({ module });
     made = true;

@@ -1,6 +1,6 @@
-// Errors, each with a `code` by which a program decides and a message for a person.
+// Errors. Each has a `code` for programs and a message for people.
 
-/** Any error of this package. */
+/** The base class of all errors of this package. */
 export class SordinoError extends Error {
   constructor(message, code, reason, options) {
     super(message, options);
@@ -10,16 +10,16 @@ export class SordinoError extends Error {
   }
 }
 
-/** An argument, a key, or this platform. */
+/** An argument, a key or this platform cannot be used. */
 export class ArgumentError extends SordinoError {}
 
 /** A signature, a digest, a version or a reply is wrong: stop using the server. */
 export class UntrustedError extends SordinoError {}
 
-/** The server is away, or has too much to do: the same call may succeed later. */
+/** The server cannot be reached or is busy: the same call may succeed later. */
 export class UnavailableError extends SordinoError {}
 
-/** The server refused, for a reason that waiting does not mend. */
+/** The server refused for a reason that does not pass with time. */
 export class RefusedError extends SordinoError {}
 
 const CLASSES = {
@@ -41,7 +41,7 @@ export function errorOf(code, message, reason, cause) {
   return new Class(message, code, reason, cause === undefined ? undefined : { cause });
 }
 
-/** An error of the WebAssembly module in the classes above. */
+/** Converts an error of the WebAssembly module to one of the classes above. */
 export function translated(error) {
   if (error instanceof SordinoError) return error;
   if (typeof error?.code === "string") return errorOf(error.code, error.message, error.reason);

@@ -1,4 +1,4 @@
-// The entry with the WebAssembly module in it.
+// The entry that contains the WebAssembly module.
 
 import base64 from "../target/sordino.base64.js";
 import { connectWith } from "./client.js";
@@ -14,7 +14,7 @@ export function connect(url, options) {
 }
 
 function bytes() {
-  // The platform's own, where it has one, takes a tenth of the time.
+  // The platform's own function, if there is one, takes a tenth of the time.
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
   if (globalThis.Buffer?.from) return globalThis.Buffer.from(base64, "base64");
   const letters = atob(base64);

@@ -1,4 +1,4 @@
-// The entry without the WebAssembly module, which `init` is given.
+// The entry without the WebAssembly module; callers pass the module to `init`.
 
 import { connectWith } from "./client.js";
 import { engineOf } from "./engine.js";
@@ -10,7 +10,7 @@ export { IndexedDbStore, MemoryStore } from "./storage.js";
 
 let source;
 
-/** Names the module: its bytes, or where they are. */
+/** Sets the module by its bytes or its address. */
 export async function init(urlOrBytes) {
   source = async () => {
     if (urlOrBytes instanceof ArrayBuffer || ArrayBuffer.isView(urlOrBytes)) return urlOrBytes;

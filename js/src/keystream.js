@@ -1,4 +1,4 @@
-// The platform's AES: ten times as fast as one in WebAssembly.
+// The platform's AES, which is ten times as fast as AES in WebAssembly.
 
 /** What keystreams are the encryption of: public, and so kept. */
 let zeros = new Uint8Array(0);

@@ -1,4 +1,4 @@
-// The entry for LangChain: a vector store that reads documents of an index.
+// The entry for LangChain: a vector store that reads the documents of an index.
 
 import { Document } from "@langchain/core/documents";
 import { VectorStore } from "@langchain/core/vectorstores";
@@ -9,16 +9,16 @@ export * from "./errors.js";
 
 const FORMS = ["text", "documents"];
 
-/** An id of each kind that fills a fetch up: the server sees the same number of ids each time. */
+/** An id of each kind to fill up a fetch, so that the server sees the same number of ids each time. */
 const FILLING = { number: 0n, text: "", uuid: "00000000-0000-0000-0000-000000000000" };
 
-/** A vector store on a client of `sordino`, `sordino/init` or `sordino/worker`. It only reads. */
+/** A read-only vector store on a client of `sordino`, `sordino/init` or `sordino/worker`. */
 export class SordinoVectorStore extends VectorStore {
   #client;
   #form;
 
   constructor(embeddings, { client, payloads = "text" } = {}) {
-    // Without its settings, which LangChain would show: a client has keys.
+    // LangChain would show the settings, and a client has keys, so no settings are passed on.
     super(embeddings, {});
     if (typeof client?.search !== "function") throw wrong("client: expected what connect() of sordino gave", "client");
     if (!FORMS.includes(payloads)) throw wrong('payloads: expected "text" or "documents"', "payloads");
@@ -42,36 +42,37 @@ export class SordinoVectorStore extends VectorStore {
     const { hits } = await this.#client.search(Float32Array.from(query), { where: filter, attributes: true });
     const texts = await this.#texts(hits);
     const found = hits.map((hit, at) => [this.#document(hit, texts[at]), hit.score]);
-    // The record that holds an index of documents open is none of them.
+    // The record that keeps an index of documents from being empty is not a document.
     return found.filter(([document]) => document !== undefined).slice(0, k);
   }
 
-  /** Refused: this package reads. */
+  /** Refused: this store is read-only. */
   async addDocuments() {
     throw readOnly();
   }
 
-  /** Refused: this package reads. */
+  /** Refused: this store is read-only. */
   async addVectors() {
     throw readOnly();
   }
 
-  /** Refused: this package reads. */
+  /** Refused: this store is read-only. */
   async delete() {
     throw readOnly();
   }
 
-  /** Refused: this package reads. */
+  /** Refused: this store is read-only. */
   static async fromTexts() {
     throw readOnly();
   }
 
-  /** Refused: this package reads. */
+  /** Refused: this store is read-only. */
   static async fromDocuments() {
     throw readOnly();
   }
 
-  /** Whole texts. Where a search may shorten some, all are fetched: the server does not see whether one was. */
+  /** The complete texts of hits. If a search may shorten texts, all are fetched, so that the server does not
+  /** see whether one was shortened. */
   async #texts(hits) {
     const client = this.#client;
     let payloads = hits.map(({ payload }) => payload);
@@ -84,7 +85,7 @@ export class SordinoVectorStore extends VectorStore {
     return hits.map((_, at) => decoder.decode(payloads[at] ?? new Uint8Array()));
   }
 
-  /** The document of a hit, or `undefined` for the record that is none. */
+  /** The document of a hit; `undefined` for the record that is not a document. */
   #document({ id, attributes }, text) {
     if (this.#form === "text") return new Document({ id: String(id), pageContent: text, metadata: attributes });
     if (text === "") return undefined;

@@ -1,11 +1,11 @@
-// Posts the requests of gRPC-Web by `fetch`, each once, and reads no more of an answer than an honest server sends.
+// Posts requests of gRPC-Web with `fetch`, each once. It reads no more of an answer than an honest server sends.
 
-/** Bytes of a millisecond that an answer needs to be whole in time: those of the native client. */
+/** The bytes per millisecond at which an answer must arrive, as in the native client. */
 const SLOWEST = 65.536;
 
 const SERVICE = "/sordino.v1.Search/";
 
-/** What happened to a request: an answer, or the name of a failure and words for it. */
+/** Posts a request. Returns the answer, or the name of a failure and its description. */
 export async function post(step, { base, fetch, timeout, signal }) {
   signal?.throwIfAborted();
   const abort = new AbortController();
@@ -13,7 +13,7 @@ export async function post(step, { base, fetch, timeout, signal }) {
   let late = false;
   let timer;
   const end = performance.now() + timeout + step.limit / SLOWEST;
-  // The time is that between two pieces of an answer, until the end of all.
+  // The time limit applies between two pieces of an answer, until the whole answer has arrived.
   const wait = () => {
     clearTimeout(timer);
     timer = setTimeout(
@@ -84,7 +84,7 @@ async function read(response, limit, progress) {
   return body;
 }
 
-/** A connection that broke after it was made, or one that never was. */
+/** Distinguishes a connection that broke from one that was never made. */
 function failureOf(error) {
   const broken = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"];
   return broken.includes(error?.cause?.code) ? "broken" : "unreachable";
@@ -94,7 +94,7 @@ function wordsOf(error) {
   const cause = error?.cause;
   const known = cause?.code ?? cause?.message;
   if (known) return String(known);
-  // A browser tells no page why.
+  // A browser does not tell a page the reason.
   return (
     `${error?.message ?? error}; either no server is there, or it does not admit pages of this origin ` +
     "(sordino serve --allow-origin ORIGIN), or this page is on https and the server is not"

@@ -1,9 +1,9 @@
-// Where parts that were downloaded once are kept: bytes that the server has, too. Whoever reads them checks them by their digest.
+// Stores for parts that are downloaded once. The server has the same bytes, and readers check them by their digest.
 
 const PARTS = "parts";
 const PINS = "pins";
 
-/** A store in memory, for as long as this page or process lives. */
+/** A store in memory, which lasts as long as the page or process. */
 export class MemoryStore {
   #parts = new Map();
   #pins = new Map();
@@ -27,7 +27,7 @@ export class MemoryStore {
   }
 }
 
-/** A store in the browser's IndexedDB. Where that is full or forbidden it keeps nothing. */
+/** A store in the browser's IndexedDB. If that is full or forbidden, nothing is stored. */
 export class IndexedDbStore {
   #limit;
   #open;
@@ -70,7 +70,7 @@ export class IndexedDbStore {
     });
   }
 
-  /** Removes what was not used for longest, until the rest is within the limit. */
+  /** Removes the least recently used parts until the rest is within the limit. */
   async #trim() {
     await this.#do(PARTS, "readwrite", (store) => {
       const kept = [];
@@ -121,7 +121,7 @@ function opened(indexedDB, name) {
   });
 }
 
-/** The store that an option names. */
+/** Returns the store that an option names. */
 export function storeOf(cache) {
   switch (cache) {
     case false:

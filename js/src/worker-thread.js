@@ -1,4 +1,4 @@
-// What runs in the Worker of `worker.js`.
+// The code that runs in the Worker of `worker.js`.
 
 import { connect } from "./index.js";
 
@@ -42,7 +42,7 @@ async function done(method, values, signal) {
   }
 }
 
-/** What the client says of the index. */
+/** The client's facts about the index. */
 function about() {
   if (!client) return undefined;
   const { mode, dim, k, metric, records, version, ids, hasPayloads, shortens, recall, bytesOnce, pin } = client;

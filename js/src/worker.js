@@ -1,10 +1,11 @@
-// The entry that computes in a Worker, so that a page stays responsive. Calls are those of a client.
+// The entry that computes in a Worker, so that a page stays responsive. Its client has the same
+// calls.
 
 import { errorOf } from "./errors.js";
 
 export * from "./errors.js";
 
-/** Connects to a server from a Worker of its own, which `close` ends. */
+/** Connects to a server from a new Worker, which `close` ends. */
 export async function connect(url, options = {}) {
   const { onExchange, signal, ...rest } = options;
   signal?.throwIfAborted();
@@ -25,7 +26,7 @@ export async function connect(url, options = {}) {
   return client;
 }
 
-/** A client in a Worker. */
+/** A client that runs in a Worker. */
 class WorkerClient {
   #worker;
   #onExchange;
@@ -108,7 +109,7 @@ class WorkerClient {
     this._end();
   }
 
-  /** For this file alone. */
+  /** For this file only. */
   _end() {
     this.#failed("closed");
     this.#worker.terminate();
@@ -160,11 +161,11 @@ class WorkerClient {
   }
 }
 
-/** A Worker of the browser, or a thread of Node.js. */
+/** Starts a Worker in a browser, or a thread in Node.js. */
 function started(onMessage, onError) {
   const threads = globalThis.process?.getBuiltinModule?.("node:worker_threads");
   if (threads) {
-    // Bundlers take each plain address of a file into the page; this one is of Node.js alone.
+    // Bundlers include each file whose plain address they find; this file is only for Node.js.
     const worker = new threads.Worker(new URL(import.meta.url.replace(/[^/]*$/, "worker-thread.js")));
     worker.on("message", onMessage);
     worker.on("error", (error) => onError(error.message));

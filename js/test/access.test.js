@@ -1,4 +1,4 @@
-// Logins, tokens, and servers that are away, refuse or lie.
+// Tests of logins and tokens, and of servers that cannot be reached, refuse or lie.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -62,7 +62,7 @@ test("a client that no list names shows a token", async () => {
   await assert.rejects(connect(guarded, { readerKey, clientKey, token: "AAAA" }), SordinoError);
 });
 
-/** A server that changes the answers of another. */
+/** A server that changes the answers of another server. */
 async function liar(change, from = () => url) {
   const server = createServer(async (request, response) => {
     const pieces = [];
@@ -79,7 +79,7 @@ async function liar(change, from = () => url) {
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
-/** The kind of a message: it follows magic and version. */
+/** The kind of a message, which follows the magic number and the version. */
 function kindOf(request) {
   const at = request.indexOf(Buffer.from([0x53, 0x52, 0x44, 0x4e, 4, 0]));
   return at < 0 ? undefined : request.readUInt16LE(at + 6);
@@ -89,7 +89,7 @@ const MANIFEST = 101;
 const PARTS = 103;
 const SCORE = 105;
 
-/** Addresses of the versions 1 to 4 of one index. */
+/** The addresses of the versions 1 to 4 of one index. */
 const versions = [];
 
 function plain(answer) {
@@ -260,7 +260,7 @@ test("a server that is not there, or says nothing, is told", async () => {
   await assert.rejects(connect(address, { readerKey, signal }), { name: "TimeoutError" });
   silent.closeAllConnections();
   silent.close();
-  // Each piece comes in time, and the whole never.
+  // Each piece arrives in time, and the whole answer never.
   const slow = createServer((request, response) => {
     response.writeHead(200, { "content-type": "application/grpc-web+proto" });
     const drip = setInterval(() => response.write("\0"), 50);

@@ -1,4 +1,4 @@
-// Keys are gone from the module's memory once a client is closed.
+// Tests that closing a client erases its keys from the module's memory.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -21,7 +21,8 @@ before(() => {
 });
 after(() => workshop?.close());
 
-/** The pieces of a reader's secret, which its key begins with, that the memory has. */
+/** The pieces of a reader's secret that the memory contains. The secret is the beginning of the
+/** key. */
 function pieces(key) {
   const digits = key.trim().split(":")[1].slice(0, 64);
   const memory = Buffer.from(memories[0].buffer);

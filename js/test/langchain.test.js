@@ -1,4 +1,4 @@
-// LangChain's own classes on the store, against a real server.
+// Tests LangChain's own classes on the store, against a real server.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -89,7 +89,7 @@ test("what does not fit is refused with a sentence", async () => {
   await assert.rejects(store.similaritySearchVectorWithScore(Array(DIM - 1).fill(1), 1), { code: "argument" });
   assert.throws(() => new SordinoVectorStore(embeddings, {}), ArgumentError);
   assert.throws(() => new SordinoVectorStore(embeddings, { client, payloads: "json" }), /payloads: expected/);
-  // A client's key is in none of the forms in which LangChain shows or keeps an object.
+  // A client's key is in none of the forms in which LangChain shows or stores an object.
   assert.ok(!JSON.stringify(store).includes(readerKey.slice(-40, -8)));
   const documents = new SordinoVectorStore(embeddings, { client, payloads: "documents" });
   await assert.rejects(documents.similaritySearch("record 1", 2), /holds no documents of LangChain's store/);
@@ -97,7 +97,7 @@ test("what does not fit is refused with a sentence", async () => {
 });
 
 test("documents of the Python store, of which one is empty and one too long for a search", async () => {
-  // Hardly compressed, so that a search cannot bring all of it.
+  // The text hardly compresses, so that a search cannot return all of it.
   const words = Array.from({ length: 300 }, (_, at) => createHash("sha256").update(`word ${at}`).digest("hex"));
   const long = words.join(" ");
   const lines = workshop.vectors.slice(0, 200).map((vector, at) => {

@@ -1,4 +1,5 @@
-// What npm packs: each file that an entry names, and the licences of what is inside.
+// Tests the content of the npm package: each file that an entry names, and the licences of the code
+// inside.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -8,7 +9,7 @@ import { test } from "node:test";
 const root = new URL("..", import.meta.url);
 const own = (name) => readFileSync(new URL(name, root), "utf8");
 
-/** The addresses of files in a value of package.json. */
+/** The addresses of files within a value of package.json. */
 const filesOf = (value) => (typeof value === "string" ? [value] : Object.values(value).flatMap(filesOf));
 
 test("the package has the files of its entries, and all licences", () => {

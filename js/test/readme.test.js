@@ -1,4 +1,4 @@
-// The code of README.md runs as it stands.
+// Tests that the code in README.md runs as written.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ after(() => workshop?.close());
 const text = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const blocks = [...text.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code);
 
-/** Embeds each question as the same vector. */
+/** An embedding that is the same vector for each question. */
 const embeddings = {
   embedQuery: async () => [...workshop.vectors[1]],
 };
@@ -31,7 +31,7 @@ for (const [at, code] of blocks.entries()) {
     const imports = /^import (\{.*?\}) from "(.*)";$/gm;
     const modules = await Promise.all([...code.matchAll(imports)].map(([, , entry]) => import(entry)));
     const names = [...code.matchAll(imports)].map(([, names], at) => `const ${names} = modules[${at}];`);
-    // Node.js has the module in a file, which its fetch does not read.
+    // Node.js has the module in a file, which its `fetch` cannot read.
     const inPlace = code.replace(imports, "").replace('new URL("sordino/sordino.wasm", import.meta.url)', "wasm");
     const body = inPlace.replace("https://search.example:7700", url);
     const said = [];

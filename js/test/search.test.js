@@ -1,4 +1,4 @@
-// Searches against a real server: hits are those of the command's own client.
+// Tests searches against a real server: the hits must be the same as the command's.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -36,7 +36,8 @@ before(async () => {
 });
 after(() => workshop?.close());
 
-/** The hits are the same. Where scores carry the encryption's noise, one that is as good as the last may take its place. */
+/** Asserts that the hits are the same. Scores may carry the encryption's noise; then a hit that is as good as the last may
+/** take its place. */
 function close(found, expected, step) {
   assert.equal(found.length, expected.length);
   const near = (a, b) => Math.abs(a - b) < step;
@@ -56,7 +57,7 @@ for (const [name, more] of Object.entries(FORMS)) {
     for (const query of queries) {
       const { hits, stats } = await client.search(query, { k: 4, payloads: "text", attributes: true });
       const expected = workshop.query(urls[name], query, "--k", "4");
-      // Scores of open mode carry the encryption's noise, those of a second look none.
+      // Scores of open mode carry the encryption's noise; scores of a second look do not.
       close(hits, expected, name === "look" ? 1e-6 : 1e-3);
       for (const hit of hits) {
         assert.equal(typeof hit.id, "bigint");
@@ -86,7 +87,7 @@ test("every search sends and receives what any other does", async () => {
     };
     const client = await inlined.connect(urls[name], { readerKey, onExchange });
     assert.equal(seen[0].stage, "manifest");
-    // A first search may bring keys that later ones use.
+    // A first search may download keys that later searches use.
     await client.search(workshop.vectors[0]);
     const once = seen.length;
     const queries = [new Float32Array(64).fill(1e30), new Float32Array(64).fill(-1e-30), ...vectorsOf(5, 3)];

@@ -1,4 +1,4 @@
-// Indexes and servers of `sordino` for tests.
+// Indexes and servers for tests, made with the command `sordino`.
 
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ if (!COMMAND) throw new Error("SORDINO_COMMAND: expected the path of sordino");
 export const DIM = 64;
 export const RECORDS = 1500;
 
-/** Numbers that look random, the same each time. */
+/** Numbers that look random and are the same each time. */
 export function numbers(seed) {
   let state = seed;
   return () => {
@@ -25,7 +25,7 @@ export function vectorsOf(seed, count, dim = DIM) {
   return Array.from({ length: count }, () => Float32Array.from({ length: dim }, () => Math.fround(next())));
 }
 
-/** A folder with keys, records and what is made of them. */
+/** A folder with keys, records and indexes. */
 export class Workshop {
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), "sordino-js-"));
@@ -65,7 +65,7 @@ export class Workshop {
     this.run("index", "build", "base.jsonl", name, "--key", "owner.key", "--attribute", "year:int", ...more);
   }
 
-  /** Adds a record of this id to an index, which makes a version of it. */
+  /** Adds a record with this id to an index, which makes a new version. */
   add(name, id) {
     this.write("added.jsonl", [record(vectorsOf(Number(id), 1)[0], id, Number(id))]);
     this.run("index", "add", name, "added.jsonl", "--key", "owner.key", "--attribute", "year:int");
@@ -76,7 +76,7 @@ export class Workshop {
     cpSync(this.path(name), this.path(to), { recursive: true });
   }
 
-  /** Serves an index, and gives its address. */
+  /** Serves an index, and returns its address. */
   async serve(name, ...access) {
     const who = access.length > 0 ? access : ["--anyone"];
     const line = ["serve", name, "--key", "public.key", "--listen", "127.0.0.1:0", "--plaintext", ...who];
@@ -96,7 +96,7 @@ export class Workshop {
     return `http://127.0.0.1:${port}`;
   }
 
-  /** The hits of the command's own client. */
+  /** The hits that the command finds. */
   query(url, vector, ...more) {
     const line = ["query", "--connect", url, "--key", "reader.key", "--no-cache", "--jsonl", ...more];
     const text = this.run(...line, `--vector=${[...vector].join(",")}`);
@@ -110,7 +110,7 @@ export class Workshop {
   }
 }
 
-/** Ids that numbers of JavaScript round. */
+/** An id that JavaScript's numbers would round. */
 export const BIG = 2n ** 60n + 1n;
 
 function record(vector, id, at) {

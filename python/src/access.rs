@@ -1,10 +1,10 @@
-//! Readers of an index that has its own: what each may read.
+//! The readers of an index that has its own readers, and what each may read.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use sordino_search::{AccessReport, Label, Reading};
 
-/// The report in dicts and lists, of the words that the command line prints.
+/// The report as dicts and lists, with the words that the command line prints.
 pub(crate) fn report<'py>(py: Python<'py>, report: &AccessReport) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     let readers = PyList::empty(py);

@@ -1,4 +1,4 @@
-//! A new index whose segments are made by several processes.
+//! Builds an index whose segments several processes make.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::errors;
 use crate::keys::OwnerKey;
 use crate::vectors::matrix;
 
-/// A new index, which takes the segments that tasks have made and is signed at the end.
+/// A new index. It takes the segments that tasks have made, and is signed at the end.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Assembly {
     path: PathBuf,
@@ -29,7 +29,7 @@ impl Assembly {
     }
 }
 
-/// Said of one that is finished.
+/// The error for an assembly that is finished.
 fn finished() -> Error {
     Error::Malformed {
         what: "build",
@@ -39,7 +39,7 @@ fn finished() -> Error {
 
 #[pymethods]
 impl Assembly {
-    /// Begins an index in a directory; `sample` are some of its vectors.
+    /// Begins an index in a directory; `sample` holds some of its vectors.
     #[new]
     fn new(
         py: Python<'_>,
@@ -66,7 +66,7 @@ impl Assembly {
         })
     }
 
-    /// The facts that tasks need, as bytes.
+    /// Returns the facts that tasks need, as bytes.
     fn blueprint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let whole = self.whole();
         let whole = whole.as_ref().ok_or_else(finished);
@@ -75,7 +75,7 @@ impl Assembly {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Takes what a task has returned; False if another attempt at it was taken before.
+    /// Takes the result of a task. Returns False if the result of another attempt at the same task was taken before.
     fn take(&self, py: Python<'_>, piece: &[u8]) -> PyResult<bool> {
         let taken = computing(py, || {
             let piece = Piece::from_bytes(piece, &self.keys)?;
@@ -84,14 +84,14 @@ impl Assembly {
         taken.map_err(|error| errors::search(py, &error))
     }
 
-    /// Signs the index of this number of tasks.
+    /// Signs the index, which this number of tasks made.
     fn finish(&self, py: Python<'_>, tasks: u64) -> PyResult<()> {
         let mut rng = random()?;
         let done = computing(py, || {
             let mut there = self.whole();
             let whole = there.as_mut().ok_or_else(finished)?;
             let pin = whole.finish(&mut rng, tasks)?;
-            // With it the lock.
+            // Dropping the value also releases the lock.
             *there = None;
             self.pins.remember_new(&Pins::place(&self.path), pin)
         })?;
@@ -104,8 +104,8 @@ impl Assembly {
     }
 }
 
-/// Makes the segment of a task, of an iterator of `(vectors, ids or None, None, attributes or None)`; the bytes for `Assembly.take`. Records without ids are numbered
-/// from its second number on.
+/// Makes a task's segment from an iterator of `(vectors, ids or None, None, attributes or None)`. Returns the bytes for
+/// `Assembly.take`. Records without ids are numbered from the second number in `task` on.
 #[pyfunction]
 pub(crate) fn make_segment<'py>(
     py: Python<'py>,

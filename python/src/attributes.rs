@@ -1,4 +1,4 @@
-//! Attributes as Python has them: columns of values, None where a record has none.
+//! Converts attributes from and to Python: columns of values, with None where a record has no value.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -7,10 +7,11 @@ use sordino_search::{Attributes, Column, Edit, Id};
 
 use crate::errors;
 
-/// Columns that were given, each by its name, the word for its type, and a list with a value or None for each record.
+/// The columns that a caller gave. Each has a name, the name of its type, and a list with a value or None for each
+/// record.
 pub(crate) type Given<'py> = Vec<(String, String, Bound<'py, PyAny>)>;
 
-/// The attributes of `rows` records.
+/// Converts the attributes of `rows` records.
 pub(crate) fn of(py: Python<'_>, rows: usize, given: Given<'_>) -> PyResult<Attributes> {
     let columns = given.into_iter().map(|(name, kind, values)| {
         let column = column(&kind, &values)?;
@@ -20,7 +21,7 @@ pub(crate) fn of(py: Python<'_>, rows: usize, given: Given<'_>) -> PyResult<Attr
     Attributes::new(rows, columns).map_err(|error| errors::search(py, &error))
 }
 
-/// An edit of these records, with their payloads if there are any, and their attributes.
+/// Makes an edit of these records, with their attributes, and their payloads if there are any.
 pub(crate) fn edit(
     py: Python<'_>,
     ids: Vec<Id>,
@@ -52,7 +53,7 @@ fn column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<Column> {
     })
 }
 
-/// The values that a record has, by name; `row` are its attributes alone.
+/// The values that a record has, by name. `row` holds only this record's attributes.
 pub(crate) fn one<'py>(py: Python<'py>, row: &Attributes) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(py);
     for (name, column) in row.columns() {
@@ -74,7 +75,7 @@ pub(crate) fn value<'py>(
         Column::Float(values) => of_row(values, row).map(|value| value.into_bound_py_any(py)),
         Column::Bool(values) => of_row(values, row).map(|value| value.into_bound_py_any(py)),
         Column::Text(values) => of_row(values, row).map(|value| value.into_bound_py_any(py)),
-        // No attribute is of these.
+        // Attributes never have these types.
         Column::Bytes(_) | Column::Json(_) => None,
     };
     value.transpose()

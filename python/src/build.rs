@@ -1,4 +1,4 @@
-//! A new index of an iterator of arrays.
+//! Builds an index from an iterator of arrays.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::ids::{self, Given};
 use crate::keys::OwnerKey;
 use crate::vectors::{batch, check_directions, matrix, metric};
 
-/// The choices that an owner has.
+/// The choices of an owner.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
@@ -34,14 +34,14 @@ pub(crate) struct Settings {
     second_look: Option<u32>,
     checks: String,
     own_readers: bool,
-    /// Records and dimensions, where they are known beforehand.
+    /// The numbers of records and dimensions, if they are known in advance.
     size: Option<(usize, usize)>,
 }
 
-/// Recall that a build measured, and true if it is as high as was wished for.
+/// The recall that a build measured, and true if it is as high as requested.
 pub(crate) type Measured = Option<(f64, bool)>;
 
-/// Makes an index in a directory of an iterator of `(vectors, ids or None, payloads or None, attributes or None)`.
+/// Builds an index in a directory from an iterator of `(vectors, ids or None, payloads or None, attributes or None)`.
 ///
 /// `progress`, if given, is called with the name of each step and the number of vectors read.
 #[pyfunction]
@@ -59,7 +59,7 @@ pub(crate) fn build(
     let stop = Stop::default();
     let stream = Stream::new(records, spec.metric, spec.ids, stop.clone());
     let store = stop.heeding(py, progress.as_ref(), |told| {
-        // Before the work, so that an index is not made which nobody would remember.
+        // This is checked before the build, so that no index is made whose version the key's file cannot remember.
         pins.check()?;
         let store = Store::create(&path, &mut rng, &keys, &spec, stream, told)?;
         pins.remember(&Pins::place(&path), &store)?;
@@ -68,8 +68,8 @@ pub(crate) fn build(
     Ok(measured_of(&store))
 }
 
-/// The recall that a build measured: of sealed and routed mode, and if it is what was asked for; of the others, and if it is what nearly
-/// all data reach.
+/// The recall that a build measured. In sealed and routed mode the flag tells whether it is what was requested; in other modes,
+/// whether it is what nearly all data reach.
 pub(crate) fn measured_of<D: Disk>(store: &Store<D>) -> Measured {
     let searched = store.measured();
     let searched = searched.map(|measured| (measured.expected_recall, measured.reached));
@@ -108,7 +108,7 @@ impl Settings {
             .checking(self.checking(py)?))
     }
 
-    /// The packing that was chosen, or the one that moves fewer bytes.
+    /// The packing that was chosen, or else the one that moves fewer bytes.
     fn packed(&self, py: Python<'_>, masked: bool) -> PyResult<Packing> {
         match (self.packing, self.size) {
             (None, None) => Ok(Packing::T4),
@@ -151,29 +151,29 @@ impl Settings {
     }
 }
 
-/// Python's reason to stop a build or a change: Ctrl-C, or an exception of its iterator or of its callback.
+/// Python's reason to stop a build or a change: Ctrl-C, or an exception of its iterator or callback.
 #[derive(Clone, Default)]
 pub(crate) struct Stop(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     error: Option<PyErr>,
-    /// Vectors read, and those before the first of a task.
+    /// The number of vectors read, and the number of vectors before the first one of a task.
     read: usize,
-    /// The step that Python was told of last, and the vectors read then.
+    /// The last step that was reported to Python, and the number of vectors read by then.
     told: Option<(String, usize)>,
 }
 
 /// Unwinds a build.
 struct Stopped;
 
-/// Stands for Python's exception until the build is over.
+/// The error that stands for Python's exception until the build has ended.
 fn stopped() -> Error {
     Error::transport(Kind::Local, "the build was stopped")
 }
 
 impl Stop {
-    /// The one of a task whose first vector has this number.
+    /// The state for a task whose first vector has this number.
     pub(crate) fn at(first: u64) -> Self {
         let stop = Self::default();
         stop.state().read = usize::try_from(first).unwrap_or(usize::MAX);
@@ -184,7 +184,7 @@ impl Stop {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does `work`, which ends at the next step of which it tells, if Python wants to stop.
+    /// Runs `work`, which ends at the next reported step if Python wants to stop.
     pub(crate) fn heeding<T: Send>(
         &self,
         py: Python<'_>,
@@ -210,11 +210,11 @@ impl Stop {
         done.map_err(|error| errors::search(py, &error))
     }
 
-    /// Tells Python of a step; unwinds if Python wants to stop.
+    /// Reports a step to Python; unwinds if Python wants to stop.
     fn told(&self, py: Python<'_>, progress: Option<&Py<PyAny>>, step: &str) {
         let read = self.state().read;
         let now = Some((step.to_owned(), read));
-        // A long step comes again and again, for the sake of Ctrl-C alone.
+        // A long step is reported repeatedly, only so that Ctrl-C works.
         let fresh = std::mem::replace(&mut self.state().told, now.clone()) != now;
         let told = py.check_signals().and_then(|()| match progress {
             Some(progress) if fresh => progress.call1(py, (step, read)).map(drop),
@@ -227,7 +227,7 @@ impl Stop {
     }
 }
 
-/// Records of Python's iterator.
+/// A stream of records from Python's iterator.
 pub(crate) struct Stream {
     records: Py<PyAny>,
     metric: Metric,
@@ -243,7 +243,7 @@ type Item<'py> = (
 );
 
 impl Stream {
-    /// Records of an iterator of `(vectors, ids or None, payloads or None, attributes or None)`.
+    /// The records of an iterator of `(vectors, ids or None, payloads or None, attributes or None)`.
     pub(crate) fn new(records: Py<PyAny>, metric: Metric, ids: IdKind, stop: Stop) -> Self {
         Self {
             records,

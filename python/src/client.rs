@@ -8,7 +8,7 @@ use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_net::Endpoint;
-use sordino_search::{Cache, Error, Filter, Found, Pin, ReaderKeys};
+use sordino_search::{Cache, Error, Filter, Found, Pin, ReaderKeys, Retry};
 
 use crate::attributes;
 use crate::compute::{computing, forked, stoppable};
@@ -33,13 +33,13 @@ use remote::Remote;
 /// The most bytes of downloads that a cache keeps.
 const CACHE: u64 = 4 << 30;
 
-/// One search: what was found, and what moved.
+/// The results of one search, and the bytes that it moved.
 type Searched = Result<(Found, Moved), Error>;
 
-/// Payloads of records, none for one that is not there.
+/// The payloads of records; `None` for a record that does not exist.
 type Payloads = Vec<Option<Vec<u8>>>;
 
-/// A client of one index. It may be used by several threads.
+/// A client of one index. Several threads may use it.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Client {
     keys: ReaderKeys,
@@ -69,9 +69,9 @@ impl Client {
         ))
     }
 
-    /// A client of a server.
+    /// A client of a server. It waits `wait.0` seconds for a busy server, and `wait.1` for one that cannot be reached.
     #[staticmethod]
-    #[pyo3(signature = (url, key, client_key=None, token=None, roots=None, known=None, cache=None, wait=0.0))]
+    #[pyo3(signature = (url, key, client_key=None, token=None, roots=None, known=None, cache=None, wait=(0.0, 0.0)))]
     #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn remote(
         py: Python<'_>,
@@ -82,7 +82,7 @@ impl Client {
         roots: Option<Vec<u8>>,
         known: Option<KnownParts>,
         cache: Option<PathBuf>,
-        wait: f64,
+        wait: (f64, f64),
     ) -> PyResult<Self> {
         let keys = keys::reader_of(key)?;
         let mut endpoint = Endpoint::new(url);
@@ -98,9 +98,13 @@ impl Client {
         let known = known.map(Known::from);
         let cache = cache.map(|folder| Cache::new(folder, CACHE));
         let theirs = keys.clone();
-        let wait = Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX);
+        let time = |wait| Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX);
+        let retry = Retry {
+            busy: time(wait.0),
+            away: time(wait.1),
+        };
         let opened = stoppable(py, move |stop| {
-            let remote = Remote::open(endpoint, &theirs, known.as_ref(), cache, wait, stop)?;
+            let remote = Remote::open(endpoint, &theirs, known.as_ref(), cache, retry, stop)?;
             Ok(Open::new(Server::Remote(Box::new(remote))))
         })?;
         Ok(Self::of(
@@ -109,7 +113,7 @@ impl Client {
         ))
     }
 
-    /// Searches for every row of an array: for records that pass a filter, and are not further than a threshold.
+    /// Searches for every row of an array, among the records that pass a filter and a threshold.
     #[pyo3(signature = (queries, k, filter=None, threshold=None))]
     fn search<'py>(
         &self,
@@ -144,12 +148,12 @@ impl Client {
             found.push(hits);
         }
         open.count(n, moved);
-        // The index may have changed meanwhile, and have payloads now.
+        // The index may have changed during the search, and may have payloads now.
         let facts = open.facts(py);
         answer(py, &found, (k, facts.ids), facts.payloads, moved)
     }
 
-    /// The payloads of records, None for one that is not there.
+    /// The payloads of records; None for a record that does not exist.
     fn payloads<'py>(
         &self,
         py: Python<'py>,
@@ -165,7 +169,7 @@ impl Client {
             .collect())
     }
 
-    /// The attributes of records, a dict of the values that each has; None for one that is not there.
+    /// The attributes of records: a dict of its values for each, and None for a record that does not exist.
     fn attributes<'py>(
         &self,
         py: Python<'py>,
@@ -213,7 +217,7 @@ impl Client {
         Ok(self.open(py)?.facts(py).k)
     }
 
-    /// True if a search may bring payloads that are shortened.
+    /// True if a search may return shortened payloads.
     #[getter]
     fn shortens(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.open(py)?.facts(py).shortens)
@@ -225,14 +229,14 @@ impl Client {
         Ok(ids::kind_name(self.open(py)?.facts(py).ids))
     }
 
-    /// Follows the index to its newest version; true if there was one.
+    /// Follows the index to its newest version; returns True if there was one.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let keys = self.keys.clone();
         self.open(py)?
             .doing(py, move |open, stop| open.refresh(&keys, stop))
     }
 
-    /// The version, and what has moved so far; a dict.
+    /// The version, and the sums of bytes moved so far, as a dict.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let open = self.open(py)?;
         let (facts, total) = (open.facts(py), open.total());
@@ -255,18 +259,18 @@ impl Client {
         Ok(stats)
     }
 
-    /// The version that this client has, to be given as `pin` the next time.
+    /// The client's version, which the next client can take as `pin`.
     fn pin(&self, py: Python<'_>) -> PyResult<PinParts> {
         let pin = self.open(py)?.asked(py, sordino_search::Client::pin);
         Ok((pin.index, pin.version, pin.manifest))
     }
 
-    /// Lets go of the connection or the index.
+    /// Releases the connection or the index.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         if forked() {
             return Ok(());
         }
-        // Calls of other threads that are under way end as they would.
+        // Calls of other threads that are in progress end normally.
         computing(py, || {
             let open = self.open.write();
             drop(open.unwrap_or_else(PoisonError::into_inner).take());
@@ -277,7 +281,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         if forked() {
-            // Its connections wait for threads that are not here.
+            // Its connections would wait for threads that this process does not have.
             let open = self.open.get_mut();
             std::mem::forget(open.unwrap_or_else(PoisonError::into_inner).take());
         }
@@ -287,10 +291,10 @@ impl Drop for Client {
 /// A pin's index, version and digest.
 type PinParts = ([u8; 16], u64, [u8; 32]);
 
-/// A pin, and true if the server need not show that its version follows from it.
+/// A pin, and true if the server need not prove that its version follows from it.
 type KnownParts = (PinParts, bool);
 
-/// The version that a client knows when it connects.
+/// The version that a client knows before it connects.
 struct Known {
     pin: Pin,
     over_gap: bool,
@@ -320,7 +324,7 @@ impl Client {
         let open = match self.open.try_read() {
             Ok(open) => open.clone(),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().clone(),
-            // It is being closed.
+            // Another thread is closing it.
             Err(TryLockError::WouldBlock) => None,
         };
         open.ok_or_else(|| errors::raise(py, "ClosedError", "this client is closed"))

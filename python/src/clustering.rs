@@ -1,4 +1,4 @@
-//! A new index whose records several processes assign to clusters.
+//! Builds an index whose records several processes assign to clusters.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::errors;
 use crate::keys::OwnerKey;
 use crate::vectors::{check_directions, matrix};
 
-/// Centroids of an index, which take the lists that tasks have made; the index is made at the end.
+/// The centroids of a new index. They take the lists that tasks have made, and the index is made at the end.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Clustering {
     path: PathBuf,
@@ -24,9 +24,9 @@ pub(crate) struct Clustering {
     pins: Arc<Pins>,
     spec: Spec,
     n: usize,
-    /// Vectors to train on.
+    /// The number of vectors for training.
     sample: usize,
-    /// Once they are trained, until the index is made.
+    /// The trained centroids, from training until the index is made.
     whole: Mutex<Option<Whole>>,
 }
 
@@ -36,7 +36,7 @@ impl Clustering {
     }
 }
 
-/// Said of one that is not trained yet, or finished.
+/// The error for a clustering that is not trained yet, or finished.
 fn none() -> Error {
     Error::Malformed {
         what: "build",
@@ -46,7 +46,7 @@ fn none() -> Error {
 
 #[pymethods]
 impl Clustering {
-    /// Plans an index of `n` vectors of `dim` coordinates. Nothing is written.
+    /// Plans an index of `n` vectors of `dim` coordinates. This writes nothing.
     #[new]
     fn new(
         py: Python<'_>,
@@ -70,7 +70,7 @@ impl Clustering {
         })
     }
 
-    /// The vectors that its centroids are to be trained on.
+    /// The number of vectors on which to train the centroids.
     fn sample(&self) -> usize {
         self.sample
     }
@@ -81,7 +81,7 @@ impl Clustering {
         check_directions(py, self.spec.metric, &rows, first)
     }
 
-    /// Trains the centroids on some of the vectors, ; the facts that tasks need, as bytes.
+    /// Trains the centroids on some of the vectors. Returns the facts that tasks need, as bytes.
     fn train<'py>(
         &self,
         py: Python<'py>,
@@ -98,7 +98,7 @@ impl Clustering {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Takes what a task has returned; False if another attempt at it was taken before.
+    /// Takes the result of a task. Returns False if the result of another attempt at the same task was taken before.
     fn take(&self, py: Python<'_>, lists: &[u8]) -> PyResult<bool> {
         let taken = computing(py, || {
             let nearest = Nearest::from_bytes(lists, &self.keys)?;
@@ -107,7 +107,7 @@ impl Clustering {
         taken.map_err(|error| errors::search(py, &error))
     }
 
-    /// Makes the index of this number of tasks and of all records, an iterator as for `build`.
+    /// Makes the index from the results of this number of tasks and from all records, in an iterator as for `build`.
     fn finish(&self, py: Python<'_>, tasks: u64, records: Py<PyAny>) -> PyResult<Measured> {
         let whole = self.whole().take().ok_or_else(none);
         let whole = whole.map_err(|error| errors::search(py, &error))?;
@@ -124,8 +124,8 @@ impl Clustering {
     }
 }
 
-/// Finds the nearest centroids for the records of a task, its number and that of its first record: an iterator of `(vectors, None, None, None)`; the bytes for
-/// `Clustering.take`.
+/// Finds the nearest centroids for the records of a task. `task` has its number and the number of its first record; `records` is
+/// an iterator of `(vectors, None, None, None)`. Returns the bytes for `Clustering.take`.
 #[pyfunction]
 pub(crate) fn nearest<'py>(
     py: Python<'py>,

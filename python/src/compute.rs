@@ -1,4 +1,4 @@
-//! Work without Python's lock.
+//! Runs computations without Python's lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,18 +13,18 @@ use rand::rngs::{StdRng, SysRng};
 
 use crate::errors;
 
-/// The process that computed first: its threads compute.
+/// The first process that computed, which has the computing threads.
 static FIRST: OnceLock<u32> = OnceLock::new();
 
-/// True in a process that was forked after threads were started for computing. It has none of them, and would
-/// wait for them for ever, or for a lock that one of them held.
+/// True in a process that was forked after the computing threads had started. It does not have these threads, and
+/// would wait for ever for them or for a lock that one of them held.
 pub(crate) fn forked() -> bool {
     FIRST
         .get()
         .is_some_and(|first| *first != std::process::id())
 }
 
-/// Refuses to compute in a process without threads.
+/// Refuses to compute in a process without the computing threads.
 fn check_process(py: Python<'_>) -> PyResult<()> {
     FIRST.get_or_init(std::process::id);
     if !forked() {
@@ -35,20 +35,20 @@ fn check_process(py: Python<'_>) -> PyResult<()> {
     Err(errors::raise(py, "ProcessError", text))
 }
 
-/// Does `work` without Python's lock, so that other threads of the interpreter go on. A panic becomes an
-/// exception.
+/// Runs `work` without Python's lock, so that other Python threads continue. A panic becomes an exception.
 pub(crate) fn computing<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     check_process(py)?;
-    // Anything that a panic leaves half done is dropped with the closure.
+    // The closure owns everything that a panic could leave half done, so it is dropped.
     py.detach(|| catch_unwind(AssertUnwindSafe(work)))
         .map_err(|payload| errors::panicked(py, &*payload))
 }
 
-/// The pause between looks for Ctrl-C.
+/// The time between two checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
 
-/// [`computing`] that Ctrl-C stops: `work` is done by another thread, since Python tells signals to the calling
-/// thread alone. Then this returns, and `work`, whose flag is set, ends when it can; nobody gets what it returns.
+/// Like [`computing`], but Ctrl-C stops it. A second thread runs `work`, since Python reports signals only to the
+/// calling thread. After Ctrl-C this function returns at once. `work` finds its flag set and ends when it can;
+/// its result is dropped.
 pub(crate) fn stoppable<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Arc<AtomicBool>) -> T + Send + 'static,
@@ -59,13 +59,13 @@ pub(crate) fn stoppable<T: Send + 'static>(
     let flag = Arc::clone(&stop);
     let worker = move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
-        // After Ctrl-C nobody waits for it.
+        // After Ctrl-C the receiver is gone.
         drop(done.send(result));
     };
     let thread = thread::Builder::new().name("sordino-call".to_owned());
     thread.spawn(worker)?;
     loop {
-        // `Receiver` is not `Sync`: it is moved to where Python's lock is not held, and back.
+        // `Receiver` is not `Sync`, so it is moved into the closure without Python's lock, and back.
         let (back, waited) = py.detach(move || {
             let waited = result.recv_timeout(TICK);
             (result, waited)
@@ -84,13 +84,13 @@ pub(crate) fn stoppable<T: Send + 'static>(
     }
 }
 
-/// A generator seeded by the system.
+/// A generator seeded by the operating system.
 pub(crate) fn random() -> PyResult<StdRng> {
     StdRng::try_from_rng(&mut SysRng)
         .map_err(|error| pyo3::exceptions::PyOSError::new_err(format!("no randomness: {error}")))
 }
 
-/// Seconds since 1970.
+/// The number of seconds since 1970.
 pub(crate) fn now() -> u64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
     elapsed.map_or(0, |elapsed| elapsed.as_secs())

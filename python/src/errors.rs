@@ -1,4 +1,4 @@
-//! Rust's errors as exceptions: each kind has a class of its own in `sordino._errors`.
+//! Converts Rust's errors to exceptions. Each kind of error has its own class in `sordino._errors`.
 
 use std::any::Any;
 use std::path::Path;
@@ -8,7 +8,7 @@ use sordino_net::{Error as Net, Refusal};
 use sordino_search::vectors::Error as Vectors;
 use sordino_search::{Error as Search, OwnerFault};
 
-/// The exception of this class of `sordino._errors`.
+/// An exception of this class of `sordino._errors`.
 pub(crate) fn raise(py: Python<'_>, class: &str, message: impl Into<String>) -> PyErr {
     let made = py
         .import("sordino._errors")
@@ -26,7 +26,7 @@ pub(crate) fn panicked(py: Python<'_>, payload: &(dyn Any + Send)) -> PyErr {
     raise(py, "InternalError", message)
 }
 
-/// The words of a panic.
+/// The message of a panic.
 fn words(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<String>()
@@ -35,7 +35,7 @@ fn words(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("a panic without a message")
 }
 
-/// An error of a search or an index as an exception.
+/// Converts an error of a search or an index to an exception.
 pub(crate) fn search(py: Python<'_>, error: &Search) -> PyErr {
     if let Search::AfterBadReply(then) = error {
         let then = search(py, then).get_type(py);
@@ -45,7 +45,7 @@ pub(crate) fn search(py: Python<'_>, error: &Search) -> PyErr {
             .and_then(|class| class.call1((error.to_string(),)));
         return made.map_or_else(|error| error, PyErr::from_value);
     }
-    // The network's own kinds say more than that asking failed.
+    // A network error has a more specific class than a failed request.
     if let Some(error) = Net::of(error) {
         return net(py, error);
     }
@@ -58,21 +58,21 @@ pub(crate) fn search(py: Python<'_>, error: &Search) -> PyErr {
     }
 }
 
-/// The system's numbers for a file that is not there, and for one that is, on every Unix.
+/// The error numbers of every Unix for a missing file and for an existing file.
 const ENOENT: i32 = 2;
 const EEXIST: i32 = 17;
 
-/// The same error with its file and the system's number, as Python's own have them.
+/// Adds the file and the error number to an error, as Python's own exceptions have them.
 fn of_file(py: Python<'_>, error: PyErr, path: &Path, code: Option<i32>) -> PyErr {
     let value = error.value(py);
     let set = value
         .setattr("filename", path.as_os_str())
         .and_then(|()| value.setattr("errno", code));
-    // They are more than the message; without them it is still the error.
+    // If these cannot be set, the error keeps its message.
     set.map_or_else(|other| other, |()| error.clone_ref(py))
 }
 
-/// An error of the network as an exception.
+/// Converts a network error to an exception.
 pub(crate) fn net(py: Python<'_>, error: &Net) -> PyErr {
     let raised = raise(py, net_class(error), error.to_string());
     match error {
@@ -81,12 +81,12 @@ pub(crate) fn net(py: Python<'_>, error: &Net) -> PyErr {
     }
 }
 
-/// An error of vectors as an exception.
+/// Converts an error of vectors to an exception.
 pub(crate) fn vectors(py: Python<'_>, error: &Vectors) -> PyErr {
     raise(py, vectors_class(error), error.to_string())
 }
 
-/// A file that is not there has a class of its own.
+/// The class of a file error; a missing file has its own class.
 fn file_class(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::NotFound => "MissingFileError",
@@ -127,7 +127,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::Fork { .. } | Search::NotNext(_) => "ForkError",
         Search::OtherIndex { .. } => "OtherIndexError",
         Search::Gap { .. } => "GapError",
-        // Which of these it is.
+        // The fault inside determines the class.
         Search::Owner(OwnerFault::Undone(fault)) => search_class(fault),
         Search::Owner(OwnerFault::Pins { .. }) => "FileError",
         Search::Payload { .. } | Search::PayloadCount { .. } => "PayloadError",
@@ -138,7 +138,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::Filter(_) => "FilterError",
         Search::Log(_) => "IntegrityError",
         Search::Transport { .. } => "NetworkError",
-        // The words of a server that has forgotten a session, as a refusal.
+        // A server that has forgotten a session refuses the request.
         Search::Session => "RefusedError",
         Search::BadReply => "SearchError",
         _ => "Error",

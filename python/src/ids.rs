@@ -1,4 +1,4 @@
-//! Record ids as Python has them: an array of integers, or a list of texts.
+//! Converts record ids from and to Python: an array of integers, or a list of texts.
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::IntoPyObjectExt;
@@ -7,7 +7,7 @@ use sordino_search::{Found, Id, IdKind};
 
 use crate::errors;
 
-/// Ids that were given: integers, or texts of whatever kind the index's ids are.
+/// The ids that a caller gave: integers, or texts of any kind.
 #[derive(FromPyObject)]
 pub(crate) enum Given<'py> {
     Numbers(PyReadonlyArray1<'py, u64>),
@@ -15,7 +15,7 @@ pub(crate) enum Given<'py> {
 }
 
 impl Given<'_> {
-    /// The ids, if they are of this kind.
+    /// Converts the ids, which must have this kind.
     pub(crate) fn of(&self, py: Python<'_>, kind: IdKind) -> PyResult<Vec<Id>> {
         match self {
             Self::Numbers(numbers) => {
@@ -31,7 +31,7 @@ impl Given<'_> {
     }
 }
 
-/// An id as Python has it: a number, or text.
+/// Converts an id to Python: a number or a text.
 pub(crate) fn one<'py>(py: Python<'py>, id: &Id) -> PyResult<Bound<'py, PyAny>> {
     match id {
         Id::Number(number) => number.into_bound_py_any(py),
@@ -39,10 +39,23 @@ pub(crate) fn one<'py>(py: Python<'py>, id: &Id) -> PyResult<Bound<'py, PyAny>> 
     }
 }
 
+/// Ids of one kind: an array of numbers, or a list of texts.
+pub(crate) fn all<'py>(py: Python<'py>, ids: &[Id]) -> PyResult<Bound<'py, PyAny>> {
+    let numbers: Option<Vec<u64>> = ids.iter().map(Id::number).collect();
+    match numbers {
+        Some(numbers) => Ok(PyArray1::from_vec(py, numbers).into_any()),
+        None => {
+            let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            texts.into_bound_py_any(py)
+        }
+    }
+}
+
 /// The ids of what was found, `k` for each query: an array of `int64` with -1 where there is none. Lists where they
 /// are texts, or one of them is no `int64`.
 ///
-/// Python makes arrays of objects of lists. Nothing can fail here: answers that were paid for are there.
+/// Python makes arrays of objects from the lists. This function cannot fail, since the server's answers are already
+/// here.
 pub(crate) fn found<'py>(
     py: Python<'py>,
     kind: IdKind,
@@ -65,7 +78,7 @@ pub(crate) fn found<'py>(
     rows.collect::<PyResult<Vec<_>>>()?.into_bound_py_any(py)
 }
 
-/// Ids as `int64`, -1 where there is none; nothing if one of them is 2^63 or more.
+/// The ids as `int64`, with -1 where there are fewer results; `None` if an id is 2^63 or more.
 fn numbers(found: &[Found], k: usize) -> Option<Vec<i64>> {
     let mut ids = vec![-1; found.len() * k];
     for (row, found) in found.iter().enumerate() {
@@ -76,7 +89,7 @@ fn numbers(found: &[Found], k: usize) -> Option<Vec<i64>> {
     Some(ids)
 }
 
-/// The kind of this name.
+/// The kind with this name.
 pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<IdKind> {
     let mut kinds = IdKind::ALL.into_iter();
     kinds.find(|&kind| kind_name(kind) == name).ok_or_else(|| {
@@ -85,7 +98,7 @@ pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<IdKind> {
     })
 }
 
-/// The name of a kind, as Python gives it.
+/// The name of a kind in Python.
 pub(crate) fn kind_name(kind: IdKind) -> &'static str {
     match kind {
         IdKind::Number => "number",

@@ -8,9 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
-use sordino_search::{
-    Attributes, Change, Error, Files, OwnerKeys, Pins, Server, Store, WriterStore,
-};
+use sordino_search::{Attributes, Change, Error, Files, OwnerKeys, Pins, Store, WriterStore};
 
 use crate::access;
 use crate::attributes;
@@ -21,22 +19,23 @@ use crate::ids::Given;
 use crate::keys::{ReaderPublicKey, WriterPublicKey};
 use crate::vectors::{batch, check_directions, matrix, warn_of_far};
 
-mod exchange; // versions that go to a server and come from it
-mod facts; // the manifest's account
+mod exchange; // versions sent to a server and received from it
+mod facts; // facts from the manifest
 mod key;
+mod records; // how many, their ids and labels
 
 use exchange::Door;
 pub(crate) use exchange::pull;
 use key::Key;
 
 /// An index in a directory, with the key to use it. Each call opens the directory again, so it sees the changes of
-/// others. It locks the directory only while it changes something.
+/// others. A call locks the directory only while it changes something.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Index {
     #[pyo3(get)]
     path: PathBuf,
     key: Key,
-    /// Taken by changes, so that the changes of one program wait for one another.
+    /// Changes hold this lock, so that the changes of one program wait for one another.
     changing: Mutex<()>,
 }
 
@@ -69,15 +68,20 @@ impl Index {
 
     /// The number of records.
     fn len(&self, py: Python<'_>) -> PyResult<usize> {
-        let keys = self.key.reader().ok_or_else(|| {
-            let expected = "an owner's, a reader's or a writer's key";
-            self.needs(py, "the number of records", expected)
-        })?;
-        let len = computing(py, || Store::count_dir(&self.path, &keys))?;
-        len.map_err(|error| errors::search(py, &error))
+        records::len(self, py)
     }
 
-    /// Adds records, or replaces those whose ids are there; the new version.
+    /// The ids of all records, in their order: an array of numbers, or a list of texts.
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        records::ids(self, py)
+    }
+
+    /// True if there is a record with this id.
+    fn contains(&self, py: Python<'_>, ids: Given<'_>) -> PyResult<bool> {
+        records::contains(self, py, &ids)
+    }
+
+    /// Adds records, or replaces the records whose ids exist. Returns the new version.
     #[pyo3(signature = (rows, ids=None, payloads=None, attributes=None, label=None))]
     fn add(
         &self,
@@ -109,7 +113,7 @@ impl Index {
         Ok(added.version)
     }
 
-    /// Gives records other payloads or attributes; the new version.
+    /// Gives records new payloads or attributes. Returns the new version.
     fn update(
         &self,
         py: Python<'_>,
@@ -135,7 +139,7 @@ impl Index {
         updated.map_err(|error| errors::search(py, &error))
     }
 
-    /// Deletes records; the new version.
+    /// Deletes records. Returns the new version.
     fn delete(&self, py: Python<'_>, ids: Given<'_>) -> PyResult<u64> {
         self.owner(py)?;
         let ids = ids.of(py, self.manifest(py)?.ids)?;
@@ -144,7 +148,7 @@ impl Index {
         deleted.map_err(|error| errors::search(py, &error))
     }
 
-    /// Rewrites the records in as few segments as possible, and forgets all versions but some. Returns the new version.
+    /// Rewrites the records in as few segments as possible, and forgets old versions. Returns the new version.
     #[pyo3(signature = (keep=None))]
     fn compact(&self, py: Python<'_>, keep: Option<usize>) -> PyResult<u64> {
         self.owner(py)?;
@@ -158,7 +162,7 @@ impl Index {
         })
     }
 
-    /// Gives a reader labels and groups, with its public key if it is new; the new version.
+    /// Gives a reader labels and groups; a new reader needs its public key. Returns the new version.
     fn grant(
         &self,
         py: Python<'_>,
@@ -171,7 +175,7 @@ impl Index {
         self.change(py, Change::grant(reader, public, &labels, &groups))
     }
 
-    /// Lets a writer add records under labels until a time, in seconds since 1970, with its public key if it is new; the new version.
+    /// Lets a writer, who may be new, add records under labels until a time in seconds since 1970. Returns the new version.
     fn grant_writer(
         &self,
         py: Python<'_>,
@@ -184,12 +188,12 @@ impl Index {
         self.change(py, Change::grant_writer(writer, public, &labels, until))
     }
 
-    /// Takes the right to add records from a writer; the new version.
+    /// Takes the right to add records from a writer. Returns the new version.
     fn stop_writing(&self, py: Python<'_>, writer: &str) -> PyResult<u64> {
         self.change(py, Change::stop_writing(writer))
     }
 
-    /// Makes a version without what writers added after one, and revokes one of them; the new version.
+    /// Makes a version without writers' additions after a version, and can revoke a writer. Returns the new version.
     #[pyo3(signature = (after, revoke))]
     fn take_back(&self, py: Python<'_>, after: u64, revoke: Option<&str>) -> PyResult<u64> {
         let (keys, pins) = self.owner(py)?;
@@ -204,7 +208,7 @@ impl Index {
         taken.map_err(|error: Error| errors::search(py, &error))
     }
 
-    /// Takes labels and groups from a reader; the new version.
+    /// Takes labels and groups from a reader. Returns the new version.
     fn withdraw(
         &self,
         py: Python<'_>,
@@ -215,22 +219,22 @@ impl Index {
         self.change(py, Change::withdraw(reader, &labels, &groups))
     }
 
-    /// Takes a reader off the list; the new version.
+    /// Removes a reader from the list. Returns the new version.
     fn revoke(&self, py: Python<'_>, reader: &str) -> PyResult<u64> {
         self.change(py, Change::revoke(reader))
     }
 
-    /// Says which labels a group may read; the new version.
+    /// Sets the labels that a group may read. Returns the new version.
     fn group(&self, py: Python<'_>, group: &str, labels: Vec<String>) -> PyResult<u64> {
         self.change(py, Change::group(group, &labels))
     }
 
-    /// Takes a group from all readers; the new version.
+    /// Takes a group from all readers. Returns the new version.
     fn ungroup(&self, py: Python<'_>, group: &str) -> PyResult<u64> {
         self.change(py, Change::ungroup(group))
     }
 
-    /// Who can read what; None where all readers share a key.
+    /// What each reader can read; None if all readers share a key.
     fn access<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.owner(py)?;
         let read = computing(py, || self.changed(|store| Ok(store.access())))?;
@@ -238,20 +242,12 @@ impl Index {
         read.map(|report| access::report(py, &report)).transpose()
     }
 
-    /// The labels of records; None for one without a label, or that is not there.
+    /// The labels of records; None for a record without a label, or that does not exist.
     fn labels(&self, py: Python<'_>, ids: Given<'_>) -> PyResult<Vec<Option<String>>> {
-        self.owner(py)?;
-        let ids = ids.of(py, self.manifest(py)?.ids)?;
-        let read = computing(py, || {
-            self.changed(|store| {
-                let labels = ids.iter().map(|id| store.label(id).map(str::to_owned));
-                Ok(labels.collect())
-            })
-        })?;
-        read.map_err(|error| errors::search(py, &error))
+        records::labels(self, py, &ids)
     }
 
-    /// Brings a server's index to this version; the version.
+    /// Sends this version to a server's index. Returns the server's version.
     fn push(&self, py: Python<'_>, door: Door) -> PyResult<u64> {
         match &self.key {
             Key::Owner(keys, _) => exchange::push(py, &self.path, keys.clone(), &door),
@@ -260,7 +256,7 @@ impl Index {
         }
     }
 
-    /// All payloads, by record; None where the index has none.
+    /// All payloads by record; None if the index has no payloads.
     fn payloads<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.owner(py)?;
         let read = computing(py, || self.changed(|store| store.payloads()))?;
@@ -268,28 +264,25 @@ impl Index {
         read.map(|read| facts::payloads(py, read)).transpose()
     }
 
-    /// Checks every byte that the key allows to check; a dict of what was found.
+    /// Checks all bytes that the key can check. Returns a dict of what was checked.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         if let Key::Owner(keys, _) = &self.key {
             let verified = computing(py, || Store::verify_dir(&self.path, &keys.reader()))?;
             return facts::verified(py, verified.map_err(|error| errors::search(py, &error))?);
         }
-        let found = PyDict::new(py);
-        let owner = self.public(py)?;
-        let opened = computing(py, || {
-            let index = sordino_search::Index::open_dir(&self.path, &owner)?;
-            let manifest = index.manifest().clone();
-            Server::new(index)?;
-            Ok::<_, Error>(manifest)
-        })?;
-        let manifest = opened.map_err(|error| errors::search(py, &error))?;
-        found.set_item("version", manifest.version)?;
-        found.set_item("bytes", facts::stored(py, &manifest)?)?;
-        found.set_item("full", false)?;
-        Ok(found)
+        facts::seen(py, &self.path, &self.public(py)?)
     }
 
-    /// The signed manifest's account of the index; a dict.
+    /// The newest version that the owner's key knows of this index, as a client's pin; None if it knows none.
+    fn pin(&self, py: Python<'_>) -> PyResult<Option<exchange::PinParts>> {
+        let (_, pins) = self.owner(py)?;
+        let found = self.manifest(py)?;
+        let known = pins.known(&self.path, &found);
+        let known = known.map_err(|error| errors::search(py, &error))?;
+        Ok(known.map(|pin| (pin.index, pin.version, pin.manifest)))
+    }
+
+    /// Facts about the index from its signed manifest, as a dict.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let manifest = self.manifest(py)?;
         facts::of(py, &manifest, &self.key)
@@ -304,7 +297,7 @@ impl Index {
         errors::raise(py, "KeyKindError", text)
     }
 
-    /// Makes a change of readers; the new version.
+    /// Changes the readers. Returns the new version.
     fn change(&self, py: Python<'_>, change: Change<'_>) -> PyResult<u64> {
         self.owner(py)?;
         let mut rng = random()?;
@@ -314,9 +307,9 @@ impl Index {
         changed.map_err(|error| errors::search(py, &error))
     }
 
-    /// Opens the index for its owner, and remembers the version that it has after `work`, which may change it.
+    /// Opens the index for its owner, and remembers its version after `work`, which may change it.
     fn changed<T>(&self, work: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
-        // Callers have refused other keys.
+        // The callers have already refused other keys.
         let Key::Owner(keys, pins) = &self.key else {
             return Err(Error::Signature);
         };
@@ -334,12 +327,12 @@ impl Index {
     }
 
     fn public(&self, py: Python<'_>) -> PyResult<OwnerPublicKey> {
-        // Nothing is believed that the owner did not sign.
+        // The manifest must be signed by the owner.
         let none = || self.needs(py, "this", "a key to check signatures with");
         self.key.public().ok_or_else(none)
     }
 
-    /// The newest version's manifest.
+    /// The manifest of the newest version.
     fn manifest(&self, py: Python<'_>) -> PyResult<SignedManifest> {
         let owner = self.public(py)?;
         let opened = computing(py, || {

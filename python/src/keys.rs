@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use sordino_net::KeyFile;
-use sordino_search::{OwnerKeys, OwnerPublicKey, Pins, ReaderKeys, ReaderSecret};
+use sordino_search::{OwnerKeys, OwnerPublicKey, Pins, ReaderKeys};
 
 use crate::compute::random;
 use crate::errors;
 
 mod client; // of those who ask a server
 mod issuer; // of those who issue tokens
+mod reader; // of those who read
 mod writer; // of those who add records
 
 pub(crate) use client::{ClientKey, ClientPublicKey, client_keygen};
 pub(crate) use issuer::IssuerPublicKey;
+pub(crate) use reader::{ReaderKey, ReaderPublicKey, reader_keygen};
 pub(crate) use writer::{WriterKey, WriterPublicKey, writer_keygen};
 
 /// A new owner's key, from the system's generator.
@@ -26,16 +29,6 @@ pub(crate) use writer::{WriterKey, WriterPublicKey, writer_keygen};
 pub(crate) fn keygen() -> PyResult<OwnerKey> {
     let keys = OwnerKeys::generate(&mut random()?);
     Ok(OwnerKey(keys, Arc::new(Pins::in_memory())))
-}
-
-/// A new pair of keys for one reader, for indexes of the owner of this public key.
-///
-/// The reader makes and keeps the pair, and gives the owner its public half, `ReaderKey.reader_public()`.
-#[pyfunction]
-pub(crate) fn reader_keygen(owner: &Bound<'_, PublicKey>) -> PyResult<ReaderKey> {
-    let secret = ReaderSecret::generate(&mut random()?);
-    let owner = owner.get().0.clone();
-    Ok(ReaderKey(ReaderKeys::from_secret(secret, owner)))
 }
 
 /// The key of an owner, which builds, changes, signs and reads indexes: 32 secret bytes.
@@ -48,20 +41,9 @@ pub(crate) fn reader_keygen(owner: &Bound<'_, PublicKey>) -> PyResult<ReaderKey>
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct OwnerKey(pub(crate) OwnerKeys, pub(crate) Arc<Pins>);
 
-/// The key of a reader, which searches and reads the owner's indexes, and cannot sign.
-///
-/// `OwnerKey.reader()` returns the key that readers share, `sordino.reader_keygen(public_key)` the pair of one
-/// reader, and `ReaderKey.load(path)` either of them. It is never printed.
-#[pyclass(module = "sordino", frozen)]
-pub(crate) struct ReaderKey(pub(crate) ReaderKeys);
-
 /// The owner's public key, by which a server checks that an index is the owner's. It is not secret.
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct PublicKey(pub(crate) OwnerPublicKey);
-
-/// The public half of a reader's own pair, to which the owner grants access. It is not secret.
-#[pyclass(module = "sordino", frozen)]
-pub(crate) struct ReaderPublicKey(pub(crate) sordino_search::ReaderPublicKey);
 
 /// The path of a key file. What is none is refused by this package's own error.
 pub(crate) struct Place(PathBuf);
@@ -71,6 +53,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Place {
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let found = given.extract::<PathBuf>();
+        let line = found.as_ref().ok().and_then(|path| path.to_str());
+        if line.is_some_and(|line| KeyFile::parse(line.as_bytes()).is_ok()) {
+            // The error of a file that is not there would show a secret.
+            let text = "path is the text of a key: expected the path of its file; from_text(text) reads the text itself";
+            return Err(errors::raise(given.py(), "InputError", text));
+        }
         found.map(Self).map_err(|_| {
             let kind = given.get_type();
             let kind = kind
@@ -82,7 +70,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Place {
     }
 }
 
-/// A key file; a warning if others can read a secret in it.
+/// Reads a key file, and warns if other users can read a secret in it.
 fn read(py: Python<'_>, path: &Path) -> PyResult<KeyFile> {
     let file = KeyFile::read(path).map_err(|error| errors::net(py, &error))?;
     if file.is_exposed() {
@@ -99,17 +87,54 @@ fn write(py: Python<'_>, file: &KeyFile, path: &Path) -> PyResult<()> {
     file.write(path).map_err(|error| errors::net(py, &error))
 }
 
+/// The key file that a text is the content of.
+fn parse(text: &Bound<'_, PyAny>) -> PyResult<KeyFile> {
+    let py = text.py();
+    let Ok(line) = text.cast::<PyString>() else {
+        let kind = text.get_type().name()?;
+        let why = format!("text is a {kind}: expected a str, the line of a key file");
+        return Err(errors::raise(py, "InputError", why));
+    };
+    let found = line.to_str().map_err(|_| "this is no text of a key file");
+    let found = found.and_then(|line| KeyFile::parse(line.as_bytes()));
+    found.map_err(|why| {
+        let why = format!(
+            "text: {why}; expected the line that to_text() gives and that is in a key's file"
+        );
+        errors::raise(py, "KeyFileError", why)
+    })
+}
+
+/// The exception for a secret that would be copied or pickled.
+fn unpickled(py: Python<'_>, kind: &str) -> PyErr {
+    let text = format!(
+        "{kind} is secret, and is not copied or pickled: give the path of its file and {kind}.load(path) there, or the \
+         text of to_text() in an environment variable and {kind}.from_text(text)"
+    );
+    errors::raise(py, "KeyKindError", text)
+}
+
+/// A key that is no secret, as pickle makes it again.
+fn pickled<'py, T: pyo3::PyTypeInfo>(
+    py: Python<'py>,
+    file: &KeyFile,
+) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+    let caller = py.import("operator")?.getattr("methodcaller")?;
+    let again = caller.call1(("from_text", file.text().as_str()))?;
+    Ok((again, (py.get_type::<T>().into_any(),)))
+}
+
 /// The first digits of a public key's BLAKE3 digest, by which people tell keys apart.
 fn short(public: &[u8]) -> String {
     hex::encode(&blake3::hash(public).as_bytes()[..8])
 }
 
-/// The whole of that digest, in hexadecimal.
+/// The whole digest, in hexadecimal.
 fn digest(public: &[u8]) -> String {
     hex::encode(blake3::hash(public).as_bytes())
 }
 
-/// A number for Python's sets: the beginning of that digest.
+/// A hash for Python's sets, from the beginning of the digest.
 fn number(public: &[u8]) -> u64 {
     let digest = blake3::hash(public);
     let first = digest.as_bytes()[..8].iter();
@@ -146,6 +171,40 @@ impl OwnerKey {
         Ok(Self(keys, Arc::new(pins)))
     }
 
+    /// Return the line of the key's file, which is the secret: for an environment variable or a store of secrets.
+    fn to_text(&self) -> String {
+        KeyFile::of_owner(&self.0).text().to_string()
+    }
+
+    /// Return the key whose file has this line. It remembers versions of indexes in the file `pins`, or in this
+    /// object alone.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///     The line.
+    /// pins : path, optional
+    ///     The file of known versions.
+    ///
+    /// Raises
+    /// ------
+    /// KeyFileError, KeyKindError
+    ///     If the text is no key's, or a different kind of key's.
+    #[staticmethod]
+    #[pyo3(signature = (text, pins=None))]
+    fn from_text(text: &Bound<'_, PyAny>, pins: Option<PathBuf>) -> PyResult<Self> {
+        let py = text.py();
+        let key = parse(text)?.owner();
+        Ok(Self(
+            key.map_err(|error| errors::net(py, &error))?,
+            Arc::new(pins.map_or_else(Pins::in_memory, |file| Pins::at(&file))),
+        ))
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(unpickled(py, "OwnerKey"))
+    }
+
     /// The key for readers, who search and read the indexes.
     fn reader(&self) -> ReaderKey {
         ReaderKey(self.0.reader())
@@ -158,53 +217,6 @@ impl OwnerKey {
 
     fn __repr__(&self) -> String {
         format!("<OwnerKey {}>", short(&self.0.public().to_bytes()))
-    }
-}
-
-#[pymethods]
-impl ReaderKey {
-    /// Write the key to a new file that you alone can read.
-    ///
-    /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
-        write(py, &KeyFile::of_reader(&self.0), &path.0)
-    }
-
-    /// Read a reader's key, from its own file or the owner's.
-    ///
-    /// Raises `KeyFileError` for a wrong or damaged file, `KeyKindError` for a key of a different kind.
-    #[staticmethod]
-    fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
-        let keys = read(py, &path.0)?.reader();
-        Ok(Self(keys.map_err(|error| errors::net(py, &error))?))
-    }
-
-    /// The owner's public key.
-    fn public(&self) -> PublicKey {
-        PublicKey(self.0.owner().clone())
-    }
-
-    /// The public half of a reader's own pair, for the owner.
-    ///
-    /// Raises `KeyKindError` for a key that readers share, which has no public half.
-    fn reader_public(&self, py: Python<'_>) -> PyResult<ReaderPublicKey> {
-        let Some(secret) = self.0.secret() else {
-            let text = "a key that readers share; expected a reader's own pair: sordino.reader_keygen(public_key) makes one";
-            return Err(errors::raise(py, "KeyKindError", text));
-        };
-        Ok(ReaderPublicKey(secret.public()))
-    }
-
-    /// The owner, and of a pair of the reader's own whose it is.
-    fn __repr__(&self) -> String {
-        let owner = short(&self.0.owner().to_bytes());
-        match self.0.secret() {
-            Some(secret) => format!(
-                "<ReaderKey {} of {owner}>",
-                short(secret.public().as_bytes())
-            ),
-            None => format!("<ReaderKey {owner}>"),
-        }
     }
 }
 
@@ -226,6 +238,36 @@ impl PublicKey {
         Ok(Self(key.map_err(|error| errors::net(py, &error))?))
     }
 
+    /// Return the line of the key's file.
+    fn to_text(&self) -> String {
+        KeyFile::of_public(&self.0).text().to_string()
+    }
+
+    /// Return the key whose file has this line.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///     The line.
+    ///
+    /// Raises
+    /// ------
+    /// KeyFileError, KeyKindError
+    ///     If the text is no key's, or a different kind of key's.
+    #[staticmethod]
+    fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = text.py();
+        let key = parse(text)?.public();
+        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        pickled::<Self>(py, &KeyFile::of_public(&self.0))
+    }
+
     /// The BLAKE3 digest of the key, in hexadecimal: the same for all keys of one owner.
     fn digest(&self) -> String {
         digest(&self.0.to_bytes())
@@ -241,43 +283,6 @@ impl PublicKey {
 
     fn __repr__(&self) -> String {
         format!("<PublicKey {}>", short(&self.0.to_bytes()))
-    }
-}
-
-#[pymethods]
-impl ReaderPublicKey {
-    /// Write the key to a new file.
-    ///
-    /// Raises `KeyFileError` if the file exists.
-    fn save(&self, py: Python<'_>, path: Place) -> PyResult<()> {
-        write(py, &KeyFile::of_reader_public(&self.0), &path.0)
-    }
-
-    /// Read a reader's public key, from its own file or the pair's.
-    ///
-    /// Raises `KeyFileError` for a wrong or damaged file, `KeyKindError` for a key of a different kind, or one that
-    /// protects nothing.
-    #[staticmethod]
-    fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
-        let key = read(py, &path.0)?.reader_public();
-        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
-    }
-
-    /// The BLAKE3 digest of the key, in hexadecimal, which the owner compares with the reader.
-    fn digest(&self) -> String {
-        digest(self.0.as_bytes())
-    }
-
-    fn __eq__(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-
-    fn __hash__(&self) -> u64 {
-        number(self.0.as_bytes())
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<ReaderPublicKey {}>", short(self.0.as_bytes()))
     }
 }
 

@@ -1,30 +1,30 @@
 //! The extension module `sordino._sordino`: keys, indexes, clients and servers for Python.
 //!
-//! It takes arrays of one kind, C-contiguous and of `float32`; the Python package around it turns what
-//! users have into these, and has the documentation. Whatever computes does so without Python's lock, and
-//! a panic comes out as the exception `sordino.InternalError`.
+//! It takes C-contiguous arrays of `float32` only. The Python package around it converts what users have
+//! to such arrays, and has the documentation. Computations run without Python's lock, and a panic becomes
+//! the exception `sordino.InternalError`.
 
-// The extension has no tests of its own, and a harness of none takes a minute to link.
+// The extension has no Rust tests, and linking an empty test program would take a minute.
 #![cfg(not(test))]
 
 use pyo3::prelude::*;
 
-mod access; // readers of their own
+mod access; // readers of an index
 mod assembly; // an index whose segments several processes make
-mod attributes; // columns to filter by
-mod build; // an index of an iterator of arrays, or of a file
+mod attributes; // columns for filters
+mod build; // building an index from arrays or a file
 mod client; // searches, in this process or over a network
 mod clustering; // an index whose records several processes assign to clusters
-mod compute; // work without Python's lock
+mod compute; // computing without Python's lock
 mod errors; // Rust's errors as exceptions
 mod ids; // record ids
 mod index; // an index in a directory
 mod keys; // keys and their files
 mod plan; // costs, before anything is built
-mod primitives; // what search is built from, for its own sake
+mod primitives; // the primitives behind search
 mod reader; // files of vectors
-mod server; // an index on a port
-mod transport; // messages, counted
+mod server; // servers
+mod transport; // counted messages
 mod vectors; // arrays as matrices
 
 /// The native half of the package `sordino`.

@@ -1,4 +1,4 @@
-//! Costs, before anything is built.
+//! Predicts costs before an index is built.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use sordino_search::plan::{Plan, Speed, Table, Terms, Wish};
 use crate::compute::computing;
 use crate::errors;
 
-/// The wish and its terms.
+/// The wishes of the owner, with their bounds.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
@@ -22,7 +22,7 @@ pub(crate) struct Settings {
     measure: bool,
 }
 
-/// The figures of every mode as a dict, and the same as a table.
+/// The costs of every mode as a dict, and the same as a printed table.
 #[pyfunction]
 pub(crate) fn plan<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! The primitives that search is built from, for their own sake.
+//! The primitives behind search, for direct use.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,7 +10,7 @@ mod hash; // BLAKE3 over many messages
 mod mldsa; // signatures in batches
 mod pir; // SimplePIR
 
-/// Adds all of them to the extension module.
+/// Adds all primitives to the extension module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fpe::Ff1>()?;
     module.add_class::<fpe::Ff1Range>()?;
@@ -27,7 +27,7 @@ fn wrong(py: Python<'_>, error: &impl ToString) -> PyErr {
     errors::raise(py, "InputError", error.to_string())
 }
 
-/// The bytes of each object, borrowed: bytes never change.
+/// Borrows the bytes of each object, which never change.
 fn borrowed<'a>(objects: &'a [Bound<'_, PyBytes>]) -> Vec<&'a [u8]> {
     objects.iter().map(|object| object.as_bytes()).collect()
 }

@@ -1,4 +1,4 @@
-//! An index on a port.
+//! Serves an index on a port.
 
 mod settings;
 mod source;
@@ -20,18 +20,18 @@ use crate::compute::{computing, forked, stoppable};
 use crate::errors;
 use crate::keys::PublicKey;
 
-/// The pause between looks for another version.
+/// The time between two checks for a new version.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The pause before shards that are not there yet are asked again.
+/// The time before shards that have not started are asked again.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// An index that is served on a port by threads of its own.
+/// An index that threads of this process serve on a port.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Server {
     address: SocketAddr,
     tls: bool,
-    /// The certificates that servers of shards must have.
+    /// The root certificates for the servers of shards.
     roots: Option<Vec<u8>>,
     behind: Behind,
     running: Mutex<Option<Started>>,
@@ -43,12 +43,12 @@ struct Started {
     stop: Arc<AtomicBool>,
 }
 
-/// The moment since which there is a version that could not be put in place.
+/// The time since which a newer version could not be served.
 type Behind = Arc<Mutex<Option<Instant>>>;
 
 #[pymethods]
 impl Server {
-    /// Loads an index, or a shard of it, and listens.
+    /// Loads an index or a shard of it, and listens.
     #[new]
     fn new(
         py: Python<'_>,
@@ -68,8 +68,8 @@ impl Server {
         Self::start(py, service, Source::Folder(folder), &settings, None)
     }
 
-    /// Joins the shards that other servers hold, the addresses of each shard's after one another, and listens. Shards
-    /// that are not there yet are waited for, for some seconds.
+    /// Joins the shards that other servers hold, and listens. `urls` has the addresses of each shard, shard by shard.
+    /// Waits some seconds for shards that have not started.
     #[staticmethod]
     fn gather(
         py: Python<'_>,
@@ -107,7 +107,7 @@ impl Server {
         Self::start(py, service, Source::Shards, &settings, roots)
     }
 
-    /// Names the servers of a shard again; the first shard is 1.
+    /// Replaces the list of a shard's servers; the first shard is 1.
     fn reach(&self, py: Python<'_>, shard: u16, urls: Vec<String>) -> PyResult<()> {
         let reached = computing(py, || {
             let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,14 +119,14 @@ impl Server {
         reached.map_err(|error| errors::net(py, &error))
     }
 
-    /// The address that clients connect to.
+    /// The address for clients.
     #[getter]
     fn url(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
     }
 
-    /// The version that is served; 0 once it is stopped.
+    /// The version that is served; 0 after the server has stopped.
     #[getter]
     fn version(&self, py: Python<'_>) -> PyResult<u64> {
         computing(py, || {
@@ -138,7 +138,7 @@ impl Server {
         })
     }
 
-    /// Seconds since which there is a version that could not be put in place; 0 if there is none.
+    /// The seconds for which a newer version could not be served; 0 if there is none.
     #[getter]
     fn behind(&self) -> f64 {
         let behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,7 +154,7 @@ impl Server {
         })
     }
 
-    /// Takes no more requests, answers those in flight, closes. A second time it does nothing.
+    /// Refuses new requests, answers those in progress, and closes. A second call does nothing.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         if forked() {
             return Ok(());
@@ -165,7 +165,7 @@ impl Server {
                 return Ok(());
             };
             started.stop.store(true, Ordering::Relaxed);
-            // Its panic would be a bug, and nothing is left to be done about it.
+            // A panic of this thread would be a bug, and nothing more can be done here.
             drop(started.follower.join());
             started.running.stop()
         })?;
@@ -181,10 +181,10 @@ impl Drop for Server {
             .unwrap_or_else(PoisonError::into_inner);
         let started = running.take();
         if forked() {
-            // It is the other process's, whose threads answer.
+            // It belongs to the parent process, whose threads answer.
             std::mem::forget(started);
         } else if let Some(started) = started {
-            // The thread ends by itself; waiting for it would hold Python up.
+            // The thread ends by itself; waiting for it would block Python.
             started.stop.store(true, Ordering::Relaxed);
         }
     }
@@ -219,7 +219,7 @@ impl Server {
     }
 }
 
-/// The servers of a shard.
+/// The servers of one shard.
 fn endpoints(urls: &[String], roots: Option<&Vec<u8>>) -> Vec<Endpoint> {
     let endpoints = urls.iter().map(|url| {
         let endpoint = Endpoint::new(url);
@@ -231,7 +231,7 @@ fn endpoints(urls: &[String], roots: Option<&Vec<u8>>) -> Vec<Endpoint> {
     endpoints.collect()
 }
 
-/// Starts a thread that puts new versions in place.
+/// Starts a thread that loads new versions.
 fn follow(
     mut source: Source,
     service: Service,

@@ -1,17 +1,18 @@
-//! Messages, counted.
+//! Counts messages.
 
 use std::time::{Duration, Instant};
 
 use sordino_search::{Error, Transport};
 
-/// Bytes and time of searches.
+/// The bytes and the waiting time of searches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moved {
-    /// Bytes of requests.
+    /// The size in bytes of requests.
     pub(crate) up: u64,
-    /// Bytes of replies.
+    /// The size in bytes of replies.
     pub(crate) down: u64,
-    /// Time from a request to its whole reply: in one process that is the server's.
+    /// The time from each request to its complete reply. Within one process this is the server's
+    /// time.
     pub(crate) waited: Duration,
 }
 
@@ -23,7 +24,7 @@ impl std::ops::AddAssign for Moved {
     }
 }
 
-/// A transport that counts.
+/// A transport that counts bytes and time.
 pub(crate) struct Counted<'a, T> {
     pub(crate) inner: &'a mut T,
     pub(crate) moved: Moved,

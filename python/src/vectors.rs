@@ -1,4 +1,4 @@
-//! Arrays as matrices.
+//! Converts arrays to matrices.
 
 use std::ffi::CString;
 
@@ -10,7 +10,7 @@ use sordino_search::{Batch, Id, Metric, Vectors};
 
 use crate::{attributes, errors};
 
-/// A matrix of an array's rows, which are copied. `first` is the number of its first row, for errors.
+/// Copies an array's rows into a matrix. `first` is the number of the first row in error messages.
 pub(crate) fn matrix(
     py: Python<'_>,
     rows: &PyReadonlyArray2<'_, f32>,
@@ -22,7 +22,7 @@ pub(crate) fn matrix(
     Vectors::new(dim, data).map_err(|error| errors::vectors(py, &later(error, first)))
 }
 
-/// Records of an array, with ids, payloads and attributes if there are any.
+/// The records of an array, with ids, payloads and attributes if there are any.
 pub(crate) fn batch(
     py: Python<'_>,
     vectors: Vectors,
@@ -46,8 +46,8 @@ pub(crate) fn batch(
     Ok(batch)
 }
 
-/// Refuses zero vectors where they have no direction. The stream's own check comes after its rows were
-/// put in the order of their ids, and would name another row.
+/// Refuses zero vectors if the metric needs a direction. The stream checks them only after its rows
+/// were sorted by id, and would name another row.
 pub(crate) fn check_directions(
     py: Python<'_>,
     metric: Metric,
@@ -64,7 +64,7 @@ pub(crate) fn check_directions(
     }
 }
 
-/// An error that counts rows from `first` on.
+/// Adds `first` to the row number of an error.
 fn later(error: Error, first: usize) -> Error {
     match error {
         Error::NotFinite { row, column } => Error::NotFinite {
@@ -75,7 +75,7 @@ fn later(error: Error, first: usize) -> Error {
     }
 }
 
-/// The name of a measure, as Python gives it.
+/// The name of a metric in Python.
 pub(crate) fn metric_name(metric: Metric) -> &'static str {
     match metric {
         Metric::Cosine => "cosine",
@@ -84,7 +84,7 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
     }
 }
 
-/// The measure of this name.
+/// The metric with this name.
 pub(crate) fn metric(py: Python<'_>, name: &str) -> PyResult<Metric> {
     match name {
         "cosine" => Ok(Metric::Cosine),
@@ -98,10 +98,11 @@ pub(crate) fn metric(py: Python<'_>, name: &str) -> PyResult<Metric> {
     }
 }
 
-/// Recall below which records that were added call for a warning.
+/// If the recall among added records is below this value, the owner is warned.
 const FAR: f64 = 0.95;
 
-/// Warns if records lie far from the records of which the index was built, by the recall among them.
+/// Warns if new records are far from the records with which the index was built. It uses the recall
+/// among the new records.
 pub(crate) fn warn_of_far(py: Python<'_>, recall: Option<f64>) -> PyResult<()> {
     let Some(recall) = recall.filter(|recall| *recall < FAR) else {
         return Ok(());

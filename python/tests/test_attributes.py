@@ -57,7 +57,7 @@ def test_filters_and_thresholds_in_all_modes(tmp_path, key, mode):
     vectors = rng.standard_normal((400, 16), dtype=np.float32)
     choices = {"mode": mode, "recall": 0.3, "k": 5}
     index = sordino.build(tmp_path / mode, vectors, key=key, attributes={"n": np.arange(400)}, **choices)
-    # These two modes score a part of the records, in which not so many may pass.
+    # These two modes score only some of the records, among which fewer may pass.
     enough = mode not in ("routed", "sealed")
     with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
         for place in (index, server.url):
@@ -100,9 +100,9 @@ def test_attributes_come_back_as_they_went_in(client):
 def test_changes_carry_attributes(tmp_path, key, vectors):
     ids = [uuid.uuid5(uuid.NAMESPACE_URL, str(n)) for n in range(N)]
     index = sordino.build(tmp_path / "index", vectors, key=key, ids=ids, attributes={"year": YEARS.tolist()})
-    # Another column, one without values, and others of what was there.
+    # A new column, a column without values, and new values of existing columns.
     index.add(vectors[:2], ids=ids[:2], attributes={"year": np.array([1, 2], np.int16), "text": ["x", None], "none": [None, None]})
-    index.add(vectors[2:3], ids=ids[2:3])
+    index.add(vectors[2:3], ids=ids[2:3], leave_empty=True)
     for _ in range(2):
         with sordino.Client(index, key=key.reader()) as client:
             assert client.attributes(ids[:3]) == [{"year": 1, "text": "x"}, {"year": 2}, {}]

@@ -36,7 +36,7 @@ def test_a_client_of_a_list_waits_too(small, key):
 
 
 def test_a_server_that_stays_busy_is_told_by_an_error_of_its_own(small, key):
-    # One request and a hundred seconds of rest.
+    # After one request the client must wait a hundred seconds.
     with served(small, key, rate_per_address=0.01) as server:
         with pytest.raises(sordino.BusyError, match="too many requests") as busy:
             sordino.Client(server.url, key=key.reader(), wait=0)

@@ -19,6 +19,7 @@ from haystack import Document, Pipeline
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
+from haystack.utils import Secret
 from haystack.testing import document_store as sync
 from haystack.testing import document_store_async
 
@@ -214,3 +215,53 @@ def test_stores_are_copied_without_secrets(tmp_path, key):
     assert store.count_documents() == 30
     with pytest.raises(sordino.KeyKindError, match="path"):
         pickle.dumps(SordinoDocumentStore(tmp_path / "index", key=key))
+
+
+def test_keys_and_tokens_are_secrets_of_haystack(tmp_path, key, monkeypatch):
+    monkeypatch.setenv("OWNER_KEY", key.to_text())
+    monkeypatch.setenv("READER_KEY", key.reader().to_text())
+    monkeypatch.setenv("CLIENT_KEY", sordino.client_keygen().to_text())
+    store = SordinoDocumentStore(tmp_path / "index", key=Secret.from_env_var("OWNER_KEY"), embedding_dim=4)
+    store.write_documents([Document(id="a", content="one", embedding=[1.0, 0, 0, 0])])
+    saved = store.to_dict()
+    assert saved["init_parameters"]["key"] == {"type": "env_var", "env_vars": ["OWNER_KEY"], "strict": True}
+    assert key.to_text()[20:40] not in str(saved)
+    for _ in range(2):
+        assert SordinoDocumentStore.from_dict(saved).count_documents() == 1
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", SordinoEmbeddingRetriever(SordinoDocumentStore(tmp_path / "index", key=Secret.from_env_var("READER_KEY"))))
+    again = Pipeline.loads(pipeline.dumps(), **ALLOWED)
+    assert again.run({"retriever": {"query_embedding": [1.0, 0, 0, 0]}})["retriever"]["documents"][0].id == "a"
+    assert pickle.loads(pickle.dumps(copy.deepcopy(store)._documents)).ids() == ["a"]
+    told = SordinoDocumentStore(tmp_path / "index", key=Secret.from_token(key.to_text()))
+    assert told.count_documents() == 1
+    with pytest.raises(ValueError, match="environment variables"):
+        told.to_dict()
+    remote = {"key": Secret.from_env_var("READER_KEY"), "client_key": Secret.from_env_var("CLIENT_KEY"), "token": Secret.from_env_var("T", strict=False)}
+    saved = SordinoDocumentStore("https://127.0.0.1:9", **remote).to_dict()
+    assert SordinoDocumentStore.from_dict(saved).to_dict() == saved
+    monkeypatch.setenv("OWNER_KEY", "none")
+    with pytest.raises(sordino.KeyFileError, match="text: "):
+        SordinoDocumentStore(tmp_path / "index", key=Secret.from_env_var("OWNER_KEY"))
+    monkeypatch.delenv("OWNER_KEY")
+    with pytest.raises(ValueError, match="OWNER_KEY"):
+        SordinoDocumentStore(tmp_path / "index", key=Secret.from_env_var("OWNER_KEY"))
+
+
+def test_metadata_is_what_a_policy_leaves(tmp_path, key):
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=4, attributes=["year"])
+    old = Document(id="a", content="one", meta={"year": 1, "by": "x"}, embedding=[1.0, 0, 0, 0])
+    new = Document(id="a", content="two", meta={"year": 2}, embedding=[0, 1.0, 0, 0])
+    store.write_documents([old])
+    assert store.write_documents([new], policy=DuplicatePolicy.SKIP) == 0
+    assert store.filter_documents()[0].meta == old.meta
+    # Without any of the attributes that the index has.
+    plain = Document(id="b", content="plain", embedding=[0, 0, 1.0, 0])
+    assert store.write_documents([plain, new], policy=DuplicatePolicy.OVERWRITE) == 2
+    assert {one.id: one.meta for one in store.filter_documents()} == {"a": {"year": 2}, "b": {}}
+    retriever = SordinoEmbeddingRetriever(store, filters={"field": "meta.year", "operator": "==", "value": 2})
+    assert [one.id for one in retriever.run([1.0, 0, 0, 0])["documents"]] == ["a"]
+    store.close()
+    for call in (store.count_documents, lambda: store.write_documents([old]), lambda: retriever.run([1.0, 0, 0, 0])):
+        with pytest.raises(sordino.ClosedError):
+            call()

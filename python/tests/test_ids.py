@@ -62,7 +62,7 @@ def test_numbers_beyond_int64_are_found_and_lose_nothing(tmp_path, key):
         assert found.ids.dtype == object and {type(id) for id in found.ids.flat} == {int}
         assert found.ids[:, 0].tolist() == ids.tolist() and (found.ids[:, 5] == -1).all()
         assert np.isnan(found.scores[:, 5]).all() and [row[0] for row in found.payloads] == [b"a", b"b", b"c", b"d", b"e"]
-        # They go back in as they came out.
+        # Ids from a result can be passed back unchanged.
         for given in (found.ids[0, :2], found.ids[0, :2].tolist(), found.ids[0, :2].astype(np.uint64)):
             assert client.payloads(given)[0] == b"a"
         assert client.payloads([np.uint64(most), 3]) == [b"a", b"b"]
@@ -120,3 +120,38 @@ def test_the_id_that_is_none_is_named(tmp_path, key):
     ]:
         with pytest.raises(sordino.DtypeError, match=match):
             sordino.build(tmp_path / "index", np.eye(4), key=key, ids=ids)
+
+
+@pytest.mark.parametrize("ids", [TEXTS, UUIDS, [2**64 - 1, 0, 2**53 + 1, 5]])
+def test_ids_are_listed_and_looked_for(tmp_path, key, ids):
+    index = sordino.build(tmp_path / "index", np.eye(4), key=key, ids=ids, k=1)
+    assert index.ids() == sorted(ids) and [type(id) for id in index.ids()] == [type(ids[0])] * 4
+    index.delete(ids[1])
+    assert index.ids() == sorted(ids[:1] + ids[2:]) and len(index) == 3
+    assert ids[0] in index and ids[1] not in index
+    with pytest.raises(sordino.Error):
+        assert 1.5 in index
+    with pytest.raises(sordino.KeyKindError, match="owner's key"):
+        sordino.open(tmp_path / "index", key=key.reader()).ids()
+    with pytest.raises(sordino.KeyKindError, match="owner's key"):
+        assert ids[0] in sordino.open(tmp_path / "index", key=key.reader())
+
+
+def test_ids_that_are_rounded_or_truth_values_are_refused(tmp_path, key):
+    for ids, match in [
+        (np.arange(4, dtype=np.float32), "float32, which holds whole numbers exactly to 16,777,216 alone"),
+        (np.arange(4, dtype=np.float64), "float64, which holds whole numbers exactly to 9,007,199,254,740,992 alone"),
+        ([1, 2, True, 4], "id 2 is a bool"),
+        ([1, 2, np.True_, 4], "id 2 is a bool"),
+        (np.array([True, False, True, False]), "dtype bool"),
+        ([1, 2, 3.0, 2**60], "float64"),
+    ]:
+        with pytest.raises(sordino.DtypeError, match=match):
+            sordino.build(tmp_path / "index", np.eye(4), key=key, ids=ids, k=1)
+
+
+def test_ids_that_are_given_twice_are_named(tmp_path, key):
+    index = sordino.build(tmp_path / "index", np.eye(4), key=key, ids=TEXTS, k=1)
+    with pytest.raises(sordino.IdsError, match="record d is given twice"):
+        index.add(np.eye(4), ids=["x", "d", "y", "d"])
+    assert index.info()["version"] == 1

@@ -512,3 +512,17 @@ def test_processes_and_threads_that_add_at_once_wait_for_one_another(tmp_path, k
     assert [one.exitcode for one in processes] == [0]
     store = SordinoVectorStore(EMBEDDING, place[0], key=key)
     assert len(store.get_by_ids([f"{name} {n}" for name in "ab" for n in range(3)])) == 6
+
+
+def test_an_id_that_is_given_twice_in_one_call_is_named(tmp_path, key):
+    store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key)
+    with pytest.raises(sordino.IdsError, match="given twice in one call: 'a', 'b': expected each once"):
+        store.add_texts(["one", "two", "three", "four"], ids=["a", "b", "b", "a"])
+    assert store.get_by_ids(["a", "b"]) == []
+    store.add_texts(["one"], ids=["a"])
+    store.add_texts(["two"], ids=["a"])
+    assert [one.page_content for one in store.get_by_ids(["a"])] == ["two"]
+    store.close()
+    for call in (lambda: store.similarity_search("one"), lambda: store.add_texts(["x"]), lambda: store.delete(["a"]), store.refresh):
+        with pytest.raises(sordino.ClosedError, match="make a new one"):
+            call()

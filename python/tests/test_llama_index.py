@@ -257,6 +257,33 @@ def test_modes_that_need_vectors_are_refused(store):
         store.query(VectorStoreQuery(query_str="text"))
 
 
+def test_modes_given_as_plain_texts_are_taken_or_refused(tmp_path, key, store):
+    assert ask(store, 5, mode="default", similarity_top_k=2).ids == ["node 5", "node 13"]
+    for mode in ("sparse", "hybrid", "nearest", None):
+        with pytest.raises(sordino.ModeError, match="expected 'default', or 'mmr'"):
+            ask(store, 5, mode=mode)
+    with pytest.raises(sordino.ModeError, match="keep_vectors=True"):
+        ask(store, 5, mode="mmr")
+    kept = SordinoVectorStore(tmp_path / "kept", key=key, keep_vectors=True)
+    kept.add([node(n, "document") for n in range(16)])
+    assert ask(kept, 5, mode="mmr", similarity_top_k=2).ids == ask(kept, 5, mode=VectorStoreQueryMode.MMR, similarity_top_k=2).ids
+    kept.close()
+
+
+def test_a_closed_store_says_so(tmp_path, key):
+    store = SordinoVectorStore(tmp_path / "index", key=key)
+    store.add([node(1, "document")])
+    store.close()
+    store.close()
+    for call in (lambda: ask(store, 1), lambda: store.add([node(2, "d")]), lambda: store.get_nodes(["node 1"]), store.clear, store.refresh, lambda: store.client):
+        with pytest.raises(sordino.ClosedError, match="make a new one"):
+            call()
+    with pytest.raises(sordino.ClosedError):
+        asyncio.run(store.aquery(VectorStoreQuery(query_embedding=[1.0] * 8)))
+    # A copy is a store of its own.
+    assert ask(copy.deepcopy(store), 1).ids == ["node 1"]
+
+
 def test_it_serves_as_the_store_of_an_index(tmp_path, key):
     store = SordinoVectorStore(tmp_path / "other", key=key)
     context = StorageContext.from_defaults(vector_store=store)

@@ -123,6 +123,9 @@ async def test_what_is_refused_says_what_to_do(home):
             ("recall", {"question": ""}, "empty"),
             ("recall", {"question": "a fact", "k": 0}, "greater than or equal to 1"),
             ("recall", {"question": "a fact", "where": {"tag": "x"}}, "not permitted"),
+            ("recall", {"question": "a fact", "tags": ["x"], "limit": 3}, "recall has no limit, tags: expected question, k, where"),
+            ("remember", {"text": "a fact", "id": 4}, "remember has no id: expected text, tags, when"),
+            ("stats", {"where": {}}, "expected no arguments"),
             ("recall", {"question": "a fact", "where": {"since": "'; or 1 = 1"}}, "ISO 8601"),
             ("forget", {}, "one of the two"),
             ("forget", {"where": {}}, "one of the two"),
@@ -133,6 +136,7 @@ async def test_what_is_refused_says_what_to_do(home):
             ("update", {"id": -1, "text": "other"}, "expected 0 to"),
         ]:
             assert words in await refused(client, tool, **arguments), (tool, arguments)
+        assert all(tool.input_schema["additionalProperties"] is False for tool in (await client.list_tools()).tools)
         assert (await call(client, "forget", id=[0, 5]))["ids"] == []
         assert (await call(client, "stats"))["memories"] == 0
 
@@ -192,8 +196,8 @@ def test_what_was_acknowledged_outlives_a_kill_at_any_moment(home, embedding):
     for round in range(4):
         process = subprocess.Popen([sys.executable, "-c", WRITER, str(home.folder), f"round {round}"], stdout=subprocess.PIPE, text=True)
         timer = threading.Timer(0.3 + 0.37 * round, process.send_signal, [signal.SIGKILL])
-        for line in process.stdout:
-            if timer.ident is None:
+        for number, line in enumerate(process.stdout, 1):
+            if number == 12:
                 timer.start()
             if line.endswith("\n"):
                 id, _, text = line.rstrip("\n").partition(":")
@@ -298,6 +302,26 @@ def test_the_journal_keeps_what_is_whole_and_refuses_what_is_damaged(tmp_path):
     assert oct((tmp_path / "journal.key").stat().st_mode)[-3:] == "600"
 
 
+def test_a_disk_that_takes_a_part_of_an_entry_leaves_the_journal_whole(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", str(disk)], capture_output=True).returncode:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        # Each size ends elsewhere in the last page.
+        for size in range(7000, 9000, 250):
+            journal, kept = Journal(disk), []
+            with pytest.raises(sordino.FileError, match="nothing was remembered"):
+                for n in range(1, 100):
+                    journal.append([Waiting(n, Record("x" * size, (), n, "me"), np.full(4, n, np.float32))])
+                    kept.append(n)
+            assert len(kept) > 3
+            assert [one.id for one in journal.read()] == [one.id for one in Journal(disk).read()] == kept
+            (disk / "journal").unlink()
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 def test_numbers_that_another_program_took_are_not_written_over(home, embedding):
     with contextlib.closing(Memory(home, embedding)) as memory:
         memory.remember("the first")
@@ -342,7 +366,7 @@ def test_export_gives_everything_back_and_import_takes_it(home, tmp_path, embedd
     run(home.folder, "export", tmp_path / "out.jsonl")
     lines = (tmp_path / "out.jsonl").read_bytes().decode().strip("\n").split("\n")
     assert len(lines) == 5 and json.loads(lines[2])["when"] == "2026-01-03T00:00:00Z"
-    assert "export writes a new file" in run(home.folder, "export", tmp_path / "out.jsonl", code=1)
+    assert "the name of a new file" in run(home.folder, "export", tmp_path / "out.jsonl", code=1)
     other = tmp_path / "other"
     run(other, "init", "--name", "other")
     run(other, "import", tmp_path / "out.jsonl")
@@ -353,12 +377,43 @@ def test_export_gives_everything_back_and_import_takes_it(home, tmp_path, embedd
     assert "has a memory already" in run(other, "init", code=1)
 
 
+def content(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_fails_while_it_makes_a_memory_changes_nothing(home, tmp_path):
+    before = content(home.folder)
+    assert "has a memory already" in run(home.folder, "init", "--name", "other", "--server", "https://memory.example/x", code=1)
+    assert "has owner.key" in run(home.folder, "join", "--name", "other", "--owner", home.folder / "owner.pub", "--index", "x", code=1)
+    assert content(home.folder) == before
+    new = tmp_path / "new"
+    with pytest.raises(sordino.InputError, match="knows nothing of"):
+        Home.init(new, Settings("tests"), Embedding("test_memory:nothing"))
+    for wrong in ["a\nb", ""]:
+        run(new, "init", "--name", wrong, code=1)
+    run(new, "init", "--client", tmp_path / "none", code=1)
+    assert not new.exists()
+    # What was there stays, and what an interrupted call left is used.
+    new.mkdir(mode=0o700)
+    (new / "mine").write_text("mine")
+    sordino.keygen().save(new / "owner.key")
+    before = content(new)
+    run(new, "init", "--client", tmp_path / "none", code=1)
+    assert content(new) == before
+    run(new, "init", "--name", "tests")
+    assert before.items() <= content(new).items()
+
+
 # Models
 
 
 def letters(given):
     """A model for tests: letters by their number."""
     return np.array([[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in given])
+
+
+def nothing(given):
+    return np.zeros((len(given), 4))
 
 
 def test_a_function_is_a_model_and_another_model_is_refused(tmp_path):
@@ -435,6 +490,10 @@ async def test_over_http_only_a_token_opens_it(home):
         async with httpx2.AsyncClient() as stranger:
             for headers in [{}, {"Authorization": "Bearer x"}, {"Authorization": shown["Authorization"] + "x"}]:
                 assert (await stranger.post(url, json={}, headers=headers)).status_code == 401
+            # The scheme is the same in any letters, and not another one.
+            for scheme, refuses in [("bearer", False), ("BEARER", False), ("Basic", True)]:
+                answer = await stranger.post(url, json={}, headers={"Authorization": f"{scheme} {token.read_text().strip()}"})
+                assert (answer.status_code == 401) is refuses, scheme
         async with httpx2.AsyncClient(headers=shown) as friend, Client(streamable_http_client(url, http_client=friend)) as client:
             await call(client, "remember", text="over a port")
             assert texts(await call(client, "recall", question="a port")) == ["over a port"]
@@ -449,8 +508,10 @@ async def test_over_http_only_a_token_opens_it(home):
 class Team:
     """An owner, a server that takes changes, and readers."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, clients=False):
         self.folder, self.root = folder, folder / "root"
+        # Public keys of the clients that the server knows; None if anyone may ask.
+        self.clients = [] if clients else None
         self.root.mkdir()
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
@@ -461,10 +522,12 @@ class Team:
         shutil.copytree(self.owner / "index", self.root / "team")
         shutil.copy(self.owner / "owner.pub", self.root / "team.pub")
         self.process = None
+        self.knows(self.owner)
         self.start()
 
     def start(self):
-        words = [SERVER, "serve", "--root", self.root, "--accept-changes", "--listen", f"127.0.0.1:{self.port}", "--plaintext", "--anyone"]
+        askers = ["--anyone"] if self.clients is None else [word for client in self.clients for word in ("--client", client)]
+        words = [SERVER, "serve", "--root", self.root, "--accept-changes", "--listen", f"127.0.0.1:{self.port}", "--plaintext", *askers]
         self.process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
         assert re.search(r"127\.0\.0\.1:\d+", self.process.stdout.readline())
 
@@ -472,9 +535,18 @@ class Team:
         self.process.terminate()
         self.process.wait()
 
+    def knows(self, folder):
+        """The server's keeper adds a client."""
+        if self.clients is not None:
+            self.clients.append(folder / "client.pub")
+            if self.process is not None:
+                self.stop()
+                self.start()
+
     def reader(self, name, *labels):
         folder = self.folder / name
         run(folder, "join", "--name", name, "--owner", self.owner / "owner.pub", "--server", self.url)
+        self.knows(folder)
         words = [word for label in labels for word in ("--label", label)]
         assert "the server has it" in run(self.owner, "grant", name, "--public", folder / "reader.public", *words)
         return folder
@@ -483,6 +555,7 @@ class Team:
         folder = self.folder / name
         printed = run(folder, "join", "--name", name, "--write", "--owner", self.owner / "owner.pub", "--server", self.url, *joins)
         assert "--public writer.public --write" in printed and not (folder / "owner.key").exists()
+        self.knows(folder)
         words = [word for label in labels for word in ("--label", label)]
         assert "the server has it" in run(self.owner, "grant", name, "--public", folder / "writer.public", "--write", *words)
         return folder
@@ -594,8 +667,8 @@ def test_what_a_writer_was_told_is_kept_outlives_a_kill(team, embedding):
         script = WRITER.replace("if n % 7 == 6", "if False")
         process = subprocess.Popen([sys.executable, "-c", script, str(folder), f"round {round}"], stdout=subprocess.PIPE, text=True)
         timer = threading.Timer(0.5 + 0.37 * round, process.send_signal, [signal.SIGKILL])
-        for line in process.stdout:
-            if timer.ident is None:
+        for number, line in enumerate(process.stdout, 1):
+            if number == 12:
                 timer.start()
             if line.endswith("\n"):
                 id, _, text = line.rstrip("\n").partition(":")
@@ -699,7 +772,7 @@ async def test_a_server_that_is_gone_gets_what_was_written_later(team):
 
 
 def test_a_server_that_says_nothing_keeps_no_agent_waiting_twice(home, tmp_path, embedding):
-    # It takes connections and never answers.
+    # This server accepts connections and never answers.
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/team"
         joined = Home.join(tmp_path / "bob", Settings("bob", server=url), home.folder / "owner.pub", write=True)
@@ -733,7 +806,7 @@ async def test_of_two_folders_with_one_owners_key_the_later_says_what_happened(t
         assert "another folder with this owner's key" in answer["note"]
         assert texts(answer) == ["We deploy on Fridays"]
     assert "another folder with this owner's key" in run(twin, "push", code=1)
-    # Nothing was changed at the server.
+    # The server has no change.
     bob = team.reader("bob")
     async with agent(bob) as reader:
         assert texts(await call(reader, "recall", question="which day do we deploy?")) == ["We deploy on Tuesdays"]
@@ -755,7 +828,7 @@ def test_a_closed_pipe_ends_a_command_quietly(home, memory):
         # argparse says nothing of a help that could not be written, which it is at once with this variable.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-        # As `head -0` does.
+        # The reader closes the output, as `head -0` does.
         process.stdout.close()
         said = process.stderr.read()
         assert (process.wait(120), said) == (141, ""), words
@@ -778,6 +851,204 @@ async def test_a_server_that_goes_back_is_asked_nothing_more(team):
     async with agent(alice) as reader:
         answer = await refused(reader, "recall", question="what is true?")
         assert "nothing is asked of" in answer and "Tell the memory's owner" in answer and "stopped.json" in answer
+
+
+async def test_a_folder_that_an_older_one_was_put_over_is_named_and_refused(home, tmp_path, embedding):
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        memory.remember("the first")
+    shutil.copytree(home.index, tmp_path / "backup")
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        memory.remember("the second")
+        memory.wait()
+        shutil.copytree(home.index, tmp_path / "newest")
+        shutil.rmtree(home.index)
+        shutil.copytree(tmp_path / "backup", home.index)
+        # A process that runs notices it, too.
+        with pytest.raises(sordino.RollbackError, match="--restored"):
+            memory.recall("the second")
+    async with agent(home.folder) as client:
+        third = await call(client, "remember", text="the third")
+        assert "version" in third["note"] and "--restored" in third["note"]
+        for tool, arguments in [("recall", {"question": "the third"}), ("recent", {}), ("update", {"id": 1, "text": "x"}), ("forget", {"id": 1})]:
+            assert "--restored" in await refused(client, tool, **arguments)
+    # Nothing was written into it.
+    assert content(home.index) == content(tmp_path / "backup")
+    shutil.rmtree(home.index)
+    shutil.copytree(tmp_path / "newest", home.index)
+    with contextlib.closing(Memory(Home(home.folder), embedding)) as memory:
+        memory.wait()
+        assert {one.record.text for one in memory.all()} == {"the first", "the second", "the third"}
+        assert memory.note() is None
+    # A backup that was restored on purpose is taken.
+    shutil.rmtree(home.index)
+    shutil.copytree(tmp_path / "backup", home.index)
+    sordino.open(home.index, key=home.owner_key(), restored=True)
+    async with agent(home.folder) as client:
+        assert (await call(client, "remember", text="the fourth"))["note"] is None
+        assert texts(await call(client, "recall", question="the fourth"))[0] == "the fourth"
+
+
+def test_a_writer_adds_nothing_to_a_shared_folder_that_went_back(home, tmp_path, embedding):
+    folder = tmp_path / "alice"
+    run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)
+    run(home.folder, "grant", "alice", "--public", folder / "writer.public", "--write")
+    shutil.copytree(home.index, tmp_path / "backup")
+    with contextlib.closing(Memory(Home(folder), embedding)) as memory:
+        memory.remember("the first")
+        memory.wait()
+        assert len(memory.recall("the first")) == 1
+    shutil.rmtree(home.index)
+    shutil.copytree(tmp_path / "backup", home.index)
+    with contextlib.closing(Memory(Home(folder), embedding)) as memory:
+        memory.remember("the second")
+        assert "an older one was put there" in memory.note()
+        with pytest.raises(sordino.RollbackError):
+            memory.recall("the second")
+        with pytest.raises(sordino.RollbackError):
+            memory.wait()
+    assert content(home.index) == content(tmp_path / "backup")
+
+
+async def test_where_no_memory_has_a_tag_the_answer_names_others(home):
+    async with agent(home.folder) as client:
+        for n in range(3):
+            await call(client, "remember", text=f"deploy number {n}", tags=["deployment", f"n{n}"])
+        for tool, arguments in [("recall", {"question": "deploy"}), ("recent", {})]:
+            found = await call(client, tool, where={"tags": ["deployments"]}, **arguments)
+            assert found["memories"] == [] and found["other_tags"] == ["deployment", "n0", "n1", "n2"]
+            assert (await call(client, tool, where={"tags": ["deployment"]}, **arguments))["other_tags"] is None
+            assert (await call(client, tool, where={"by": "nobody"}, **arguments))["other_tags"] is None
+
+
+async def test_a_server_that_knows_its_clients_lets_the_owner_in(tmp_path):
+    if SERVER is None:
+        pytest.skip("SORDINO_CLI names no command")
+    team = Team(tmp_path, clients=True)
+    try:
+        # Writers make the owner ask the server, which needs a login.
+        alice, bob = team.writer("alice"), team.reader("bob")
+        async with agent(team.owner) as owner, agent(alice) as writer, agent(bob) as reader:
+            await call(writer, "remember", text="Alice found the key")
+            await recalls(owner, "who found the key?", "Alice found the key")
+            await call(owner, "remember", text="Olga has the key")
+            await recalls(reader, "who has the key?", "Olga has the key")
+            await recalls(writer, "who has the key?", "Olga has the key")
+            # A server that was started again knows no login from before.
+            team.stop()
+            team.start()
+            for client in (reader, writer, owner):
+                found = await call(client, "recall", question="who has the key?")
+                assert "Olga has the key" in texts(found) and found["note"] is None
+        assert "the server has it" in run(team.owner, "push")
+    finally:
+        team.stop()
+    key = sordino.client_keygen()
+    key.save(tmp_path / "login.key")
+    printed = run(tmp_path / "own", "init", "--name", "olga", "--server", team.url, "--client", tmp_path / "login.key")
+    assert "--client team-owner.pub" in printed
+    assert sordino.ClientPublicKey.load(tmp_path / "own" / "client.pub").digest() == key.public().digest()
+
+
+async def test_an_unsent_change_outlives_a_writer_that_came_first(team):
+    alice = team.writer("alice")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        gone = f"http://127.0.0.1:{free.getsockname()[1]}/team"
+    # The owner takes the only writer out, and the server is gone for the owner before it hears of that.
+    settings = json.loads((team.owner / "memory.json").read_text())
+    sordino.open(team.owner / "index", key=sordino.OwnerKey.load(team.owner / "owner.key")).stop_writing("alice")
+    (team.owner / "memory.json").write_text(json.dumps(settings | {"server": gone}))
+    async with agent(team.owner) as owner:
+        sent = await call(owner, "remember", text="Olga wrote while the server was gone")
+        assert sent["server"].startswith("kept here")
+    async with agent(alice) as writer:
+        await call(writer, "remember", text="Alice came first")
+    (team.owner / "memory.json").write_text(json.dumps(settings))
+    carol = team.writer("carol")
+    async with agent(team.owner) as owner, agent(carol) as other:
+        for client in (owner, other):
+            for text in ("Olga wrote while the server was gone", "Alice came first"):
+                await recalls(client, text, text)
+
+
+async def test_an_unsent_change_before_the_first_writer_is_sent(team):
+    team.stop()
+    async with agent(team.owner) as owner:
+        first = await call(owner, "remember", text="before any writer")
+        assert first["server"].startswith("kept here")
+        await call(owner, "update", id=first["id"], tags=["kept"])
+        found = await call(owner, "recall", question="writer")
+        assert "not at the server yet" in found["note"]
+    alice = team.folder / "alice"
+    run(alice, "join", "--name", "alice", "--write", "--owner", team.owner / "owner.pub", "--server", team.url)
+    run(team.owner, "grant", "alice", "--public", alice / "writer.public", "--write", code=1)
+    async with agent(team.owner) as owner:
+        sent = await call(owner, "remember", text="after the grant")
+        assert sent["server"].startswith("kept here")
+    team.start()
+    assert "the server has it" in run(team.owner, "push")
+    async with agent(alice) as writer:
+        await recalls(writer, "writer", "before any writer")
+        await recalls(writer, "grant", "after the grant")
+        assert texts(await call(writer, "recent", where={"tags": ["kept"]})) == ["before any writer"]
+
+
+async def test_a_writer_is_told_of_a_server_that_goes_back(team):
+    alice = team.writer("alice")
+    async with agent(alice) as writer:
+        await call(writer, "remember", text="the first")
+        shutil.copytree(team.root / "team", team.folder / "before")
+        await call(writer, "remember", text="the second")
+        await recalls(writer, "the second", "the second")
+    team.stop()
+    shutil.rmtree(team.root / "team")
+    shutil.copytree(team.folder / "before", team.root / "team")
+    team.start()
+    for told in ("shows an older version", "nothing is asked of"):
+        async with agent(alice) as writer:
+            third = await call(writer, "remember", text="the third")
+            assert told in third["server"] and told in third["note"] and third["server"].startswith("kept here")
+            assert "nothing is asked of" in await refused(writer, "recall", question="the third")
+    # What waits here comes out all the same.
+    printed = run(alice, "export", code=1)
+    assert printed.count('"the third"') == 2 and "the second" not in printed and "Others cannot be read" in printed
+
+
+async def test_what_a_revoked_writer_was_told_is_kept_comes_out(team):
+    alice = team.writer("alice")
+    async with agent(alice) as writer:
+        await call(writer, "remember", text="in the light")
+    team.stop()
+    async with agent(alice) as writer:
+        assert (await call(writer, "remember", text="in the dark"))["server"].startswith("kept here")
+    team.start()
+    run(team.owner, "revoke", "alice")
+    out = team.folder / "out.jsonl"
+    assert "Others cannot be read" in run(alice, "export", out, code=1)
+    assert [json.loads(line)["text"] for line in out.read_text().splitlines()] == ["in the dark"]
+    async with agent(alice) as writer:
+        assert "revoked" in await refused(writer, "recall", question="the dark")
+
+
+def test_keys_that_are_missing_or_of_another_owner_are_named(home, tmp_path):
+    sordino.keygen().public().save(tmp_path / "other.pub")
+    folder = tmp_path / "bob"
+    run(folder, "join", "--name", "bob", "--owner", home.folder / "owner.pub", "--index", home.index)
+    before = content(folder)
+    assert "another owner's memory" in run(folder, "join", "--name", "bob", "--owner", tmp_path / "other.pub", "--index", home.index, code=1)
+    assert "expected an address" in run(folder, "join", "--name", "bob", "--owner", home.folder / "owner.pub", "--server", "host:7700/team", code=1)
+    assert content(folder) == before
+    (folder / "reader.pair").unlink()
+    assert "put the one that it had back" in run(folder, "stats", code=1)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "a port of this machine that is free" in run(home.folder, "serve", "--http", taken.getsockname()[1], code=1)
+
+
+def test_a_right_that_is_over_is_not_granted(home, tmp_path):
+    folder = tmp_path / "alice"
+    run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)
+    before = content(home.index)
+    said = run(home.folder, "grant", "alice", "--public", folder / "writer.public", "--write", "--until", "2020-01-01", code=1)
+    assert "2020-01-01T00:00:00Z is over" in said and content(home.index) == before
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "memory.md"

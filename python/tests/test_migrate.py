@@ -325,7 +325,7 @@ def test_adding_refuses_what_does_not_fit_and_replaces_when_it_is_told(run, held
         assert code == 1 and why in error
     key = sordino.OwnerKey.load(tmp_path / "owner.key")
     assert sordino.open(tmp_path / "my.index", key=key).info()["version"] == 1
-    # Two of these are there.
+    # Two of these ids exist already.
     store = rows(5, lambda at: {"n": -at}, lambda at: f"other {at}", lambda at: f"id-{at + 2}")
     code, told = run(store, "--add", "--replace")
     assert code == 0 and (told["records"], told["replaced"]) == (5, 2)

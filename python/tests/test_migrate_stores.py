@@ -258,7 +258,7 @@ class Server(BaseHTTPRequestHandler):
         given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.keys.add(self.headers.get("api-key"))
         if self.path.partition("?")[0].endswith("/count"):
-            # Without this word a server estimates.
+            # Without this option the server would estimate.
             self.answer({"count": self.server.local.count("notes").count if given["exact"] else 0})
             return
         points, place = self.server.local.scroll(

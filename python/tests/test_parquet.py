@@ -155,7 +155,7 @@ def test_segments_are_made_by_processes(lake, tmp_path, key):
     numbered = sordino.parquet.build(tmp_path / "numbered", folder, mode="open", **choices)
     with sordino.Client(numbered, key=key.reader()) as client:
         assert client.search(vectors[[3, 700, 1199]]).ids[:, 0].tolist() == [3, 700, 1199]
-    # It is changed like any other.
+    # The index can be changed like any other.
     numbered.delete([3])
     assert len(numbered) == N - 1
     with pytest.raises(sordino.ExistsError):
@@ -258,7 +258,7 @@ def test_records_are_assigned_to_clusters_by_processes(mode, clusters, tmp_path,
     assert abs(apart.expected_recall - whole.expected_recall) < 0.02
     found = [recall(index, key, vectors, ids, queries) for index in (apart, whole)]
     assert min(found) > 0.93 and abs(found[0] - found[1]) < 0.05
-    # It is changed like any other.
+    # The index can be changed like any other.
     apart.delete(ids[:5])
     apart.compact()
     assert len(apart) == len(vectors) - 5

@@ -119,9 +119,9 @@ def test_what_is_refused(tmp_path, key, shared, pairs, vectors):
         (lambda: shared.withdraw("alice", labels="finance"), sordino.AccessError, "label finance"),
         (lambda: shared.revoke("carol"), sordino.AccessError, "reader carol"),
         (lambda: shared.ungroup("none"), sordino.AccessError, "group none"),
-        (lambda: shared.add(vectors[1003:1004], ids=[1003]), sordino.AccessError, "record 1003"),
-        (lambda: shared.add(vectors[:1], label=""), sordino.AccessError, "label"),
-        (lambda: shared.add(vectors[:1], label=b"finance"), sordino.InputError, "label"),
+        (lambda: shared.add(vectors[1003:1004], ids=[1003], leave_empty=True), sordino.AccessError, "record 1003"),
+        (lambda: shared.add(vectors[:1], label="", leave_empty=True), sordino.AccessError, "label"),
+        (lambda: shared.add(vectors[:1], label=b"finance", leave_empty=True), sordino.InputError, "label"),
     ]:
         with pytest.raises(error, match=match):
             change()

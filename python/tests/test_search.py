@@ -253,3 +253,43 @@ def test_a_plan_is_a_dict_and_a_table():
     assert {mode["mode"] for mode in plan["modes"]} == {"masked", "routed", "open", "sealed", "local"}
     assert plan["payloads"]["fetched"] == 10
     assert "100000 x 128" in str(plan) and "masked" in str(plan)
+
+
+class Exchanged:
+    """An array that is given by DLPack alone, as the arrays of some libraries are."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **how):
+        return self.array.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Distant(Exchanged):
+    def __dlpack__(self, **how):
+        raise BufferError("it is elsewhere")
+
+
+def test_arrays_of_dlpack_are_taken(tmp_path, key):
+    rows = np.eye(4, dtype=np.float16)
+    index = sordino.build(tmp_path / "index", Exchanged(rows), key=key, k=1)
+    index.add(Exchanged(np.asfortranarray(-rows)))
+    with sordino.Client(index, key=key) as client:
+        assert client.search(Exchanged(rows)).ids[:, 0].tolist() == [0, 1, 2, 3]
+        with pytest.raises(sordino.DtypeError, match="expected floating-point"):
+            client.search(Exchanged(rows.astype(bool)))
+        with pytest.raises(sordino.DtypeError, match="a Distant gives no array.*main memory"):
+            client.search(Distant(rows))
+
+
+def test_what_is_stopped_says_so(index, key):
+    with sordino.serve(index, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
+        pass
+    with pytest.raises(sordino.ClosedError, match="this server is stopped"):
+        server.reach(1, "http://127.0.0.1:1")
+    # It has no counts, and nothing waits for it.
+    assert (server.version, server.metrics()) == (0, "")
+    server.wait()

@@ -207,7 +207,7 @@ def test_a_second_run_takes_the_index_of_the_first(wordnet, page, tmp_path):
             assert running.wait(20) == 130
         assert told[-1].startswith("Open http://127.0.0.1:")
         assert told[0].startswith("Embedding 48 definitions") is (lines == 4)
-        # What an interrupted build leaves is no index.
+        # The remains of an interrupted build are not an index.
     (index,) = (tmp_path / "home").glob("index-*")
     (index / "CURRENT").unlink()
     with subprocess.Popen([sys.executable, "-m", "sordino.web._command", *words], stdout=subprocess.PIPE, text=True) as running:

@@ -40,5 +40,6 @@ def hide(cards: fpe.Format) -> None:
 
 def filtered(vectors: np.ndarray, key: sordino.OwnerKey) -> sordino.Index:
     index = sordino.build("an.index", vectors, key=key, attributes={"year": np.arange(len(vectors)), "lang": ["en", None]})
-    index.add(vectors, attributes={"year": [1, 2]})
+    index.add(vectors, attributes={"year": [1, 2]}, leave_empty=True)
+    there: bool = index.ids()[0] in index
     return index

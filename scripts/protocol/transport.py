@@ -32,7 +32,7 @@ def length(x):
 
 
 def fields(message):
-    """The fields of a protobuf message: bytes by number, and fixed64."""
+    """The fields of a protobuf message by number: bytes, and fixed64 numbers."""
     found, at = {}, 0
     while at < len(message):
         tag, at = message[at], at + 1
@@ -51,7 +51,7 @@ def fields(message):
 
 
 class Refused(Exception):
-    """A request that the server did not answer."""
+    """The error of a request that the server did not answer."""
 
     def __init__(self, error):
         metadata = dict(error.trailing_metadata() or ())
@@ -82,7 +82,7 @@ class Connection:
         self.ask = self.channel.unary_stream("/sordino.v1.Search/Call", **plain)
 
     def _log_in(self):
-        """The login's name and request key, and the number of its first request."""
+        """The name and request key of the login, and the number of its first request."""
         hello = fields(self.hello(b"", timeout=30))
         instance, kem_key = hello[1], hello.get(2, b"")
         if not kem_key:
@@ -97,7 +97,7 @@ class Connection:
         return [reply.get(1, 0), derive(secret + statement, "sordino 2026 request key"), 1]
 
     def _tag(self, message):
-        """The tag of a request, as a field; nothing at a server that answers everyone."""
+        """The tag of a request as a field; empty if the server answers everyone."""
         self.login = self.login or self._log_in()
         if not self.login:
             return b""
@@ -107,7 +107,8 @@ class Connection:
         return field(3, fixed64(1, name) + fixed64(2, number) + field(3, tag))
 
     def call(self, message, limit):
-        """The reply to a message, of at most `limit` bytes. Nothing is ever sent again."""
+        """Sends a message, and returns the reply of at most `limit` bytes. No message is sent
+        twice."""
         request = field(1, message)
         try:
             if self.key:

@@ -1,4 +1,4 @@
-// What the tests stand on: the command that serves a page and its index, a browser, and a way between them that changes answers.
+// The base of the tests: the command that serves a page and its index, a browser, and a proxy between them that changes answers.
 
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -7,13 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-/** Definitions of the tests' index. */
+/** The number of definitions in the tests' index. */
 export const COUNT = 4000;
 
 export const temporary = () => mkdtemp(join(tmpdir(), "sordino-web-"));
 export const removed = (folder) => rm(folder, { recursive: true, force: true });
 
-/** `sordino-web` with its keys and index in `folder`: its addresses, and a way to end it. */
+/** Starts `sordino-web` with its keys and index in `folder`. Returns its addresses and a function that ends it. */
 export async function command(folder, { port = 0, serverPort = 0 } = {}) {
   const [program, ...words] = process.env.SORDINO_WEB.split(" ");
   const settings = ["--folder", folder, "--page", process.env.PAGE, "--limit", COUNT, "--port", port, "--server-port", serverPort];
@@ -37,12 +37,12 @@ export async function command(folder, { port = 0, serverPort = 0 } = {}) {
   };
 }
 
-/** Chromium, with further switches. */
+/** Starts Chromium with additional switches. */
 export function browser(...switches) {
   return chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", ...switches] });
 }
 
-/** A page of a context of its own, which has loaded this address, and ends the test at an error that no one caught. */
+/** Opens this address in a page with its own context. An uncaught error in the page ends the test. */
 export async function opened(chrome, address, options = {}) {
   const context = await chrome.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
@@ -59,7 +59,7 @@ export async function ready(page) {
   await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Ready"), null, { timeout: 60_000 });
 }
 
-/** Asks by keyboard, and waits for the answer. */
+/** Asks a question by keyboard, and waits for the answer. */
 export async function ask(page, question) {
   await page.fill("#question", question);
   await page.press("#question", "Enter");
@@ -70,13 +70,13 @@ export async function answered(page) {
   await page.waitForFunction(() => / definitions found in /.test(document.querySelector("#status").textContent), null, { timeout: 60_000 });
 }
 
-/** Waits for a problem, and gives its title and its text. */
+/** Waits for a problem, and returns its title and its text. */
 export async function problem(page) {
   await page.waitForSelector("#problem:not([hidden])", { timeout: 60_000 });
   return `${await page.textContent("#problem h2")}: ${await page.textContent("#problem > p")}`;
 }
 
-/** Connects to another server, by the page's own settings. */
+/** Connects to another server, through the page's own settings. */
 export async function connect(page, server, key) {
   if (!(await page.isVisible("#server"))) await page.click("#settings summary");
   if (server !== undefined) await page.fill("#server", server);

@@ -1,4 +1,5 @@
-// The packed package in the pages that Vite and webpack build: each entry finds what the command finds, in a page without COOP and COEP.
+// Tests the packed package in pages that Vite and webpack build. Each entry must find what the command finds, in a page without
+// COOP and COEP.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -65,7 +66,7 @@ for (const bundler of ["vite", "webpack"]) {
       });
     }
     const files = asked.filter((url) => url.origin === origin()).map(({ pathname }) => pathname);
-    // The module of its own file, the Worker's script, and what that imports.
+    // The module in its own file, the Worker's script, and the scripts that it imports.
     assert.ok(files.some((path) => path.endsWith(".wasm")) && files.length >= 2, files.join(" "));
     assert.ok(files.every((path) => path.startsWith(`/${bundler}/`)), files.join(" "));
     assert.deepEqual(page.errors, []);

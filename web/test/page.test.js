@@ -1,4 +1,4 @@
-// The page in a browser: what it finds, what it sends, how it looks, and how it is used without a mouse.
+// Tests the page in a browser: its results, its requests, its looks, and its use without a mouse.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -12,9 +12,10 @@ import { Embedding } from "../embedding.js";
 import { answered, ask, browser, command, COUNT, opened, ready, removed, status, temporary } from "./bed.js";
 
 const QUESTIONS = ["fear of heights", "a person who makes shoes", "to walk slowly without a purpose, for pleasure and in good weather"];
-// Scores of one question differ by noise, since each search encrypts with fresh secrets.
+// Scores of the same question differ by noise, since each search encrypts with fresh secrets.
 const NOISE = 0.001;
-// What a first visit loads: of the index of all 117,659 definitions 11.1 MB, so that the rest has to leave room for it in 25.
+// The most bytes of a first visit. The index of all 117,659 definitions takes 11.1 MB of 25 MB, so that the rest must fit into
+// the difference.
 const FIRST_VISIT = 25e6 - 11.1e6;
 const LONGEST_TASK = 50;
 
@@ -44,7 +45,7 @@ function hitsOf(page) {
   );
 }
 
-/** The hits of the command, which is the Rust client, for the same key and vector. */
+/** The hits of the command, which uses the Rust client, for the same key and vector. */
 async function hitsOfCommand(vector) {
   const file = join(folder, "question.jsonl");
   await writeFile(file, `${JSON.stringify({ vector: [...vector] })}\n`);
@@ -65,7 +66,7 @@ test("hits are those of the Rust client for the same key and question", async ()
     assert.equal(found.length, 10);
     found.forEach((hit, place) => {
       const same = expected.find(({ text }) => text === hit.text);
-      // Two records that are as near as noise can change places, and at the end the place in the list.
+      // Two records that are about equally near can change places through noise, also at the end of the list.
       if (!same) assert.ok(Math.abs(hit.score - expected.at(-1).score) < NOISE, `${hit.text} is not found by the command`);
       else assert.ok(Math.abs(hit.score - same.score) < NOISE, `${hit.text}: ${hit.score}, ${same.score}`);
       assert.ok(Math.abs(hit.score - expected[place].score) < NOISE, `place ${place}`);
@@ -98,7 +99,7 @@ test("two questions make requests of the same number and sizes, and of other byt
   assert.ok(one.length > 0 && one.every(({ body }) => body.length > 1000));
   assert.deepEqual(shape(one), shape(two));
   assert.notDeepEqual(one[0].body, two[0].body);
-  // The page says the same of them as this test has seen.
+  // The page reports what this test has seen.
   const size = one.reduce((sum, { body }) => sum + body.length, 0).toLocaleString("en");
   const captions = await page.$$eval("#seen figcaption", (all) => all.map(({ textContent }) => textContent));
   assert.ok(captions[0].includes(QUESTIONS[0]) && captions[1].includes(QUESTIONS[2]));
@@ -108,7 +109,7 @@ test("two questions make requests of the same number and sizes, and of other byt
   await page.context().close();
 });
 
-/** The canvases show these bytes, each in its place. */
+/** Asserts that the canvases show these bytes, each in its place. */
 async function pictures(page, ...requests) {
   const shown = await page.$$eval("#seen canvas", (all) =>
     all.map((canvas) => {
@@ -136,7 +137,8 @@ test("a first visit loads what it may, a second almost nothing, and the page is 
   await context.close();
 });
 
-/** Loads the page and asks: the bytes that came, the time to the first result, and the longest task of the page's thread. */
+/** Loads the page and asks. Returns the bytes that arrived, the time to the first result, and the longest task of the page's
+/** thread. */
 async function visit(context) {
   const page = await context.newPage();
   let bytes = 0;
@@ -161,10 +163,11 @@ async function visit(context) {
   return { bytes, took, task };
 }
 
-/** Milliseconds of the longest task of the page's thread, as the processor was used: other programs make any task last longer. */
+/** The processor time in milliseconds of the longest task of the page's thread. Other programs would prolong any task's wall
+/** time. */
 function longestTask({ traceEvents }) {
   const thread = ({ pid, tid }) => `${pid} ${tid}`;
-  // The browser has pages of its own.
+  // The browser also has its own pages.
   const own = traceEvents.filter(({ name, args }) => name === "ParseHTML" && args.beginData?.url.startsWith(served.page)).map(thread);
   const tasks = traceEvents.filter((event) => event.name === "RunTask" && event.tdur && own.includes(thread(event)));
   return Math.max(...tasks.map(({ tdur }) => tdur / 1000));

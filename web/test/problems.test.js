@@ -1,4 +1,5 @@
-// Each thing that can go wrong is told in a sentence that says what to do, and the page is never blank.
+// Tests that each possible problem has a message that says what to do, and that the page is never
+// blank.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -24,7 +25,7 @@ after(async () => {
   for (const folder of folders) await removed(folder);
 });
 
-/** A page whose requests to a path are answered by `answer`, before it is loaded. */
+/** Opens a page whose requests to a path are answered by `answer`. */
 async function altered(path, answer) {
   const context = await chrome.newContext();
   await context.route(`**/${path}`, answer);
@@ -52,7 +53,7 @@ test("each code of the client's errors has a sentence of its own", async () => {
 });
 
 test("without WebAssembly's SIMD", async () => {
-  // What a processor without SSE 4.1 has.
+  // A processor without SSE 4.1.
   const old = await browser("--js-flags=--no-enable-sse3 --no-enable-ssse3 --no-enable-sse4-1");
   const page = await opened(old, served.page);
   assert.match(await problem(page), /cannot run the search: It has no WebAssembly with SIMD.*Use Chrome 91/);
@@ -68,7 +69,7 @@ test("without WebAssembly", async () => {
 });
 
 test("over plain http from another machine, where there is no WebCrypto", async () => {
-  // The demo answers to this machine's names alone, so the other name's files are fetched by this one.
+  // The demo answers only to this machine's names, so this test fetches the other name's files.
   const page = await opened(chrome, "about:blank");
   await page.context().route("http://far.example/**", async (route) => {
     const { pathname } = new URL(route.request().url());
@@ -128,10 +129,10 @@ test("the server is one of another owner", async () => {
   const page = await opened(chrome, served.page);
   await ready(page);
   await connect(page, other.server);
-  // It does not admit this page, as each command admits its own.
+  // The server does not admit this page, since each command admits only its own page.
   assert.match(await problem(page), /does not answer.*--allow-origin/);
   await closed(page);
-  // Its own page with the key of the first: the index is signed by another owner.
+  // A second server, whose page has the first one's key: its index is signed by another owner.
   const second = await opened(chrome, other.page);
   await ready(second);
   await connect(second, undefined, await readFile(join(folders[0], "reader.key")));
@@ -165,7 +166,7 @@ test("an address is none", async () => {
 test("the server lies", async () => {
   let lie = false;
   const liar = await between(served.server, (path, body) => {
-    // In the middle of a long answer are ciphertexts.
+    // The middle of a long answer has ciphertexts.
     if (lie && body.length > 5000) for (let at = body.length >> 2; at < body.length >> 1; at++) body[at] ^= 0x55;
     return body;
   });
@@ -178,7 +179,7 @@ test("the server lies", async () => {
   await page.press("#question", "Enter");
   assert.match(await problem(page), /The server gave a wrong answer.*no result is shown/);
   assert.ok(await page.isHidden("#found"));
-  // Nothing more is asked of it, even when it is honest again.
+  // The client asks it nothing more, even after it is honest again.
   lie = false;
   await page.fill("#question", "frozen water");
   await page.press("#question", "Enter");
@@ -194,7 +195,7 @@ test("what is downloaded is changed on the way", async () => {
   });
   const page = await opened(chrome, served.page);
   await ready(page);
-  // Without what was kept before it has to be downloaded.
+  // Without the stored downloads the page must download them again.
   await page.evaluate(async () => {
     for (const { name } of await indexedDB.databases()) indexedDB.deleteDatabase(name);
   });

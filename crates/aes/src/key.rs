@@ -35,7 +35,7 @@ impl Key {
     /// Schedules these bytes as a key, for the fastest backend of this processor.
     ///
     /// # Panics
-    /// If there are not 16, 24 or 32 bytes.
+    /// Panics if there are not 16, 24 or 32 bytes.
     #[must_use]
     pub fn new(key: &[u8]) -> Self {
         assert!(matches!(key.len(), 16 | 24 | 32), "bytes of an AES key");
@@ -53,7 +53,7 @@ impl Key {
     /// The same key on the portable backend, for comparisons.
     ///
     /// # Panics
-    /// If there are not 16, 24 or 32 bytes.
+    /// Panics if there are not 16, 24 or 32 bytes.
     #[must_use]
     pub fn portable(key: &[u8]) -> Self {
         Self::Portable(portable::Key::new(key))

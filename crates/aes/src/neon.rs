@@ -19,7 +19,7 @@ impl Schedule {
     /// Expands a key.
     ///
     /// # Panics
-    /// If there are not 16, 24 or 32 bytes.
+    /// Panics if there are not 16, 24 or 32 bytes.
     #[must_use]
     pub fn new(_: sordino_cpu::NeonAes, key: &[u8]) -> Self {
         #[target_feature(enable = "neon,aes")]

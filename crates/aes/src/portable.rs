@@ -17,7 +17,7 @@ enum Cipher {
 
 impl Key {
     /// # Panics
-    /// If the key is not of 16, 24 or 32 bytes.
+    /// Panics if the key is not of 16, 24 or 32 bytes.
     pub(crate) fn new(key: &[u8]) -> Self {
         const LENGTH: &str = "the bytes of an AES key";
         Self(match key.len() {

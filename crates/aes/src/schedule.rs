@@ -26,7 +26,7 @@ impl Schedule {
     /// Round key `r`, whose bytes in memory have the order of a block's.
     ///
     /// # Panics
-    /// If `r` is above 14.
+    /// Panics if `r` is above 14.
     #[inline]
     #[must_use]
     pub fn round_key(&self, r: usize) -> &[u32; 4] {

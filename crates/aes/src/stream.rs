@@ -10,7 +10,7 @@ use crate::vaes;
 /// Calls of a whole ring of 1024 cost a tenth less (Zen 4, VAES).
 const BATCH: usize = 256;
 
-/// The bytes of one batch of blocks.
+/// The size in bytes of one batch of blocks.
 pub const CHUNK: usize = 16 * BATCH;
 
 /// The keystream of AES-256 under a 32-byte seed. Block `i` of the stream with number `nonce` is the

@@ -43,7 +43,7 @@ pub(crate) struct Cache<V, const N: usize> {
 /// A key and its value.
 #[derive(Debug)]
 pub(crate) struct Entry<V, const N: usize> {
-    /// The bytes of memory counted for this entry.
+    /// The bytes of memory that are counted for this entry.
     bytes: usize,
     lengths: [usize; N],
     /// The bytes of all fields, one field after the other.

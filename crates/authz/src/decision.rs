@@ -114,7 +114,7 @@ impl Decision {
         }))
     }
 
-    /// The bytes of memory of its lists.
+    /// The bytes of memory that its lists take.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.0.policies) + size_of_val(&*self.0.errors)
     }

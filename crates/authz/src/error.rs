@@ -75,7 +75,7 @@ pub enum Error {
     Template {
         /// The template's id.
         id: String,
-        /// Its line and column.
+        /// The template's line and column.
         place: String,
     },
     /// An entity that is its own ancestor.
@@ -126,7 +126,7 @@ pub enum Error {
         /// The number of floats expected.
         expected: usize,
     },
-    /// Bytes that are not an audit log, or contradict themselves.
+    /// The bytes that are not an audit log, or contradict themselves.
     #[error("audit log: corrupt {what}")]
     AuditForm {
         /// The part that does not fit.

@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 
 /// The most fields of a key.
 const MOST: usize = 8;
-/// The bytes of the longest field that fits into two words.
+/// The size in bytes of the longest field that fits into two words.
 const SHORT: usize = 16;
 
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);

@@ -37,7 +37,7 @@ use crate::key::Key;
 pub(crate) const FIELDS: usize = 7;
 /// The number of sets, of two slots each.
 const SETS: usize = 512;
-/// The bytes of the longest entry.
+/// The size in bytes of the longest entry.
 const LONGEST: usize = 1024;
 
 type Remembered = Arc<Entry<Decision, FIELDS>>;

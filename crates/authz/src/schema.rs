@@ -15,7 +15,7 @@ use crate::request::Request;
 use crate::tokens::tokens;
 use crate::{Error, bounds};
 
-/// The bytes of remembered verdicts on kinds of requests.
+/// The size in bytes of remembered verdicts on kinds of requests.
 const REMEMBERED: usize = 1 << 20;
 
 /// A schema in Cedar's own notation: the types of entities, the actions, and the context of each.

@@ -16,7 +16,7 @@ use crate::request::Request;
 use crate::schema::Schema;
 use crate::world::{Nodes, World};
 
-/// The bytes of remembered decisions, unless an engine is made for fewer.
+/// The size in bytes of remembered decisions, unless an engine is made for fewer.
 pub(crate) const REMEMBERED: usize = 16 << 20;
 
 /// Everything that a decision depends on apart from the request, and the decisions made so far.

@@ -31,7 +31,7 @@ pub enum Error {
     /// A coordinate is infinite or not a number.
     #[error("coordinate {index} is not finite")]
     NotFinite {
-        /// Its position in the list.
+        /// The coordinate's position in the list.
         index: usize,
     },
     /// A vector is longer than the parameter set allows: its scores could wrap.
@@ -54,7 +54,7 @@ pub enum Error {
     /// An integer is not in `[-P/2, P/2)`.
     #[error("coordinate {index} is not centred mod 2^{log_p}")]
     Range {
-        /// Its position in the list.
+        /// The position in the list.
         index: usize,
         /// `log2 P`.
         log_p: u32,
@@ -91,9 +91,9 @@ pub enum Error {
     Mismatch {
         /// The property that differs.
         what: &'static str,
-        /// Its value in the given object.
+        /// The value in the given object.
         found: usize,
-        /// Its value in the receiver.
+        /// The value in the receiver.
         expected: usize,
     },
     /// The modulus is too large to be secure at the ring degree.
@@ -164,13 +164,13 @@ pub enum Error {
     Changed {
         /// Bytes found.
         found: usize,
-        /// Bytes that were mapped.
+        /// The number of bytes that were mapped.
         expected: usize,
     },
     /// A coefficient is not a residue of its modulus.
     #[error("coefficient {index} is not below the modulus")]
     Coefficient {
-        /// Its position in the message.
+        /// The position in the message.
         index: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! Files that appear only when they are whole.
+//! Files that appear only when they are complete.
 
 use crate::Error;
 #[cfg(unix)]
@@ -11,11 +11,11 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// The most links that are followed: the number that Linux follows.
+/// The most links that are followed, as in Linux.
 const LINKS: usize = 40;
 
-/// The file that a name leads to over symbolic links, which need not be there yet. One file has one lock then, whatever it is called, and a
-/// new content takes its place and not that of a link.
+/// The file to which a name leads over symbolic links; it need not exist yet. So a file has one lock under all its names, and new
+/// content replaces the file and not a link.
 pub(crate) fn target(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -25,12 +25,12 @@ pub(crate) fn target(path: &Path) -> PathBuf {
     path
 }
 
-/// The writing of a result under a name that a user gave.
+/// Writes a result to a file that the user named.
 ///
-/// A file is written next to its place, and moved there when it is complete. Without that, nothing is left of it, and
-/// the old file stays. The new file keeps the mode of the old one, and the links to it. A pipe, a device or a
-/// descriptor (/dev/stdout) is never replaced: it gets the bytes as they come. A key file is never replaced, under
-/// any name: it may be the only copy, or the key of this very command.
+/// The file is written next to its place, and moved there when it is complete. If that does not happen, the new file is removed
+/// and the old file stays. The new file keeps the mode of the old one, and the links to it. A pipe, a device or a descriptor
+/// (/dev/stdout) is never replaced: it gets the bytes as they are written. A key file is never replaced, under any name: it may
+/// be the only copy, or the key of this command.
 pub(crate) struct AtomicFile {
     out: Out,
     path: PathBuf,
@@ -46,12 +46,13 @@ enum Out {
 }
 
 impl AtomicFile {
-    /// A new file is for all whom the mask of the process (umask) leaves in.
+    /// Opens a new file for all users that the process's umask allows.
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
         Self::with_mode(path, 0o666)
     }
 
-    /// A new file is for its user alone: others would change what it remembers. Secrets are not written here, for they replace no file.
+    /// Opens a new file for its user only, since others could change what it remembers. Secrets are not written with this type,
+    /// because they replace no file.
     pub(crate) fn private(path: &Path) -> io::Result<Self> {
         Self::with_mode(path, 0o600)
     }
@@ -65,7 +66,7 @@ impl AtomicFile {
         if let Some(descriptor) = Descriptor::of(path) {
             return descriptor.open(path).map(Out::Through).map(whole);
         }
-        // Links are followed once, and one that comes into the way afterwards is not: somebody else may make it.
+        // Links are followed once. A link that appears afterwards is not followed, since another user may have made it.
         let place = target(path);
         let old = match place.symlink_metadata() {
             Ok(old) if old.is_file() => {
@@ -94,7 +95,7 @@ impl AtomicFile {
         Ok(whole(Out::RecordBytes { file, place, old }))
     }
 
-    /// The place, by the name that was given.
+    /// The place, under the name that was given.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -104,7 +105,7 @@ impl AtomicFile {
         self.place(true)
     }
 
-    /// Moves the file to its place, if there is none yet.
+    /// Moves the file to its place, which must still be free.
     pub(crate) fn finish_new(self) -> io::Result<()> {
         self.place(false)
     }
@@ -121,7 +122,7 @@ impl AtomicFile {
             keep_access(file.as_file(), old)?;
         }
         file.as_file().sync_all()?;
-        // A file that has come since is not this command's to replace.
+        // This command must not replace a file that has appeared since.
         let moved = match replace && old.is_some() {
             true => file.persist(&place),
             false => file.persist_noclobber(&place),
@@ -131,14 +132,14 @@ impl AtomicFile {
     }
 }
 
-/// The error of a name that leads elsewhere than it just did, or around in a circle.
+/// The error of a name that now leads to another file, or in a circle.
 fn turned() -> io::Error {
     io::Error::other(
         "it is a link, and its target changed or cannot be determined: name the target itself",
     )
 }
 
-/// Refuses a file that is a key of any kind. One that cannot be read may be a key, and is refused for that.
+/// Refuses a file that is a key of any kind. A file that cannot be read may be a key, so it is also refused.
 fn refuse_key(path: &Path) -> io::Result<()> {
     let mut head = Vec::new();
     File::open(path)?.take(64).read_to_end(&mut head)?;
@@ -149,7 +150,7 @@ fn refuse_key(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
 }
 
-/// True of the beginning of a key file of this or of another version: `sordino-KIND-VERSION:`.
+/// True if this is the beginning of a key file of this or another version: `sordino-KIND-VERSION:`.
 fn is_key(head: &[u8]) -> bool {
     let Some(rest) = head.strip_prefix(b"sordino-") else {
         return false;
@@ -161,7 +162,8 @@ fn is_key(head: &[u8]) -> bool {
         && name.last().is_some_and(u8::is_ascii_digit)
 }
 
-/// Gives a file the users that an old one has. Where its group cannot be given, what the group may do is taken away: it would be another group's.
+/// Gives a file the owner and group of an old one. If the group cannot be set, the group's permissions are removed, since they
+/// would apply to another group.
 #[cfg(unix)]
 fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -182,10 +184,10 @@ fn keep_access(_file: &File, _old: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// A descriptor that a name leads to, such as /dev/stdout or /dev/fd/3. Behind it is what others write to as well.
+/// A descriptor that a name leads to, such as /dev/stdout or /dev/fd/3. Others may also write to it.
 #[cfg(unix)]
 enum Descriptor {
-    /// This process' own standard output.
+    /// The standard output of this process.
     Stdout,
     Other,
 }
@@ -211,7 +213,7 @@ impl Descriptor {
         None
     }
 
-    /// Standard output goes on at the place that it has in common with others, any other from the end.
+    /// Opens the descriptor. Standard output continues at its shared position, other descriptors at the end.
     fn open(self, path: &Path) -> io::Result<File> {
         use std::os::fd::AsFd;
         match self {
@@ -221,7 +223,7 @@ impl Descriptor {
     }
 }
 
-/// The folder of a file.
+/// The folder that contains a file.
 fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -229,13 +231,13 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// Makes a name durable. After a power cut a file on the disk may have its old name, and a pin file would go back.
-/// The file is in its place already, so it is no failure if the folder cannot be read, or its file system lacks this.
+/// Makes a file's name durable. Otherwise the disk may have the old file after a power cut, and a pin file would go back. The
+/// file is already in its place, so it is no failure if the folder cannot be read, or its file system does not support this.
 fn named(path: &Path) -> io::Result<()> {
     if_kept(Files.sync_dir(folder(path)))
 }
 
-/// The outcome of making something durable, where what it is lets that be done.
+/// The result of a sync, ignoring that a file or file system does not support it.
 fn if_kept(synced: io::Result<()>) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     match synced {
@@ -246,7 +248,7 @@ fn if_kept(synced: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// True if there is a file or a folder of this name, over which a command that makes a new one does not write.
+/// True if a file or folder with this name exists, which a command must not overwrite.
 pub(crate) fn is_taken(path: &Path) -> bool {
     #[cfg(unix)]
     if Descriptor::of(path).is_some() {
@@ -256,7 +258,7 @@ pub(crate) fn is_taken(path: &Path) -> bool {
     found.is_ok_and(|found| found.is_file() || found.is_dir())
 }
 
-/// Gives a file that is whole its name, if there is none of that name.
+/// Gives a complete file its name, if no file has that name.
 pub(crate) fn in_place(path: &Path, file: AtomicFile) -> Result<(), Error> {
     file.finish_new().map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => there(path),
@@ -264,7 +266,7 @@ pub(crate) fn in_place(path: &Path, file: AtomicFile) -> Result<(), Error> {
     })
 }
 
-/// The error of a file that would be written over.
+/// The error of a file that would be overwritten.
 pub(crate) fn there(path: &Path) -> Error {
     let path = path.display();
     Error::Arguments(format!(
@@ -287,7 +289,7 @@ impl Write for AtomicFile {
     }
 }
 
-/// An error without the name that the file has meanwhile, which says nothing to a user.
+/// An error without the file's temporary name, which would not help a user.
 fn bare(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.split_once(" at path ") {
@@ -340,7 +342,7 @@ mod tests {
             assert_eq!(fs::read(at("own")).unwrap(), b"own");
             fs::remove_file(at("new")).unwrap();
         }
-        // A link that was there before is followed, and one that leads to nothing makes what it leads to.
+        // A link that existed before is followed. If it leads to a missing file, that file is created.
         for (content, there) in [("first", "late"), ("second", "late")] {
             drop(std::os::unix::fs::symlink(at(there), at("link")));
             let mut file = AtomicFile::new(&at("link")).unwrap();

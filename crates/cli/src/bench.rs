@@ -1,4 +1,4 @@
-//! `sordino bench`: every mode on the same vectors, with the numbers that decide between them.
+//! `sordino bench`: measures every mode on the same vectors.
 
 mod measure;
 mod pages;
@@ -96,7 +96,7 @@ struct Report<'a> {
     k: usize,
     searches: usize,
     threads: usize,
-    /// The bytes of downloading everything, for comparison.
+    /// The bytes of a download of everything, for comparison.
     bytes_download_all: u64,
     measured: &'a [Measured],
 }
@@ -104,7 +104,7 @@ struct Report<'a> {
 /// Runs `sordino bench`.
 ///
 /// # Errors
-/// If the files cannot be read, or a mode cannot index them.
+/// Fails if the files cannot be read, or a mode cannot index them.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads);
     let pool = pool
@@ -122,7 +122,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             let set = Set::new(args, output)?;
             let mut measured = measure::with_texts(&set, args, &pool, output)?;
             for &mode in &args.modes {
-                // All processors build; the threads asked for search.
+                // All processors build the index; the requested threads search it.
                 measured.extend(measure::mode(&set, mode, args, &pool, output)?);
             }
             (set, measured)

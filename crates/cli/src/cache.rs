@@ -20,7 +20,7 @@ pub(crate) struct CacheArgs {
 }
 
 impl CacheArgs {
-    /// The cache, if there is to be one.
+    /// Opens the cache, if one is wanted.
     pub(crate) fn open(&self) -> Option<Cache> {
         let folder = match &self.cache {
             _ if self.no_cache => None,

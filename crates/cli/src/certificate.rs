@@ -1,30 +1,30 @@
-//! The certificate of a server that runs: followed when its files change, and watched as its end comes near.
+//! The certificate of a running server: it is reloaded when its files change, and a warning is given before it expires.
 
 use crate::Error;
 use crate::door::Door;
 use sordino_net::{Identity, Running};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The pause between looks at the files.
+/// The time between two checks of the files.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The pause between warnings.
+/// The time between two warnings.
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A certificate that ends within this time is warned of.
+/// A warning is given if a certificate expires within this time.
 const SOON: Duration = Duration::from_secs(30 * 86_400);
 
 /// The looks at a server's certificate and its files.
 #[derive(Debug)]
 pub(crate) struct CertificateWatch {
     looked: Instant,
-    /// Files that could not be used, and how many looks in a row found them so.
+    /// The files that could not be used, and the number of consecutive checks that found this.
     unusable: Option<(Identity, u32)>,
     warned: Option<Instant>,
 }
 
 impl CertificateWatch {
-    /// Begins to watch.
+    /// Starts to watch.
     pub(crate) fn new() -> Self {
         Self {
             looked: Instant::now(),
@@ -41,7 +41,7 @@ impl CertificateWatch {
         }
         self.looked = Instant::now();
         self.warn(running);
-        // A file that is away is being exchanged.
+        // A missing file is being replaced.
         let Ok(Some(identity)) = door.identity() else {
             return false;
         };
@@ -49,7 +49,7 @@ impl CertificateWatch {
             return false;
         }
         if let Err(error) = running.renew(&identity) {
-            // One of two files may be new, and the other still be the old. The second look tells, and only once.
+            // One of the two files may be new while the other is still old. The second check decides, and reports it only once.
             let before = self.unusable.take();
             let looks = before.filter(|(before, _)| *before == identity);
             let looks = looks.map_or(1, |(_, looks)| looks.saturating_add(1));

@@ -17,7 +17,7 @@ pub(crate) enum Checks {
 }
 
 impl Checks {
-    /// The words by which an index of this mode is built with these checks.
+    /// The arguments with which an index of this mode is built with these checks.
     pub(crate) fn argument(self, mode: &str) -> &'static str {
         let whole = ["masked", "open"].contains(&mode);
         match self {

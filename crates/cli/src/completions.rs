@@ -12,10 +12,10 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints the script for `command`, whatever else was asked for: it is for the shell.
+/// Prints the script for `command`. It ignores `--json`, since the output is for the shell.
 ///
 /// # Errors
-/// If standard output does not take it.
+/// Fails if standard output cannot be written.
 pub fn run(args: &Args, command: &mut Command) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, command, "sordino", &mut script);

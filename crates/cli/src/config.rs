@@ -13,7 +13,7 @@ use std::{
 };
 use toml_edit::{Document, Item, Value};
 
-/// Longer than any such file.
+/// A length that no configuration file reaches.
 const MAX_FILE: u64 = 1 << 20;
 
 /// The name of the option that names the file.
@@ -32,12 +32,12 @@ impl Arguments {
     /// The arguments of a command line, and of the configuration file that it names.
     ///
     /// # Errors
-    /// If the command line or the file cannot be read, or the file has an option that the command lacks.
+    /// Fails if the command line or the file cannot be read, or the file has an option that the command lacks.
     pub fn read(line: impl IntoIterator<Item = OsString>) -> Result<Self, Refused> {
         let line: Vec<OsString> = line.into_iter().collect();
         let mut known = Self::command().ignore_errors(true);
         known.build();
-        // The line may lack what the file has, so as much of it is read as can be.
+        // Options may be only in the file, so the command line is parsed as far as possible.
         let found = known.clone().try_get_matches_from(&line).ok();
         let named = found.as_ref().and_then(|found| {
             let (name, given) = found.subcommand()?;
@@ -71,16 +71,16 @@ fn wrong(path: &Path, line: usize, why: impl Into<String>) -> crate::Error {
     }
 }
 
-/// An option that a file gives.
+/// An option from a file.
 struct Given {
     id: clap::Id,
-    /// The option as the command line spells it; none of an argument that has a place instead.
+    /// The option as the command line spells it; `None` for a positional argument.
     long: Option<String>,
     values: Vec<String>,
     line: usize,
 }
 
-/// The options that a file gives.
+/// The options from a file.
 struct Options {
     path: PathBuf,
     given: Vec<Given>,
@@ -127,8 +127,8 @@ impl Options {
         Ok(Self { path, given })
     }
 
-    /// The command line with the file's options, but for those that it gives itself or that do not go
-    /// together with what it gives.
+    /// The command line with the file's options. It leaves out options that the command line gives itself, or
+    /// that conflict with those.
     fn joined(&self, line: &[OsString], command: &Command, given: &ArgMatches) -> Vec<OsString> {
         let on_line =
             |arg: &Arg| given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
@@ -175,7 +175,7 @@ impl Options {
             .collect()
     }
 
-    /// The error in this program's words, if it is about an option of the file.
+    /// The error with the file's name, if it is about an option of the file.
     fn blamed(&self, error: &clap::Error) -> Option<crate::Error> {
         let Some(ContextValue::String(arg)) = error.get(ContextKind::InvalidArg) else {
             return None;
@@ -192,14 +192,14 @@ impl Options {
     }
 }
 
-/// The arguments that a file may give.
+/// The arguments that a file may set.
 fn options(command: &Command) -> impl Iterator<Item = &Arg> {
     let not = ["help", "version", CONFIG];
     let args = command.get_arguments();
     args.filter(move |arg| !not.contains(&arg.get_id().as_str()))
 }
 
-/// The key that stands for an argument.
+/// The key for an argument.
 fn key(arg: &Arg) -> &str {
     arg.get_long().unwrap_or(arg.get_id().as_str())
 }

@@ -13,16 +13,16 @@ use sordino_search::plan::{Bytes, Conditions};
 /// The way in which the payloads of an index are fetched, for reports.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Fetched {
-    /// The way.
+    /// The way's name.
     way: &'static str,
-    /// Pages that hold all payloads, compressed, and the bytes of one.
+    /// The number of pages that hold all compressed payloads, and the bytes of one page.
     pages: u32,
     page_bytes: u32,
-    /// Pages that a search brings.
+    /// The number of pages that a search fetches.
     of_a_search: u32,
     /// Pages of the longest payload: one of more than a search has room for comes shortened.
     longest: u32,
-    /// Bytes that a client downloads once for payloads.
+    /// The number of bytes that a client downloads once for payloads.
     bytes_once: u64,
 }
 
@@ -109,14 +109,14 @@ pub(crate) enum FetchName {
 }
 
 impl FetchName {
-    /// The word of `--fetch` for a way.
+    /// The name of a way for `--fetch`.
     pub(crate) fn word(kind: FetchKind) -> &'static str {
         match kind {
             FetchKind::Download => "download",
             FetchKind::Pir => "pir",
             FetchKind::Hintless => "hintless",
             FetchKind::Scan => "scan",
-            // The workspace has no others.
+            // The workspace has no other ways.
             other => other.name(),
         }
     }

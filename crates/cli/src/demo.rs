@@ -1,4 +1,4 @@
-//! `sordino demo`: a private search in one command, from keys to an answer, and the server's view of it.
+//! `sordino demo`: a private search in one command, from keys to an answer, including the server's view.
 
 mod embedding; // vectors of texts
 mod sight; // the server's view
@@ -37,7 +37,7 @@ The demo makes keys, an index of 400 short texts and a server on this machine, a
 command that it runs, and what the server saw of two different questions. To need no model, it makes vectors from
 pieces of words: a question finds texts that share words with it.";
 
-/// The question that is compared with the one that was asked.
+/// The question that is compared with the user's question.
 const OTHER: &str = "a tool to cut wood";
 
 /// One line of the files of texts and questions.
@@ -57,7 +57,7 @@ enum Folder {
 /// Runs `sordino demo`.
 ///
 /// # Errors
-/// If the folder to keep exists, files cannot be written, or this machine lets no server listen on loopback.
+/// Fails if the folder to keep exists, files cannot be written, or this machine lets no server listen on loopback.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let question = embedded(&args.question)?;
     let folder = Folder::new(args.keep.as_deref())?;
@@ -95,7 +95,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     Ok(())
 }
 
-/// The vector of a question, which has to have one.
+/// The vector of a question; a question without letters is an error.
 fn embedded(question: &str) -> Result<Vec<f32>, Error> {
     embedding::of(question).ok_or_else(|| {
         let why = "the question has no letters from a to z: expected English words, such as \"something warm to eat\"";

@@ -1,8 +1,8 @@
-//! The options of servers: addresses, certificate, who may ask, limits, log.
+//! The options of servers: addresses, certificate, clients, limits, log.
 
 use crate::host::Host;
 use crate::origin_args::OriginArgs;
-use crate::{Error, keys, log, numbers, times};
+use crate::{Error, key_source, keys, log, numbers, times};
 use clap::{ArgGroup, Args as ClapArgs};
 use sordino_net::{Access, ClientPublicKey, Exporter, Identity, KeyKind, Limits, Listen, Running};
 use sordino_token::PublicKey;
@@ -99,7 +99,7 @@ impl Door {
         (self.log, self.log_level)
     }
 
-    /// True if anyone who asks is answered.
+    /// True if the server answers anyone.
     pub(crate) fn is_open(&self) -> bool {
         self.anyone
     }
@@ -163,11 +163,16 @@ impl Door {
         Ok(listen)
     }
 
-    /// The certificate, if there is to be one.
+    /// The certificate, if one is given.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Error> {
         let (Some(cert), Some(key)) = (&self.cert, &self.cert_key) else {
             return Ok(None);
         };
+        if !key_source::is_file(key) {
+            let why = "--cert-key: expected a file, which the server reads again when the certificate is renewed: write the key \
+                to one that the server alone can read";
+            return Err(Error::Arguments(why.to_owned()));
+        }
         let chain = fs::read(cert).map_err(Error::at(cert))?;
         let key = Zeroizing::new(fs::read(key).map_err(Error::at(key))?);
         Ok(Some(Identity::from_pem(chain, &*key)))
@@ -195,7 +200,7 @@ impl Door {
             let options = others.join(", ");
             tracing::warn!(%options, "changed, and in effect from the next start");
         }
-        // The others stay as they are in effect.
+        // The other options stay in effect.
         self.clients = new.clients;
         (self.issuers, self.audience) = (new.issuers, new.audience);
         (self.cert, self.cert_key) = (new.cert, new.cert_key);
@@ -277,7 +282,7 @@ fn issuer(path: &Path) -> Result<PublicKey, Error> {
 pub(crate) struct Anew {
     pub(crate) door: Door,
     pub(crate) limits: Limits,
-    /// The names of others that differ.
+    /// The names of other options that differ.
     pub(crate) others: Vec<&'static str>,
 }
 

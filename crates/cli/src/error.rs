@@ -1,4 +1,4 @@
-//! The reasons why a command stopped, and the exit codes that say so to scripts.
+//! The reasons why a command stopped, and its exit codes.
 
 mod naming;
 
@@ -9,7 +9,7 @@ use sordino_net::Error as Net;
 use sordino_search::{Error as Search, Kind, vectors};
 use sordino_token::Error as Token;
 
-/// A command did what it was told.
+/// The command has done its work.
 pub const SUCCESS: u8 = 0;
 /// A command could not do its work.
 pub const FAILURE: u8 = 1;
@@ -37,7 +37,7 @@ pub enum Error {
     /// Standard input or output could not be read or written.
     #[error("standard input or output: {0}")]
     Stream(#[from] io::Error),
-    /// A key file was to be made where there is a file.
+    /// A key file was to be created, but the file exists.
     #[error(
         "{path}: the file exists already, and keys are never overwritten: choose another name, or move the file away",
         path = path.display()
@@ -54,7 +54,7 @@ pub enum Error {
         /// The fault.
         why: &'static str,
     },
-    /// A file that remembers what was seen before cannot be understood.
+    /// A file that remembers earlier versions cannot be parsed.
     #[error("{path}: {why}", path = path.display())]
     Memory {
         /// The file.
@@ -67,7 +67,7 @@ pub enum Error {
     KeyKind {
         /// The file.
         path: PathBuf,
-        /// Its content.
+        /// The kind of key that the file holds.
         found: &'static str,
         /// The kind that was needed.
         expected: &'static str,
@@ -86,7 +86,7 @@ pub enum Error {
     /// An index, or a search of it.
     #[error(transparent)]
     Search(Search),
-    /// Something of an index on this disk.
+    /// An error of an index on this disk.
     #[error("{path}: {source}", path = path.display())]
     Index {
         /// The index.
@@ -94,16 +94,16 @@ pub enum Error {
         /// The fault.
         source: Search,
     },
-    /// A folder whose version does not lead to the one that a server has.
+    /// The version of a folder does not lead to the server's version.
     #[error("{0}")]
     Apart(String),
-    /// A file of an index that is gone.
+    /// A file of an index is missing.
     #[error("{path}: the file is missing, and the index is not whole without it: restore it from a backup", path = path.display())]
     Gone {
         /// The file.
         path: PathBuf,
     },
-    /// The columns of a table that do not hold what they are asked for.
+    /// The columns of a table do not hold the requested values.
     #[error("{path}: {why}", path = path.display())]
     Columns {
         /// The table.
@@ -111,7 +111,7 @@ pub enum Error {
         /// The fault, with the column.
         why: String,
     },
-    /// Record ids that do not fit the vectors that they are given for.
+    /// Record ids do not fit the vectors.
     #[error("{path}: {why}", path = path.display())]
     Ids {
         /// The file of ids.
@@ -119,7 +119,7 @@ pub enum Error {
         /// The fault, with the lines or rows.
         why: String,
     },
-    /// A vector that cannot be searched for.
+    /// A vector cannot be searched for.
     #[error("{place}: {why}")]
     Query {
         /// The file and row, or the line.
@@ -127,7 +127,7 @@ pub enum Error {
         /// The fault.
         why: String,
     },
-    /// Something of certificates or a key.
+    /// An error of a certificate or its key.
     #[error("{files}: {source}")]
     Certificate {
         /// The files that they were read from.
@@ -135,7 +135,7 @@ pub enum Error {
         /// The fault.
         source: Net,
     },
-    /// Something of a file of vectors.
+    /// An error of a file of vectors.
     #[error("{path}: {source}", path = path.display())]
     Vectors {
         /// The file.
@@ -144,15 +144,16 @@ pub enum Error {
         source: vectors::Error,
     },
     /// An error of the network.
-    #[error(transparent)]
+    #[error("{fault}{advice}", fault = .0, advice = listening(match .0 { Net::Listen { source, .. } => Some(source), _ => None }))]
     Net(#[from] Net),
-    /// Format-preserving encryption.
+    /// An error of format-preserving encryption.
     #[error(transparent)]
     Fpe(#[from] sordino_fpe_files::Error),
     /// The proxy.
-    #[error(transparent)]
+    #[error("{fault}{advice}", fault = .0, advice = listening(match .0 { sordino_proxy::Error::Listen { source, .. } => Some(source), _ => None }))]
     Proxy(sordino_proxy::Error),
-    /// A policy, to a command that cannot read one. The index is not served, for it would be open to all.
+    /// There is a policy, but this command cannot read policies. The index is not served, since it would
+    /// be open to all.
     #[error(
         "{path}: this command was built without policies, so it does not serve the index: install one with them (`cargo \
          install --path crates/cli --features policies`)",
@@ -162,7 +163,7 @@ pub enum Error {
         /// The policy's file.
         path: PathBuf,
     },
-    /// A policy that is not Cedar, or not for what a server has.
+    /// A policy that is not valid Cedar, or does not fit what a server has.
     #[cfg(feature = "policies")]
     #[error("{path}: {source}", path = path.display())]
     Policy {
@@ -171,7 +172,7 @@ pub enum Error {
         /// The fault.
         source: sordino_authz::Error,
     },
-    /// An index whose owner is not named.
+    /// No public key names the owner of an index.
     #[error(
         "the owner's public key is missing: expected {path}, or --key for all indexes without such a file",
         path = path.display()
@@ -188,7 +189,7 @@ pub enum Error {
         /// The fault.
         source: sordino_token::Error,
     },
-    /// A server refused a client that showed a token, and says no more than that.
+    /// A server refused a client that showed a token, without giving a reason.
     #[error("{source}. {token}")]
     Refused {
         /// The refusal.
@@ -196,7 +197,7 @@ pub enum Error {
         /// The claims of the token, and what to do.
         token: String,
     },
-    /// Something in a configuration file.
+    /// A fault in a configuration file.
     #[error("{path}, line {line}: {why}", path = path.display())]
     Config {
         /// The file.
@@ -209,19 +210,19 @@ pub enum Error {
     /// The groups of clients cannot be read, for this reason.
     #[error("{0}")]
     Groups(String),
-    /// Arguments that do not go together.
+    /// Arguments that cannot be used together.
     #[error("{0}")]
     Arguments(String),
-    /// Arguments that cannot be read.
+    /// Arguments that cannot be parsed.
     #[error("{0}")]
     Usage(String),
-    /// Ctrl-C.
+    /// The user interrupted the command with Ctrl-C.
     #[error("interrupted: the results printed so far are complete")]
     Interrupted,
 }
 
 impl From<Search> for Error {
-    /// Names what a user can do something about.
+    /// Converts errors with which a user can do something to specific variants.
     fn from(error: Search) -> Self {
         match error {
             Search::Stale { serving, .. } => Self::Changing { version: serving },
@@ -245,7 +246,7 @@ impl Error {
     pub fn is_closed_output(&self) -> bool {
         let error: &dyn std::error::Error = match self {
             Self::Stream(error) => error,
-            // Not one of a pipe that was named: its reader lacks something.
+            // A pipe that was named does not count: its reader has lost some output.
             Self::Fpe(sordino_fpe_files::Error::Stream(error)) => error,
             _ => return false,
         };
@@ -277,6 +278,22 @@ impl Error {
             },
             _ => FAILURE,
         }
+    }
+}
+
+/// The advice for an address that cannot be listened on.
+fn listening(error: Option<&io::Error>) -> &'static str {
+    match error.map(io::Error::kind) {
+        Some(io::ErrorKind::AddrInUse) => {
+            "; another program listens there: stop it, or choose a different port with --listen; `ss -ltnp` shows who it is"
+        }
+        Some(io::ErrorKind::AddrNotAvailable) => {
+            "; this machine has no such address: choose one that it has with --listen, or :PORT for all of them"
+        }
+        Some(io::ErrorKind::PermissionDenied) => {
+            "; ports below 1024 need a right (CAP_NET_BIND_SERVICE): choose a higher one with --listen"
+        }
+        _ => "",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files that are read and written whole, by one command at a time.
+//! Reads and writes whole files, which one command at a time uses.
 
 pub(crate) use crate::atomic_file::target;
 use crate::{Error, atomic_file::AtomicFile};
@@ -9,8 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Waits until no other command works on a file, and excludes others until this is dropped. It locks a file next to
-/// it.
+/// Waits until no other command uses a file, and keeps others out until the result is dropped. It locks a second
+/// file next to it.
 pub(crate) fn hold(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
@@ -21,7 +21,7 @@ pub(crate) fn hold(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// All of a file. A longer one is refused, and so is a pipe or a device.
+/// Reads a whole file. A longer file, a pipe or a device is refused.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Bytes> {
     let bytes = Files.read(path, most)?;
     if bytes.len() as u64 > most {
@@ -30,13 +30,13 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Bytes> {
     Ok(bytes)
 }
 
-/// Replaces a file by a complete one. The system's mask says who can read a new file.
+/// Replaces a file atomically. The umask decides who can read a new file.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let written = AtomicFile::new(path).and_then(|file| put(file, bytes));
     written.map_err(Error::at(path))
 }
 
-/// Replaces a file by a complete one. Only its user can read a new file.
+/// Replaces a file atomically. Only its user can read a new file.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let written = AtomicFile::private(path).and_then(|file| put(file, bytes));
     written.map_err(Error::at(path))

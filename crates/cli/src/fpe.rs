@@ -155,7 +155,7 @@ impl Fields {
     /// The file that was written, if one was named.
     fn run(self, encrypt: bool, report: Output) -> Result<Option<PathBuf>, Error> {
         match self.work(encrypt, report) {
-            // The reader of standard output has seen enough, as `head` does.
+            // The reader of standard output has closed it, as `head` does.
             Err(Error::Fpe(Failure::Stream(error)))
                 if error.kind() == ErrorKind::BrokenPipe && self.output.is_none() =>
             {
@@ -167,8 +167,9 @@ impl Fields {
 
     fn work(&self, encrypt: bool, report: Output) -> Result<(), Error> {
         let key = match key_source::line(&self.key_file)? {
-            Some(line) => parse_key(&line).ok_or_else(|| Failure::KeyFile {
+            Some(line) => parse_key(&line).map_err(|why| Failure::KeyFile {
                 path: self.key_file.clone(),
+                why,
             })?,
             None => read_key(&self.key_file)?,
         };

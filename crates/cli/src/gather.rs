@@ -1,4 +1,4 @@
-//! `sordino gather`: an index whose shards other servers hold, to clients on a network.
+//! `sordino gather`: serves an index whose shards other servers hold.
 
 use crate::door::{Anew, Door, differing};
 use crate::endpoint::endpoint;
@@ -12,13 +12,14 @@ use sordino_search::Server;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::{path::PathBuf, time::Duration};
 
-/// The pause before shards that are not there yet are asked again.
+/// The time before shards that have not started are asked again.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// The pause between looks at the shards, which may have another version, and at the signals.
+/// The time between two checks of the shards and the signals.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Between looks at a version that cannot be served: a part is damaged, or is of another index.
+/// The time between two checks of a version that cannot be served because a part is damaged or belongs to another
+/// index.
 const DAMAGED: Duration = Duration::from_secs(5);
 
 /// Arguments of `sordino gather`.
@@ -67,7 +68,7 @@ the same signals as `sordino serve`.";
 /// Runs `sordino gather`, until it is told to stop.
 ///
 /// # Errors
-/// If a shard has a wrong index, place or signature, or an address cannot be listened on.
+/// Fails if a shard has a wrong index, place or signature, or an address cannot be listened on.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let owner = owner(&args.key)?;
     let mut signals = server_loop::signals()?;
@@ -82,11 +83,12 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let limits = args.door.limits();
     let shards = Shards::replicated(servers, &owner, &limits)?;
     let shards = if args.hedge { shards.hedged() } else { shards };
-    // On a thread of its own: a shard may take long to give out what clients download, and signals are heeded.
+    // This runs on a separate thread, since a shard may take long to send downloads, and signals must be handled
+    // meanwhile.
     let (done, opened) = mpsc::channel();
     std::thread::spawn(move || {
         let server = open(&shards);
-        // Nobody waits for it after a signal.
+        // After a signal there is no receiver.
         done.send(server.map(|server| (shards, server))).ok();
     });
     let (shards, server) = loop {

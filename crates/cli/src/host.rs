@@ -33,12 +33,12 @@ impl Host {
                 found.collect()
             }
         };
-        // The older family is what URLs are tried with first.
+        // URLs are tried with the older family first.
         addresses.sort_by_key(SocketAddr::is_ipv6);
         addresses.dedup();
         let first = addresses.first().ok_or_else(|| why(&"no such host"))?;
         if first.port() == 0 {
-            // Two families would get two ports.
+            // With two families, each would get its own port.
             addresses.truncate(1);
         }
         let text = text.to_owned();
@@ -79,7 +79,7 @@ impl Host {
     }
 }
 
-/// All addresses of this machine: one of the newer family takes connections of both, unless the system keeps them apart.
+/// All addresses of this machine. An IPv6 socket also accepts IPv4 connections, unless the system separates them.
 fn every(port: u16) -> Vec<SocketAddr> {
     let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
     let six = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));

@@ -1,4 +1,4 @@
-//! JSON in one line, for readers that end lines at other signs than a line feed, too.
+//! JSON on one line, for readers that also end lines at other characters than a line feed.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
@@ -10,7 +10,7 @@ pub(crate) const ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 /// A value as JSON in which those signs are escaped within texts. What is JSON already stays as it is.
 ///
 /// # Errors
-/// If the value cannot be JSON.
+/// Fails if the value cannot be JSON.
 pub(crate) fn json_line<T: Serialize + ?Sized>(value: &T) -> io::Result<String> {
     let mut line = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut line, OneLine))?;

@@ -1,4 +1,4 @@
-//! The places from which a key's line comes: a file, an environment variable, or a command, which asks a service that keeps keys.
+//! The sources of a key's line: a file, an environment variable, or a command that asks a key service.
 
 use crate::Error;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use zeroize::Zeroizing;
 
-/// Longer than any key's line.
+/// A length that no key's line reaches.
 const MAX_LINE: usize = 1 << 14;
 
 /// The place of a key, as an argument names it.
@@ -17,6 +17,8 @@ enum Source<'a> {
     File,
     /// `env:NAME`
     Variable(&'a str),
+    /// The line of a key itself.
+    Key,
     /// `command:COMMAND`, which a shell runs and which prints the line.
     Command(&'a str),
 }
@@ -27,6 +29,7 @@ impl<'a> Source<'a> {
         match named {
             Some(("env", name)) => Self::Variable(name),
             Some(("command", command)) => Self::Command(command),
+            Some((kind, _)) if kind.starts_with("sordino-") && !argument.exists() => Self::Key,
             _ => Self::File,
         }
     }
@@ -59,6 +62,12 @@ pub(crate) fn line(argument: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error>
             found
         }
         Source::Command(command) => Some(printed(argument, command)?),
+        // Other programs of this machine see arguments. No message has it, too.
+        Source::Key => {
+            let why = "the line of a key was given where its file is expected: name the file, or put the line into a variable and \
+                say env:NAME; others on this machine can read arguments, so make a new key if it was secret";
+            return Err(Error::Arguments(why.to_owned()));
+        }
     })
 }
 
@@ -79,7 +88,7 @@ fn printed(argument: &Path, command: &str) -> Result<Zeroizing<Vec<u8>>, Error> 
         .stdout(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    // At once of the size of the longest, so that no copy is left behind by growing.
+    // The memory is allocated at the longest line's size, so that growing leaves no copy.
     let mut line = Zeroizing::new(Vec::with_capacity(MAX_LINE));
     let read = match child.stdout.take() {
         Some(out) => out.take(MAX_LINE as u64).read_to_end(&mut line),
@@ -106,6 +115,9 @@ mod tests {
         assert_eq!(of("owner.key"), Source::File);
         assert_eq!(of("keys/a:b"), Source::File);
         assert_eq!(of("env:OWNER"), Source::Variable("OWNER"));
+        assert_eq!(of("sordino-owner-key-1:0a0b"), Source::Key);
+        let refused = line(Path::new("sordino-owner-key-1:0a0b")).unwrap_err();
+        assert!(!refused.to_string().contains("0a0b"), "{refused}");
         assert_eq!(of("command:a b: c"), Source::Command("a b: c"));
     }
 
@@ -119,7 +131,7 @@ mod tests {
         let wrong = |text: &str| of(text).unwrap_err();
         assert!(wrong("command:exit 3").contains("exit status: 3"));
         assert!(wrong("command:echo").contains("printed nothing"));
-        // It is cut off, and ends by that.
+        // The command's output is cut off, which ends it.
         assert!(wrong("command:cat /dev/zero").contains("ended with"));
         assert!(wrong("env:SORDINO_NO_SUCH_KEY").contains("not set"));
     }

@@ -188,7 +188,7 @@ struct Shown {
 /// Runs `sordino keys`.
 ///
 /// # Errors
-/// If a file cannot be read or written, exists already, or is no key file of the kind needed.
+/// Fails if a file cannot be read or written, exists already, or is not a key file of the kind needed.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     match args.command {
         Command::New(new) => {

@@ -56,7 +56,7 @@ pub fn start(service: Option<(Form, Option<Level>)>) {
         .with_writer(io::stderr)
         .with_ansi(false)
         .with_target(false);
-    // It is set once, here; where a test has set another, that stays.
+    // The filter is set once, here. If a test has set another filter, that one stays.
     drop(CHANGE.set(Box::new(move |filter| drop(handle.reload(filter)))));
     let events = registry().with(filter);
     drop(match service {

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let output = Output::new(arguments.json);
     match run(arguments, output) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader of the output has seen enough, as `head` does.
+        // The reader of the output has closed it, as `head` does.
         Err(error) if error.is_closed_output() => ExitCode::SUCCESS,
         Err(error) => {
             output.failed(&error);
@@ -60,7 +60,7 @@ fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
     }
 }
 
-/// The same for a command line that cannot be read.
+/// The same output for a command line that cannot be parsed.
 fn asks_for_json() -> bool {
     std::env::args_os().any(|arg| arg == "--json")
 }
@@ -79,7 +79,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     let output = Output::new(asks_for_json());
     let printed = match asked {
         true => output.check().and_then(|()| Ok(error.print()?)),
-        // With standard error closed there is no one left to tell.
+        // If standard error is closed, nobody can be told.
         false => {
             let _ = error.print();
             Ok(())

@@ -31,13 +31,14 @@ struct Report<'a> {
 /// Writes the pages of `command` and of all commands below it.
 ///
 /// # Errors
-/// If a file cannot be written, or is there and no such page.
+/// Fails if a file cannot be written, or is there and no such page.
 pub fn run(args: &Args, mut command: Command, output: Output) -> Result<(), Error> {
     fs::create_dir_all(&args.folder).map_err(Error::at(&args.folder))?;
     command.build();
     let mut pages = Vec::new();
     render(&command, &args.folder, &mut pages)?;
-    // Before the first is written: a folder has all of them, or those that it had.
+    // This is checked before the first page is written, so that a folder has all new pages or all
+    // old ones.
     for (page, _) in &pages {
         refuse_other(&args.folder.join(page))?;
     }
@@ -74,7 +75,7 @@ fn render(
     Ok(())
 }
 
-/// Refuses to write over a file that is no page of this command, of whatever version.
+/// Refuses to overwrite a file that is not a page of this command, of any version.
 fn refuse_other(path: &Path) -> Result<(), Error> {
     const HEAD: &[u8] = b".TH sordino";
     if !path.is_file() {

@@ -28,7 +28,7 @@ impl Mode {
         Self::Local,
     ];
 
-    /// The word for it.
+    /// The mode's name.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         let kind = match self {

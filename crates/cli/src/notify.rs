@@ -1,7 +1,7 @@
-//! Words to the manager of services that started this process: systemd's `sd_notify` protocol, one
-//! datagram to the socket that `NOTIFY_SOCKET` names.
+//! Messages to the service manager that started this process. They use systemd's `sd_notify`
+//! protocol: one datagram to the socket that `NOTIFY_SOCKET` names.
 
-/// Says that the service is ready, if somebody wants to know.
+/// Says that the service is ready, if there is a service manager.
 pub(crate) fn ready() {
     say("READY=1");
 }
@@ -11,7 +11,7 @@ pub(crate) fn stopping() {
     say("STOPPING=1");
 }
 
-/// Nobody may listen, and the service goes on without.
+/// If nothing listens there, the service continues.
 #[cfg(target_os = "linux")]
 fn say(state: &str) {
     use std::os::linux::net::SocketAddrExt;
@@ -22,7 +22,7 @@ fn say(state: &str) {
         return;
     };
     let address = match path.as_bytes() {
-        // A name without a file.
+        // An abstract name, which has no file.
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
         _ => SocketAddr::from_pathname(&path),
     };

@@ -29,7 +29,7 @@ pub(crate) fn candidates(text: &str) -> Result<u32, String> {
     within(text, 1..=SecondLook::MOST)
 }
 
-/// Bytes that a record has in addition to its vector.
+/// The number of bytes that a record has in addition to its vector.
 pub(crate) fn beside(text: &str) -> Result<usize, String> {
     within(text, 0..=1 << 20)
 }

@@ -1,4 +1,4 @@
-//! The words of a command: text for people on a terminal, or one JSON object for scripts.
+//! The output of a command: text for people on a terminal, or one JSON object for scripts.
 
 use crate::{Error, json_line::json_line, stdio::stdout};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -37,10 +37,10 @@ impl Output {
         self.json
     }
 
-    /// Looks, before any work, whether its result can be printed at all.
+    /// Checks, before any work, whether the result can be printed.
     ///
     /// # Errors
-    /// If standard output is closed.
+    /// Fails if standard output is closed.
     pub fn check(self) -> Result<(), Error> {
         stdout()?;
         Ok(())
@@ -49,7 +49,7 @@ impl Output {
     /// Prints a result: `value` as one line of JSON, or else `text`.
     ///
     /// # Errors
-    /// If standard output does not take it.
+    /// Fails if standard output cannot be written.
     pub fn report<T: Serialize>(
         self,
         value: &T,
@@ -72,7 +72,7 @@ impl Output {
         } else {
             format!("sordino: {error}")
         };
-        // With standard error closed there is no one left to tell.
+        // If standard error is closed, nobody can be told.
         let _ = writeln!(io::stderr(), "{line}");
     }
 

@@ -28,7 +28,7 @@ pub(crate) struct OwnedArgs {
 }
 
 impl PinsArgs {
-    /// The memory of the owner of this key file, of which it is known that it can be kept.
+    /// The memory for this key file, after a check that it can be written.
     pub(crate) fn ready(&self, key: &Path) -> Result<Pins, Error> {
         let pins = self.of(key)?;
         pins.check()?;
@@ -49,7 +49,7 @@ impl PinsArgs {
 }
 
 impl OwnedArgs {
-    /// Opens an index with this memory, and never as one that was restored.
+    /// Opens an index with this memory, and never accepts an older version.
     pub(crate) fn remembered(pins: PinsArgs) -> Self {
         Self {
             pins,
@@ -57,7 +57,7 @@ impl OwnedArgs {
         }
     }
 
-    /// Opens an index for its owner, if its version is one that the owner knows or follows from it.
+    /// Opens an index for its owner, if the owner knows its version or the version follows from a known one.
     pub(crate) fn open(
         &self,
         index: &Path,
@@ -97,7 +97,7 @@ pub(crate) struct OwnedIndex {
 }
 
 impl OwnedIndex {
-    /// A store that was made just now, remembered.
+    /// A new store, which is remembered.
     pub(crate) fn made(
         store: Store<AnyDisk>,
         pins: Pins,

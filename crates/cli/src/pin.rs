@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Longer than any such file.
+/// A length that no pin file reaches.
 const MAX_FILE: u64 = 1 << 12;
 
 /// Options of the memory.
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Nobody else has stored anything.
+    /// Panics if it is called, since no other process has stored anything.
     fn alone(stored: &Pin) -> Result<(), Search> {
         panic!("{stored:?}")
     }

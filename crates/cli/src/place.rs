@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "objects")]
 use sordino_objects::{Address, Objects};
 
-/// Bytes of the file that names the newest version, at most.
+/// The most bytes of the file that names the newest version.
 const CURRENT_LEN: u64 = 1 << 10;
 
 /// The place of an index.
 pub(crate) struct Place {
     root: PathBuf,
     disk: AnyDisk,
-    /// True of a folder of this machine.
+    /// True if this is a folder of this machine.
     here: bool,
 }
 
@@ -72,7 +72,7 @@ impl Place {
         }
     }
 
-    /// True of a folder of this machine.
+    /// True if this is a folder of this machine.
     pub(crate) fn is_here(&self) -> bool {
         self.here
     }
@@ -97,7 +97,7 @@ impl Place {
         self.disk.read(&path, CURRENT_LEN).ok()
     }
 
-    /// Its name among places that an owner remembers.
+    /// The name of this place among the places that an owner remembers.
     pub(crate) fn name(&self) -> String {
         match self.here {
             true => Pins::place(&self.root),
@@ -110,12 +110,12 @@ impl Place {
         self.folder().current().map(drop)
     }
 
-    /// The newest version's manifest and parts.
+    /// The manifest and the parts of the newest version.
     pub(crate) fn index(&self, owner: &OwnerPublicKey) -> Result<Index, Search> {
         Index::open_on(self.disk(), &self.root, owner)
     }
 
-    /// The newest version's manifest.
+    /// The manifest of the newest version.
     pub(crate) fn manifest(&self, owner: &OwnerPublicKey) -> Result<SignedManifest, Search> {
         Index::manifest_on(self.disk(), &self.root, owner)
     }
@@ -156,7 +156,7 @@ impl Place {
         options.open(&self.folder())
     }
 
-    /// Serves the version that there is now, after the one that a server has.
+    /// Serves the current version, in place of the version that a server has.
     pub(crate) fn follow(&self, server: &Server, owner: &OwnerPublicKey) -> Result<Server, Search> {
         OpenOptions::new(owner).after(server).open(&self.folder())
     }

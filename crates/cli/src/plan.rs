@@ -11,7 +11,8 @@ use clap::Args as ClapArgs;
 use line::Seconds;
 use serde::Serialize;
 use sordino_search::plan::{Bytes, Plan, RecordBytes, Retrieval, Row, Speed, Terms, Wish};
-use std::{path::PathBuf, time::Duration};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use ways::PlannedWay;
 
 /// Arguments of `sordino plan`.
@@ -88,13 +89,13 @@ struct Planned {
     k: usize,
     recall: f64,
     queries: u64,
-    /// Bits a second, if a line was given.
+    /// The bits per second, if a line was given.
     line: Option<f64>,
     recommended: Option<&'static str>,
     modes: Vec<Mode>,
-    /// The cost of payloads; it is part of every mode's figures.
+    /// The cost of payloads, which is included in every mode's figures.
     payloads: Option<Payloads>,
-    /// The ways to fetch payloads or, where there is a second look, its pages.
+    /// The ways to fetch payloads or, with a second look, its pages.
     ways: Vec<PlannedWay>,
     /// The cost of a second look, payloads included; it is part of the figures of masked, open and routed mode.
     second_look: Option<Payloads>,
@@ -104,13 +105,13 @@ struct Planned {
 struct Payloads {
     form: &'static str,
     fetched: usize,
-    /// Pages that hold all payloads, and the bytes of one.
+    /// The number of pages that hold all payloads, and the bytes of one page.
     pages: usize,
     page_bytes: u32,
     bytes_once: u64,
     bytes_up: u64,
     bytes_down: u64,
-    /// Memory of the server.
+    /// The memory of the server.
     server_bytes: u64,
     server_ms: f64,
     client_ms: f64,
@@ -127,7 +128,7 @@ struct Mode {
     bytes_in_all: u64,
     server_ms: f64,
     client_ms: f64,
-    /// Memory of a build.
+    /// The memory of a build.
     build_bytes: u64,
     /// On the line that was given.
     line_seconds: Option<Seconds>,
@@ -140,7 +141,7 @@ struct Mode {
 /// Runs `sordino plan`.
 ///
 /// # Errors
-/// If there is no index of that size, or the file of vectors cannot be read.
+/// Fails if there is no index of that size, or the file of vectors cannot be read.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let (n, dim) = args.size()?;
     let k = args.results(n, output);
@@ -201,7 +202,8 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
                     .map(|it| format!(" --second-look={it}"));
                 let look = look.unwrap_or_default() + args.checks.argument(mode) + &given(args);
                 let other = unheld(mode, &planned.modes).unwrap_or_default();
-                format!("use: sordino index build --mode {mode}{look}{other}")
+                let files = files(args);
+                format!("use: sordino index build {files} --key owner.key --mode {mode}{look}{other}")
             }
             None => "no mode satisfies all of this".to_owned(),
         };
@@ -214,6 +216,15 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             building(&planned.modes)
         )
     })
+}
+
+/// The file of a build for what was planned, and a folder for it.
+fn files(args: &Args) -> String {
+    let data = args.data.as_deref().unwrap_or(Path::new("base.npy"));
+    let column = args.vector_column.as_ref();
+    let column = column.map_or(String::new(), |name| format!(" --vector-column '{name}'"));
+    let index = Path::new(data.file_name().unwrap_or_default()).with_extension("index");
+    format!("{} {}{column}", data.display(), index.display())
 }
 
 /// The options of a build for what was planned, as far as they are not its own.

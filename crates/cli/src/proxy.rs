@@ -6,6 +6,7 @@ mod attribute_columns;
 mod listing;
 mod owner_args;
 mod records;
+mod served_index;
 
 use crate::cache::CacheArgs;
 use crate::endpoint::EndpointArgs;
@@ -18,9 +19,14 @@ use owner_args::OwnerArgs;
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::iterator::Signals;
-use sordino_proxy::{Error as Fault, Proxy, ProxyOptions, Searcher, Token};
+use sordino_proxy::{Error as Fault, Proxy, ProxyOptions, Searcher, Token, Writing};
 use sordino_search::Retry;
-use std::{net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 /// Arguments of `sordino proxy`.
 #[derive(ClapArgs, Debug)]
@@ -71,8 +77,8 @@ Examples:
 
 POST /search takes {\"vector\": [...]} or {\"vectors\": [[...], ...]}, with \"k\" (at most the index's), \"min_score\" and
 \"where\" as in `sordino query`.
-GET /health names the version in use. It answers 503 until the index is there, and for a minute after a search that failed
-for good. GET /healthz says that the process lives. GET /openapi.json describes all of this.
+GET /health names the version in use. It answers 503 until the index is there, while the server is away, and for a
+minute after a search that failed for good. GET /healthz says that the process lives. GET /openapi.json describes all of this.
 
 With --owner-key, --index and --write-token-file the proxy has more paths, which ask for that token:
 PUT /records takes {\"records\": [{\"id\": 7, \"vector\": [...], \"payload\": \"text\", \"attributes\": {\"year\": 2020}}]} and
@@ -83,7 +89,7 @@ the index is out of use is followed by a compaction, which makes a version of it
 Up to eight searches run at a time, on eight connections. Queries go to the server encrypted, as `sordino query` sends them.
 Programs on this machine see them, and so does anyone on the way to a --listen address of a network.";
 
-/// The pause between looks at the signals.
+/// The time between two checks for signals.
 const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Serialize)]
@@ -97,7 +103,7 @@ struct Listening<'a> {
 /// Runs `sordino proxy`, until it is told to stop.
 ///
 /// # Errors
-/// If keys or the token cannot be read, the server cannot be reached, or the address not be listened on.
+/// Fails if keys or the token cannot be read, the server cannot be reached, or the address not be listened on.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     // Before anything listens, so that a signal is not lost.
     let mut signals = Signals::new(TERM_SIGNALS)?;
@@ -106,10 +112,12 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;
     let (endpoint, named) = args.endpoint.at(&args.connect)?;
     let options = args.pin.session(args.cache.open(), Retry::all(time))?;
+    let writing = args.owner.writing(&token, &endpoint, output)?;
+    let records = writing.as_ref().map(|(records, _)| Arc::clone(records));
     let terms = ProxyOptions {
         timeout: time,
         origins: args.pages.origins.clone(),
-        writing: args.owner.writing(&token, &endpoint, output)?,
+        writing: writing.map(|(records, token)| Writing { records, token }),
     };
     let proxy = Proxy::listen(args.listen.first(), token, terms)?;
     // It may take long, and may be told to stop meanwhile.
@@ -131,6 +139,9 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         }
     };
     let version = searcher.version();
+    if let Some(records) = records {
+        records.stand_before(searcher.index())?;
+    }
     proxy.search_with(searcher);
     let address = proxy.address();
     if !address.ip().is_loopback() {

@@ -108,7 +108,7 @@ Never send scores back to the server. The number and sizes of messages do not de
 /// Runs `sordino query`.
 ///
 /// # Errors
-/// If the queries cannot be read, the server cannot be reached or refuses, or what it sends is not
+/// Fails if the queries cannot be read, the server cannot be reached or refuses, or what it sends is not
 /// the owner's index.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     let form = match (args.jsonl, output.is_json()) {
@@ -127,7 +127,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         },
         FileOptions {
             one_vector: true,
-            // Each query has a line, be it an error's, and the others go on.
+            // Each query gets a line, even if it has an error, and the others continue.
             skip: form == Form::Lines,
             ..args.file_args.options()
         },
@@ -158,7 +158,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             let (endpoint, named) = args.endpoint.at(address.as_deref().unwrap_or_default())?;
             let mut deadlines = Deadlines::default();
             if args.wait > 0 {
-                // A server that says nothing is one that cannot be reached.
+                // A server that sends nothing counts as unreachable.
                 let wait = Duration::from_secs(args.wait.into());
                 deadlines.connect = deadlines.connect.min(wait);
             }

@@ -1,12 +1,12 @@
-//! Randomness.
+//! Random numbers from the operating system.
 
 use crate::Error;
 use rand::{SeedableRng, rngs::StdRng, rngs::SysRng};
 
-/// A generator seeded by the system.
+/// A generator seeded by the operating system.
 ///
 /// # Errors
-/// If the system has no randomness.
+/// Fails if the system has no source of randomness.
 pub(crate) fn random() -> Result<StdRng, Error> {
     StdRng::try_from_rng(&mut SysRng).map_err(|error| Error::Random(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! `sordino serve`: an index, to clients on a network.
+//! `sordino serve`: serves an index to clients on a network.
 
 mod current;
 mod policy;
@@ -93,7 +93,7 @@ reports the mistake and keeps the old settings. At SIGTERM or Ctrl-C it answers 
 /// Runs `sordino serve`, until it is told to stop.
 ///
 /// # Errors
-/// If the index is not the owner's or is damaged, or an address cannot be listened on.
+/// Fails if the index is not the owner's or is damaged, or an address cannot be listened on.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     if args.threads > 0 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads);
@@ -263,7 +263,7 @@ impl Args {
         encodings.map(Some).map_err(Error::index(folder))
     }
 
-    /// Bytes that an index may have.
+    /// The most bytes that an index may have.
     fn most(&self) -> u64 {
         (self.max_index as u64) << 20
     }

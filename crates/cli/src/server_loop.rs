@@ -1,4 +1,4 @@
-//! A server that runs: following its index, telling of it, and doing what signals say.
+//! A running server: it follows its index, reports on it, and acts on signals.
 
 use crate::certificate::CertificateWatch;
 use crate::config::Refused;
@@ -11,7 +11,7 @@ use sordino_net::{Exporter, Listen, Running};
 use sordino_search::manifest::Manifest;
 use std::{net::SocketAddr, time::Duration};
 
-/// The pause between looks at the index, which may have changed, and at the signals.
+/// The time between two checks of the index and of the signals.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The signals after which the configuration is read again.
@@ -23,7 +23,7 @@ const RELOAD: &[i32] = &[];
 #[derive(Serialize)]
 struct Serving {
     event: &'static str,
-    /// The first of the addresses.
+    /// The first address.
     address: SocketAddr,
     addresses: Vec<SocketAddr>,
     metrics: Option<SocketAddr>,
@@ -31,7 +31,7 @@ struct Serving {
     served: Served,
 }
 
-/// An index, or several by their names.
+/// An index, or several with their names.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Served {
@@ -68,7 +68,7 @@ impl Version {
         }
     }
 
-    /// The words for it.
+    /// The report about it.
     fn words(&self) -> String {
         let Self {
             mode,
@@ -82,7 +82,7 @@ impl Version {
 }
 
 impl Served {
-    /// The words for it.
+    /// The report about it.
     fn words(&self) -> String {
         match self {
             Self::One(version) => version.words(),
@@ -96,7 +96,7 @@ impl Served {
     }
 }
 
-/// The signals that a server acts on, kept from now on.
+/// The signals that a server handles, collected from now on.
 pub(crate) fn signals() -> Result<Signals, Error> {
     Ok(Signals::new(TERM_SIGNALS.iter().chain(RELOAD))?)
 }
@@ -123,10 +123,10 @@ pub(crate) trait Source {
     /// The options that are the same for all.
     fn door(&mut self) -> &mut Door;
 
-    /// The words for it.
+    /// The report about it.
     fn name(&self) -> String;
 
-    /// Serves the version that there is now, if it is another: true if it is.
+    /// Serves the current version, if it is a new one. Returns true if it is.
     fn follow(&mut self, service: &Self::Service) -> bool;
 
     /// The version, or the versions, in place.
@@ -184,7 +184,7 @@ impl<S: Source> Serve<S> {
                 let _ = self.say("renewed");
             }
             if self.source.follow(self.running.service()) {
-                // Nobody may be reading any more, which is no reason to stop.
+                // There may be no reader any more, which is no reason to stop.
                 let _ = self.say("following");
             }
         }

@@ -1,4 +1,4 @@
-//! Standard input and output, which a shell closes by `<&-` and `>&-`.
+//! Standard input and output, which a shell closes with `<&-` and `>&-`.
 //!
 //! Rust's runtime opens closed streams on /dev/null before `main`. Many programs do the same for their children on
 //! purpose. From then on nothing tells the two apart, and results would be lost without an error. So one system call
@@ -24,7 +24,7 @@ ctor::declarative::ctor! {
 /// Standard input.
 ///
 /// # Errors
-/// If it was closed when the process began: what is read of it then is nothing.
+/// Fails if it was closed when the process began: what is read of it then is nothing.
 pub(crate) fn stdin() -> io::Result<Stdin> {
     if INPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(
@@ -37,7 +37,7 @@ pub(crate) fn stdin() -> io::Result<Stdin> {
 /// Standard output.
 ///
 /// # Errors
-/// If it was closed when the process began: what is written to it then is lost.
+/// Fails if it was closed when the process began: what is written to it then is lost.
 pub(crate) fn stdout() -> io::Result<Stdout> {
     if OUTPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Seconds in ten years, the longest that anything is issued for here.
+/// The seconds in ten years, the longest validity of anything issued here.
 const TEN_YEARS: u64 = 3650 * 86_400;
 
-/// Bytes of an offset such as `+02:00`.
+/// The size in bytes of an offset such as `+02:00`.
 const OFFSET: usize = 6;
 
 /// Seconds since 1970 of a time such as `2026-11-27T08:30:00Z`, or the seconds themselves.
@@ -36,7 +36,7 @@ pub(crate) fn now() -> u64 {
 /// A time in seconds since 1970, as RFC 3339 writes it.
 pub(crate) fn shown(seconds: u64) -> String {
     let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
-    // Beyond the year 9999 there is no such form.
+    // RFC 3339 has no form for times after the year 9999.
     let time = time.filter(|_| seconds < 253_402_300_800);
     time.map_or_else(
         || format!("{seconds} s after 1970"),

@@ -19,8 +19,8 @@ use claims::{Changed, Wanted, index};
 use report::Report;
 pub(crate) use shown::shown;
 
-/// Bytes of a file with the longest token: as text, with a little white space.
-const TEXT_LEN: u64 = (MAX_LEN.div_ceil(3) * 4 + 64) as u64;
+/// Bytes of a file with the longest token: as text of two bytes a sign, with white space and in lines.
+const TEXT_LEN: u64 = (MAX_LEN.div_ceil(3) * 10 + 128) as u64;
 
 /// Arguments of `sordino token`.
 #[derive(ClapArgs, Debug)]
@@ -121,7 +121,8 @@ struct Verify {
 /// Runs `sordino token`.
 ///
 /// # Errors
-/// If a file cannot be read or written, exists already, or is no token or key of the kind needed; if the token is refused.
+/// Fails if a file cannot be read or written, exists already, or is not a token or key of the kind needed. Also fails if the
+/// token is refused.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     match &args.command {
         Command::Issue(args) => {
@@ -187,14 +188,34 @@ fn read(path: &Path) -> Result<Token, Error> {
     parse(&bytes).map_err(at(path))
 }
 
-/// A token of its bytes or its text, in which white space at the ends does not count.
+/// A token of its bytes or its text. White space in the text does not count, nor how editors and shells encode it.
 fn parse(bytes: &[u8]) -> Result<Token, sordino_token::Error> {
-    // No token begins with a letter.
-    let unpadded = bytes.trim_ascii().split(|byte| *byte == b'=').next();
-    match URL_SAFE_NO_PAD.decode(unpadded.unwrap_or_default()) {
+    // No token begins like one of these marks, or with a letter.
+    let text: Vec<u8> = match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => rest.to_vec(),
+        [0xff, 0xfe, rest @ ..] => narrow(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => narrow(rest, u16::from_be_bytes),
+        all => all.to_vec(),
+    };
+    let signs = text.into_iter().filter(|byte| !byte.is_ascii_whitespace());
+    let signs = signs.take_while(|byte| *byte != b'=');
+    // The two alphabets of base64 differ in two signs.
+    let signs = signs.map(|byte| match byte {
+        b'+' => b'-',
+        b'/' => b'_',
+        other => other,
+    });
+    match URL_SAFE_NO_PAD.decode(signs.collect::<Vec<u8>>()) {
         Ok(decoded) => Token::from_bytes(&decoded),
         Err(_) => Token::from_bytes(bytes),
     }
+}
+
+/// The text of UTF-16 with ASCII in it; what is no ASCII becomes a sign that no token has.
+fn narrow(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
+    let (units, _) = bytes.as_chunks::<2>();
+    let narrowed = units.iter().map(|&pair| u8::try_from(unit(pair)));
+    narrowed.map(|byte| byte.unwrap_or(b'?')).collect()
 }
 
 fn write(path: &Path, token: &Token, text: bool) -> Result<(), Error> {

@@ -41,7 +41,7 @@ enum Command {
 /// Runs `sordino log`.
 ///
 /// # Errors
-/// If a file cannot be read or written, is not signed by the owner, or does not hold what it should.
+/// Fails if a file cannot be read or written, is not signed by the owner, or does not hold what it should.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     match args.command {
         Command::Append(args) => append::run(&args, output),

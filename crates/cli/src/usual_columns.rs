@@ -20,7 +20,7 @@ impl UsualColumns {
     /// The usual columns of a file, which is read as the options say; none for a pipe or a file without columns.
     ///
     /// # Errors
-    /// If the file cannot be read as a table.
+    /// Fails if the file cannot be read as a table.
     pub(crate) fn of(file: &Path, options: &FileOptions) -> Result<Option<Self>, vectors::Error> {
         let path = path(file);
         if is_pipe(&path) || !is_table(&path, options)? {
@@ -51,11 +51,11 @@ impl UsualColumns {
         !path.is_dir() && is_pipe(&path) && is_table(&path, options).unwrap_or(false)
     }
 
-    /// The column of vectors. One that cannot be read is taken too, for another list would be no vectors; what is no table of records
-    /// has none.
+    /// The column of vectors. A column that cannot be read is also taken, since another list would not be the vectors. A file
+    /// that is not a table of records has none.
     ///
     /// # Errors
-    /// If the names of several differ in nothing but capitals.
+    /// Fails if the names of several differ in nothing but capitals.
     pub(crate) fn vectors(&self) -> Result<Option<String>, Error> {
         let name = self.only(&VECTORS, "--vector-column")?;
         let open = |vectors: Option<&String>| {
@@ -72,7 +72,7 @@ impl UsualColumns {
     /// The column of ids.
     ///
     /// # Errors
-    /// If the names of several differ in nothing but capitals.
+    /// Fails if the names of several differ in nothing but capitals.
     pub(crate) fn ids(&self) -> Result<Option<String>, Error> {
         self.only(&IDS, "--id-column")
     }
@@ -80,7 +80,7 @@ impl UsualColumns {
     /// The column of texts.
     ///
     /// # Errors
-    /// If the names of several differ in nothing but capitals.
+    /// Fails if the names of several differ in nothing but capitals.
     pub(crate) fn texts(&self) -> Result<Option<String>, Error> {
         self.only(&TEXTS, "--payload-column")
     }

@@ -30,14 +30,12 @@ pub enum Error {
         source: Box<Self>,
     },
     /// The key file does not have the documented form.
-    #[error(
-        "{path}: not a key of format-preserving encryption: expected a line \"sordino-fpe-key-1:\" and the key in \
-         hexadecimal, as `sordino fpe keygen` writes it",
-        path = path.display()
-    )]
+    #[error("{path}: {why}", path = path.display())]
     KeyFile {
         /// The file.
         path: PathBuf,
+        /// The fault, and what was expected.
+        why: &'static str,
     },
     /// A key file was to be created, but the file exists.
     #[error(
@@ -75,6 +73,12 @@ pub enum Error {
         "the input is compressed by gzip: expected text, as `gunzip -c FILE | sordino fpe ...` gives it"
     )]
     Compressed,
+    /// The input is in an encoding other than UTF-8.
+    #[error(
+        "the input is UTF-16, as Excel's \"Unicode text\" and `>` of PowerShell are: expected UTF-8, as \
+         `iconv -f UTF-16 -t UTF-8 FILE | sordino fpe ...` gives it"
+    )]
+    Utf16,
     /// Two columns have the requested name.
     #[error(
         "the input has column {column} twice, as number {first} and as number {second}: rename one of them"
@@ -120,7 +124,10 @@ pub enum Error {
         expected: &'static str,
     },
     /// A value is not UTF-8.
-    #[error("line {line}, column {column}: not UTF-8")]
+    #[error(
+        "line {line}, column {column}: not UTF-8: expected text in UTF-8, as `iconv -f WINDOWS-1252 -t UTF-8 FILE` gives it, or with the \
+         encoding that the file has"
+    )]
     NotUtf8 {
         /// The line, from 1.
         line: u64,
@@ -258,6 +265,7 @@ impl Error {
                 | Self::ColumnType { .. }
                 | Self::Row { .. }
                 | Self::Compressed
+                | Self::Utf16
                 | Self::NoColumn { .. }),
             ) => Self::Input {
                 path: path.to_owned(),

@@ -26,19 +26,42 @@ pub fn read_key(path: &Path) -> Result<AesKey, Error> {
     file.take(MAX_FILE)
         .read_to_end(&mut text)
         .map_err(Error::at(path))?;
-    parse_key(&text).ok_or_else(|| Error::KeyFile { path: path.into() })
+    parse_key(&text).map_err(|why| Error::KeyFile {
+        path: path.into(),
+        why,
+    })
 }
 
-/// The key in a key file's text; the number of digits tells its size. `None` if the text has another form. White
-/// space at the end is ignored.
-#[must_use]
-pub fn parse_key(text: &[u8]) -> Option<AesKey> {
+/// The key in a key file's text; the number of digits tells its size. White space at the end is ignored.
+///
+/// # Errors
+/// The fault in words, without any part of the text.
+pub fn parse_key(text: &[u8]) -> Result<AesKey, &'static str> {
     let text = text.trim_ascii_end();
-    let digits = text.strip_prefix(KEY_FILE_PREFIX.as_bytes())?;
+    let digits = text.strip_prefix(KEY_FILE_PREFIX.as_bytes());
+    let digits = digits.ok_or_else(|| unlike(text))?;
+    let damaged = "a damaged key of format-preserving encryption: expected 32, 48 or 64 hex digits in lower case behind \
+        \"sordino-fpe-key-1:\"; copy the line as a whole";
     let upper = digits.iter().any(u8::is_ascii_uppercase);
-    let key = Zeroizing::new(hex::decode(digits).ok()?);
-    let size = AesSize::from_bytes(key.len()).filter(|_| !upper)?;
-    AesKey::from_slice(size, &key).ok()
+    let key = Zeroizing::new(hex::decode(digits).map_err(|_| damaged)?);
+    let size = AesSize::from_bytes(key.len()).filter(|_| !upper);
+    AesKey::from_slice(size.ok_or(damaged)?, &key).map_err(|_| damaged)
+}
+
+/// The reason why a text is no key, if it does not begin like one.
+fn unlike(text: &[u8]) -> &'static str {
+    match text {
+        [0xef, 0xbb, 0xbf, ..] => {
+            "the file begins with a byte-order mark: expected ASCII without one; `sed -i '1s/^\\xEF\\xBB\\xBF//' FILE` takes it off"
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            "the file is UTF-16, as `>` of PowerShell writes it: expected ASCII; `iconv -f UTF-16 -t ASCII FILE > NEW` converts it"
+        }
+        _ => {
+            "not a key of format-preserving encryption: expected a line \"sordino-fpe-key-1:\" and the key in hexadecimal, as \
+             `sordino fpe keygen` writes it"
+        }
+    }
 }
 
 /// Writes a new key of this size to a file, which must not exist.
@@ -91,9 +114,10 @@ mod tests {
                 format!(" {text}"),
                 format!("{text}\n0a"),
                 text.replace("-1:", "-2:"),
+                format!("\u{feff}{text}"),
                 "0a".repeat(bytes),
             ] {
-                assert!(parse_key(wrong.as_bytes()).is_none(), "{wrong}");
+                assert!(parse_key(wrong.as_bytes()).is_err(), "{wrong}");
             }
         }
     }

@@ -114,10 +114,12 @@ pub(crate) fn after_mark<'a>(
     output: &mut dyn Write,
 ) -> Result<impl BufRead + 'a, Error> {
     let mut head = Vec::new();
-    if input.fill_buf()?.starts_with(GZIP) {
-        return Err(Error::Compressed);
-    }
     input.take(3).read_to_end(&mut head)?;
+    match &head[..] {
+        start if start.starts_with(GZIP) => return Err(Error::Compressed),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return Err(Error::Utf16),
+        _ => (),
+    }
     if head == BYTE_ORDER_MARK {
         output.write_all(&head)?;
         head.clear();

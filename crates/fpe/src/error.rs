@@ -10,7 +10,7 @@ pub enum Error {
     KeyLength {
         /// Bytes given.
         found: usize,
-        /// Bytes of a key of the requested size.
+        /// The size in bytes of a key of the requested size.
         expected: usize,
     },
     /// The radix is outside the range of the algorithm.
@@ -30,7 +30,7 @@ pub enum Error {
         found: usize,
         /// Fewest symbols allowed.
         min: usize,
-        /// Most symbols allowed.
+        /// The most symbols allowed.
         max: usize,
     },
     /// So few symbols of a text are encrypted that an attacker can try all values.
@@ -76,7 +76,7 @@ pub enum Error {
         found: u128,
         /// Fewest values.
         min: u128,
-        /// Most values.
+        /// The most values.
         max: u128,
     },
     /// An alphabet has too few or too many symbols.

@@ -16,7 +16,7 @@ pub enum AesSize {
 }
 
 impl AesSize {
-    /// Bytes of a key of this size: 16, 24 or 32.
+    /// The bytes of a key of this size: 16, 24 or 32.
     #[must_use]
     pub const fn bytes(self) -> usize {
         match self {

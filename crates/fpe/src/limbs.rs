@@ -185,7 +185,7 @@ pub(crate) struct Modulus {
 
 impl Modulus {
     /// # Panics
-    /// If `m` has fewer than two limbs, or a leading zero limb.
+    /// Panics if `m` has fewer than two limbs, or a leading zero limb.
     pub(crate) fn new(m: Vec<u64>) -> Self {
         let shift = m[m.len() - 1].leading_zeros();
         let mut d = m.clone();

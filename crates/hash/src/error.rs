@@ -37,7 +37,7 @@ pub enum Error {
     ProofLength {
         /// Bytes given.
         found: usize,
-        /// Bytes that the proof must have.
+        /// The number of bytes that the proof must have.
         expected: usize,
     },
     /// The index of a proof is beyond the end of the list.
@@ -51,9 +51,9 @@ pub enum Error {
     /// An extension proof claims that a list begins with a longer one.
     #[error("extension proof from a list of {old} to one of {new}, which is shorter")]
     ProofShrinks {
-        /// Length of the list that is to be extended.
+        /// The length of the list that is to be extended.
         old: u64,
-        /// Length of the extended list.
+        /// The length of the extended list.
         new: u64,
     },
     /// The digest is not at this position of the list with this root, or this list does not begin with the

@@ -64,7 +64,7 @@ pub(crate) struct Lanes<'a, const N: usize> {
     end: [u32; N],
     /// Blocks left.
     left: [u32; N],
-    /// Bytes of the last block.
+    /// The bytes of the last block.
     tail_len: [u32; N],
     /// Low words of the chunk counters.
     counter_low: [u32; N],

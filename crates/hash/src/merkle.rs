@@ -117,7 +117,7 @@ impl Tree {
         self.root
     }
 
-    /// Number of digests.
+    /// The number of digests.
     #[must_use]
     pub fn len(&self) -> usize {
         self.levels[0].len()

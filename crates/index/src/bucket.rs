@@ -13,32 +13,32 @@ use crate::code::Codec;
 pub struct Layout {
     /// Coordinates of a vector.
     pub dim: u32,
-    /// Places for vectors.
+    /// The places for vectors.
     pub slots: u32,
     /// The code of a vector.
     pub codec: Codec,
 }
 
-/// Bytes of the count of vectors at the head of a bucket.
+/// The size in bytes of the count of vectors at the head of a bucket.
 const COUNT_LEN: usize = 4;
-/// Bytes of the row of a vector.
+/// The size in bytes of the row of a vector.
 pub const ROW_LEN: usize = 4;
 
 impl Layout {
-    /// Bytes of a bucket before sealing: count, head, rows, codes.
+    /// The size in bytes of a bucket before sealing: count, head, rows, codes.
     #[must_use]
     pub fn plain_len(&self) -> usize {
         let entry = self.entry_len();
         COUNT_LEN + self.codec.head_len(self.dim as usize) + self.slots as usize * entry
     }
 
-    /// Bytes of a vector with its row.
+    /// The size in bytes of a vector with its row.
     #[must_use]
     pub fn entry_len(&self) -> usize {
         ROW_LEN + self.codec.mark_len() + self.codec.vector_len(self.dim as usize)
     }
 
-    /// Bytes of a sealed bucket.
+    /// The size in bytes of a sealed bucket.
     #[must_use]
     pub fn sealed_len(&self) -> usize {
         self.plain_len() + TAG_LEN

@@ -45,7 +45,7 @@ pub fn count(n: usize, width: usize) -> usize {
     COUNT * n.div_ceil(group(width))
 }
 
-/// Rows that a masked segment of `n` records stores.
+/// The number of rows that a masked segment of `n` records stores.
 #[must_use]
 pub fn stored(n: usize, width: usize) -> usize {
     n + count(n, width)

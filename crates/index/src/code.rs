@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::metric::Metric;
 use crate::vectors::normalise;
 
-/// Bytes of the head of a list of scales: the least scale and the step.
+/// The size in bytes of the head of a list of scales: the least scale and the step.
 pub const SCALES_HEAD_LEN: usize = 3;
 
 /// A code for vectors. Clients compute scores from codes alone, without the original vectors.
@@ -59,7 +59,7 @@ impl Codec {
         }
     }
 
-    /// Bytes of one vector.
+    /// The size in bytes of one vector.
     #[must_use]
     pub fn vector_len(self, dim: usize) -> usize {
         (dim * self.bits()).div_ceil(8)
@@ -75,7 +75,7 @@ impl Codec {
         }
     }
 
-    /// Bytes of a vector in addition to its code: its base and the code of its scale.
+    /// The size in bytes of a vector in addition to its code: its base and the code of its scale.
     #[must_use]
     pub fn mark_len(self) -> usize {
         match self {

@@ -14,7 +14,7 @@ use crate::Error;
 use crate::manifest::COORDINATE_LEN;
 pub use crate::manifest::{Rows, Scheme};
 
-/// Rows of open mode.
+/// The rows of open mode.
 #[must_use]
 pub fn open_rows(vectors: &[f32]) -> Vec<u8> {
     vectors.iter().flat_map(|x| x.to_le_bytes()).collect()
@@ -25,7 +25,7 @@ pub fn open_vectors(rows: &[u8]) -> Vec<f32> {
     in_place(rows, f32::from_le_bytes).into_owned()
 }
 
-/// Rows of masked mode.
+/// The rows of masked mode.
 #[must_use]
 pub fn masked_rows(codes: &[i32]) -> Vec<u8> {
     codes.iter().flat_map(|x| x.to_le_bytes()).collect()

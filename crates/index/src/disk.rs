@@ -241,5 +241,5 @@ impl Disk for Files {
     }
 }
 
-/// Bytes of a streamed file that are in memory at the same time.
+/// The bytes of a streamed file that are in memory at the same time.
 const STREAMED: usize = 4 << 20;

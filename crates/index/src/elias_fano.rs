@@ -36,7 +36,7 @@ impl EliasFano {
         self.ones().saturating_add(low)
     }
 
-    /// Bytes of a list.
+    /// The size in bytes of a list.
     #[must_use]
     pub fn list_len(self) -> usize {
         self.bits().div_ceil(8)

@@ -72,7 +72,7 @@ pub enum Error {
     /// The numbers of rows of attributes and vectors differ.
     #[error("attributes of {found} records for {expected} vectors")]
     AttributeCount {
-        /// Rows of attributes.
+        /// The number of rows of attributes.
         found: usize,
         /// Vectors.
         expected: usize,
@@ -160,7 +160,7 @@ pub enum Error {
     /// A version of an index is larger than a server accepts.
     #[error("{}", words::room(*found, *most))]
     Room {
-        /// Bytes of its parts, and of what a server computes from them.
+        /// The bytes of its parts, and of what a server computes from them.
         found: u64,
         /// The largest accepted number.
         most: u64,
@@ -168,9 +168,9 @@ pub enum Error {
     /// A build or a server needs more memory than is available.
     #[error("{}", words::memory(*needed, *found))]
     Memory {
-        /// Bytes that it needs in addition.
+        /// The number of bytes that it needs in addition.
         needed: u64,
-        /// Bytes that are available, if the system says so.
+        /// The bytes that are available, if the system says so.
         found: Option<u64>,
     },
     /// A dimension differs from the index's.
@@ -221,7 +221,7 @@ pub enum Error {
     FormatVersion {
         /// The thing that was read.
         what: &'static str,
-        /// Its version of the format.
+        /// The format version that was found.
         found: u16,
         /// The version that this program reads.
         expected: u16,
@@ -324,7 +324,7 @@ pub enum Error {
     /// A message did not reach the server, or no acceptable reply came back.
     #[error("the request failed: {source}")]
     Transport {
-        /// Its kind.
+        /// The kind of the fault.
         kind: Kind,
         /// The transport's own error.
         source: Box<dyn std::error::Error + Send + Sync>,

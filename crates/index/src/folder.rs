@@ -144,7 +144,7 @@ impl<D: Disk> Folder<D> {
         };
         parse(&line).ok_or_else(|| Error::Malformed {
             what: "CURRENT file",
-            why: "expected a version and a digest; `sordino index restore --from-manifests` writes it again".to_owned(),
+            why: "expected a version and a digest; `sordino index restore --from-manifests FOLDER --key owner.pub` writes it again".to_owned(),
         })
     }
 

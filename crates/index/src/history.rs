@@ -18,7 +18,7 @@ use crate::manifest::MAX_SIGNED_LEN;
 /// The number of earlier manifests that a server keeps. Each has 5 KB and 140 to 205 bytes for each segment.
 pub const KEPT: usize = 256;
 
-/// Bytes of the length before each manifest.
+/// The size in bytes of the length before each manifest.
 pub const LEN_LEN: usize = 4;
 
 /// The longest body of a reply. A manifest of 1,024 segments has 200 KB. So a client of such an index that was away for

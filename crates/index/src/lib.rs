@@ -6,7 +6,7 @@ pub mod bucket;
 pub mod checks;
 /// The codes in which vectors are stored.
 pub mod code;
-/// Rows that are scored under encryption.
+/// The rows that are scored under encryption.
 pub mod columns;
 /// The digests by which manifests name parts.
 pub mod digest;
@@ -62,7 +62,7 @@ pub use public_key::{
 /// The number of the content key that readers without keys of their own share.
 pub const SHARED: u32 = 0;
 
-/// Bytes that sealing adds to a content: AES-GCM's tag.
+/// The number of bytes that sealing adds to a content: AES-GCM's tag.
 pub const TAG_LEN: usize = 16;
 
 pub use sordino_vectors::id::{Id, IdKind};

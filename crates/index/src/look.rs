@@ -34,7 +34,7 @@ impl SecondLook {
     /// The most candidates: the number that retrieval without a hint fetches in one request.
     pub const MOST: u32 = 64;
 
-    /// Bytes of a vector.
+    /// The size in bytes of a vector.
     #[must_use]
     pub fn vector_len(self) -> usize {
         HEAD_LEN + 2 * self.width as usize

@@ -22,7 +22,7 @@ use sordino_pir::hintless::deal::Deal;
 use crate::Error;
 use crate::secret_packing::SecretPacking;
 
-/// Rows of a piece. A piece is whole blocks of every packing.
+/// The number of rows of a piece. A piece is whole blocks of every packing.
 pub const PIECE: usize = 128;
 
 /// The numbers of copies of pages that a plan tries: none, or a number that a deal may have.
@@ -249,7 +249,7 @@ impl PageScan {
         Ok(Hint::encoded_len(&self.outer(), Self::params().n(), count)?)
     }
 
-    /// Bytes of the hint that clients download.
+    /// The bytes of the hint that clients download.
     ///
     /// # Errors
     /// [`Error::Ckks`] if there are more values than a hint can have.
@@ -257,13 +257,13 @@ impl PageScan {
         self.pieces().map(|rows| self.piece_len(rows.len())).sum()
     }
 
-    /// Bytes of a query's words, which come before its encrypted secret.
+    /// The size in bytes of a query's words, which come before its encrypted secret.
     #[must_use]
     pub fn words_len(&self) -> usize {
         lwe::Query::encoded_len(self.shape)
     }
 
-    /// Bytes of a query.
+    /// The size in bytes of a query.
     ///
     /// # Errors
     /// None for sizes that were checked.
@@ -272,7 +272,7 @@ impl PageScan {
         Ok(self.words_len() + secret)
     }
 
-    /// Bytes of an answer.
+    /// The bytes of an answer.
     ///
     /// # Errors
     /// [`Error::Ckks`] if there are more values than an answer can have.
@@ -290,7 +290,7 @@ impl PageScan {
         self.copies
     }
 
-    /// Bytes of a server's memory: the tables and the encoded hint. A residue of 50 bits takes 7 bytes.
+    /// The size in bytes of a server's memory: the tables and the encoded hint. A residue of 50 bits takes 7 bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
         let table = self.shape.rows() as u64 * (self.shape.columns() as u64).next_multiple_of(64);
@@ -301,7 +301,7 @@ impl PageScan {
         tables * table + self.encoded_hint_len()
     }
 
-    /// Bytes of the encoded hint.
+    /// The size in bytes of the encoded hint.
     #[must_use]
     pub fn encoded_hint_len(&self) -> u64 {
         7 * Self::params().n() as u64 * self.words() as u64

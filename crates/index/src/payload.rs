@@ -37,7 +37,7 @@ use crate::page_scan::PageScan;
 use crate::secret_packing::SecretPacking;
 use crate::{Error, TAG_LEN};
 
-/// Bytes of the longest payload.
+/// The size in bytes of the longest payload.
 pub const MOST_PAYLOAD: usize = (1 << 20) - 4;
 
 /// The least and the most bytes of a page's content.
@@ -101,7 +101,7 @@ impl PageForm {
         (self.payloads || self.look.is_some()) && is_page && self.page_len as usize >= room
     }
 
-    /// Bytes of a sealed page.
+    /// The size in bytes of a sealed page.
     #[must_use]
     pub fn sealed_len(&self) -> usize {
         self.page_len as usize + TAG_LEN
@@ -122,7 +122,7 @@ impl PageForm {
         shape
     }
 
-    /// Bytes of an exact vector, with which a record begins.
+    /// The size in bytes of an exact vector, with which a record begins.
     #[must_use]
     pub fn vector_len(&self) -> usize {
         self.look.map_or(0, SecondLook::vector_len)
@@ -191,7 +191,7 @@ impl FetchKind {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Download, Self::Pir, Self::Scan, Self::Hintless];
 
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -289,7 +289,7 @@ impl Payloads {
         }]
     }
 
-    /// Bytes of all pages.
+    /// The size in bytes of all pages.
     #[must_use]
     pub(crate) fn content_len(&self) -> usize {
         (self.pages as usize).saturating_mul(self.form.sealed_len())

@@ -20,10 +20,10 @@ pub const LOG_CONTEXT: &[u8] = b"sordino log 2";
 /// The context of a writer's additions.
 pub const ADDITION_CONTEXT: &[u8] = b"sordino addition 1";
 
-/// Bytes of the owner's signature: ML-DSA-87's.
+/// The size in bytes of the owner's signature: ML-DSA-87's.
 pub(crate) const SIGNATURE_LEN: usize = 4627;
 
-/// Bytes of a public key: ML-DSA-87's.
+/// The size in bytes of a public key: ML-DSA-87's.
 pub const PUBLIC_KEY_LEN: usize = MlDsa87::PUBLIC_KEY_LEN;
 
 /// Signs for an owner. This crate does not see the key.

@@ -25,7 +25,7 @@ pub fn check(needed: u64) -> Result<(), Error> {
     }
 }
 
-/// Bytes that this process can still get, if the system says so: of the machine, or of its container.
+/// The bytes that this process can still get, if the system says so: of the machine, or of its container.
 fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine
@@ -51,7 +51,7 @@ fn group(text: &str) -> Option<PathBuf> {
     Some(Path::new("/sys/fs/cgroup").join(path))
 }
 
-/// Bytes that a control group may still get, if it has a limit. Cached files count as available.
+/// The bytes that a control group may still get, if it has a limit. Cached files count as available.
 fn left(group: &Path) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(group.join(name)).ok();
     let number = |text: String| text.trim().parse::<u64>().ok();

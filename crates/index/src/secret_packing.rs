@@ -22,7 +22,7 @@ impl SecretPacking {
     /// All packings, those with the longest queries first.
     pub const ALL: [Self; 4] = [Self::T16, Self::T32, Self::T64, Self::T128];
 
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

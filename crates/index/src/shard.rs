@@ -120,7 +120,7 @@ impl FromStr for Shard {
     }
 }
 
-/// Bytes of a head.
+/// The size in bytes of a head.
 pub const HEAD_LEN: usize = 16 + EDITION_LEN + 2 + 2;
 
 /// The beginning of a shard's reply, which says what it is a part of.

@@ -102,7 +102,7 @@ pub struct Edition {
     digest: [u8; 16],
 }
 
-/// Bytes of an edition.
+/// The size in bytes of an edition.
 pub const EDITION_LEN: usize = 24;
 
 impl Edition {

@@ -44,7 +44,7 @@ pub use sordino_cpu::Backend;
 pub use vector::Vector;
 pub use words::Words;
 
-/// Rows of every operand are padded to a multiple of this many entries.
+/// The rows of every operand are padded to a multiple of this many entries.
 pub const LANES: usize = 64;
 /// Columns of one strip of [`Digits`]. Scans have the same speed with strips of 1024 to 4096 columns (Zen 5). A panel
 /// of `B` takes 128 KiB of the L2 cache at this depth.

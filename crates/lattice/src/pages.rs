@@ -5,14 +5,14 @@ use std::ops::{Deref, DerefMut};
 #[cfg(feature = "mmap")]
 use memmap2::MmapMut;
 
-/// Bytes of a cache line.
+/// The size in bytes of a cache line.
 const LINE: usize = 64;
 /// From this size on, an operand gets its own pages. With pages of 4 KiB, a scan from memory spends about
 /// as long on address translation as on reading.
 #[cfg(feature = "mmap")]
 const OWN_PAGES: usize = 1 << 20;
 
-/// Bytes that start on a cache line, so that no vector load straddles two.
+/// The bytes that start on a cache line, so that no vector load straddles two.
 pub struct Pages {
     store: Store,
     len: usize,

@@ -15,7 +15,7 @@ mod mapped;
 #[cfg(feature = "mmap")]
 pub use mapped::Mapped;
 
-/// Bytes of the head of a file. They are a whole page on common systems, whatever the page size.
+/// The bytes of the head of a file. They are a whole page on common systems, whatever the page size.
 pub const OFFSET: usize = 4096;
 
 /// The bytes of an operand.

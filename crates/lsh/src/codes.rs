@@ -60,7 +60,7 @@ impl Codes {
         })
     }
 
-    /// Number of codes.
+    /// The number of codes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len

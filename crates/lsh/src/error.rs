@@ -62,7 +62,7 @@ pub enum Error {
     Words {
         /// Words given.
         found: usize,
-        /// Words of a code.
+        /// The number of words of a code.
         expected: usize,
     },
     /// The words are not a whole number of codes.
@@ -70,7 +70,7 @@ pub enum Error {
     WholeCodes {
         /// Words given.
         found: usize,
-        /// Words of a code.
+        /// The number of words of a code.
         words: usize,
     },
     /// The family does not have a table of this number.
@@ -78,7 +78,7 @@ pub enum Error {
     Table {
         /// Requested table.
         found: usize,
-        /// Number of tables.
+        /// The number of tables.
         tables: usize,
     },
     /// The bytes are not of this kind.

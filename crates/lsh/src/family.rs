@@ -14,7 +14,7 @@ pub trait Functions: Sized + Send + Sync {
     const TAG: usize;
     /// Floats of a vector.
     fn dim(&self) -> usize;
-    /// Number of keys per vector.
+    /// The number of keys per vector.
     fn tables(&self) -> usize;
     /// The values from which all keys of a vector are computed. `x` has `dim` floats.
     fn values(&self, kernels: Kernels, x: &[f32], values: &mut Vec<f32>);

@@ -38,7 +38,7 @@ pub(crate) fn scan(kernels: Kernels, rows: &[[u64; LANES]], query: &[u64], best:
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Best {
     k: usize,
-    /// Number of codes. Lanes beyond it are empty.
+    /// The number of codes. Lanes beyond it are empty.
     len: usize,
     /// Codes at this distance or farther are skipped.
     limit: u32,

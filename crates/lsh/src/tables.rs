@@ -97,7 +97,7 @@ impl<F: Family> Tables<F> {
         &self.family
     }
 
-    /// Number of vectors.
+    /// The number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len

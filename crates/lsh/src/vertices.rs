@@ -68,7 +68,7 @@ impl Vertices {
         self.dim
     }
 
-    /// Number of vertices.
+    /// The number of vertices.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count

@@ -9,7 +9,7 @@ pub enum Error {
     Shape {
         /// The property that is out of range.
         what: &'static str,
-        /// Its value.
+        /// The value that was given.
         found: usize,
         /// The largest possible value.
         most: usize,
@@ -19,7 +19,7 @@ pub enum Error {
     Length {
         /// The list.
         what: &'static str,
-        /// Its length.
+        /// The length that was found.
         found: usize,
         /// The length that the shape fixes.
         expected: usize,
@@ -38,13 +38,13 @@ pub enum Error {
     /// The parameter set does not exist.
     #[error("unknown parameter set {found}")]
     UnknownSet {
-        /// Its number.
+        /// The number that was found.
         found: u8,
     },
     /// The length of the message does not fit its head.
     #[error("query of {found} bytes, expected {expected}")]
     MessageLength {
-        /// Its length.
+        /// The length that was found.
         found: usize,
         /// The length that its head fixes.
         expected: usize,
@@ -54,9 +54,9 @@ pub enum Error {
     Mismatch {
         /// The property that differs.
         what: &'static str,
-        /// Its value in the query.
+        /// The value in the query.
         found: usize,
-        /// Its value in the table.
+        /// The value in the table.
         expected: usize,
     },
     /// The query is for another seed.

@@ -11,12 +11,12 @@
 
 /// Numbers of a line, which is a cache line of lower bits.
 pub(crate) const LANES: usize = 32;
-/// Bytes of a line, and of a block's upper bits.
+/// The size in bytes of a line, and of a block's upper bits.
 pub(crate) const LINE: usize = 2 * LANES;
 /// Lines of a block: the number of pairs of upper bits that fit into a lane.
 pub(crate) const BLOCK: usize = 8;
 
-/// Bytes of a row of `columns` numbers.
+/// The size in bytes of a row of `columns` numbers.
 pub(crate) const fn stride(columns: usize) -> usize {
     let lines = columns.div_ceil(LANES);
     LINE * (lines + lines.div_ceil(BLOCK))

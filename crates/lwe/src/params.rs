@@ -60,8 +60,8 @@ impl Params {
         }
     }
 
-    /// The same samples for bytes, `P = 2^8`, for a [`ByteTable`](crate::ByteTable). A group is one column that a query
-    /// asks for. The group's message is 1 at that column.
+    /// The parameters for bytes, with the same samples and `P = 2^8`, for a [`ByteTable`](crate::ByteTable). A group
+    /// is one column that a query asks for. The group's message is 1 at that column.
     #[must_use]
     pub const fn module_1536_bytes() -> Self {
         Self {

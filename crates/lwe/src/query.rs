@@ -8,7 +8,7 @@ use crate::{Error, Params, Shape};
 
 const MAGIC: [u8; 4] = *b"SLWE";
 const VERSION: u8 = 1;
-/// Bytes of the head: magic, version, set, two zeros, groups, columns, epoch.
+/// The size in bytes of the head: magic, version, set, two zeros, groups, columns, epoch.
 const HEAD_LEN: usize = 24;
 
 /// The secret `s` of one query; erased when dropped.

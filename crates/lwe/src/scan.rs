@@ -46,7 +46,7 @@ pub(crate) struct Words {
     halves: Aligned<i16>,
     /// The sum of each query's words.
     sums: Vec<u32>,
-    /// Bytes of a row for which these words are laid out.
+    /// The bytes of a row for which these words are laid out.
     stride: usize,
 }
 

@@ -67,7 +67,7 @@ impl Shape {
         self.answers() * self.stride()
     }
 
-    /// Bytes of a row.
+    /// The size in bytes of a row.
     pub(crate) const fn stride(&self) -> usize {
         packed::stride(self.columns)
     }

@@ -12,7 +12,7 @@ use crate::query::Query;
 use crate::scan::{MOST, Words};
 use crate::{Error, Seed, Shape};
 
-/// Bytes that a thread takes at a time. A smaller scan stays on the calling thread.
+/// The number of bytes that a thread takes at a time. A smaller scan stays on the calling thread.
 const PART: usize = 1 << 20;
 
 /// `D_1, ..., D_G`, or consecutive ones of them, row after row, and the seed of the public polynomials.

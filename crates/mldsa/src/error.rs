@@ -11,7 +11,7 @@ pub enum Error {
     /// The encoded public key has the wrong length.
     #[error("public key has {found} bytes, expected {expected}")]
     PublicKeyLength {
-        /// Bytes that the parameter set's keys have.
+        /// The number of bytes that the parameter set's keys have.
         expected: usize,
         /// Bytes given.
         found: usize,
@@ -19,7 +19,7 @@ pub enum Error {
     /// The signature has the wrong length.
     #[error("signature has {found} bytes, expected {expected}")]
     SignatureLength {
-        /// Bytes that the parameter set's signatures have.
+        /// The number of bytes that the parameter set's signatures have.
         expected: usize,
         /// Bytes given.
         found: usize,
@@ -27,7 +27,7 @@ pub enum Error {
     /// The digest does not have the length of the named hash function's output.
     #[error("digest has {found} bytes, expected {expected}")]
     DigestLength {
-        /// Bytes of the hash function's output.
+        /// The size in bytes of the hash function's output.
         expected: usize,
         /// Bytes given.
         found: usize,

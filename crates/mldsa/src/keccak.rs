@@ -10,7 +10,7 @@ mod bmi;
 pub(crate) mod neon;
 pub(crate) mod portable;
 
-/// Number of states in [`Lanes`].
+/// The number of states in [`Lanes`].
 pub(crate) const LANES: usize = 8;
 
 /// Eight Keccak states, word by word: `self.0[x + 5 y][lane]` is word (x, y) of a state.

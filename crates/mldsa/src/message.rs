@@ -59,7 +59,7 @@ pub enum HashFunction {
 }
 
 impl HashFunction {
-    /// Bytes of the function's output.
+    /// The size in bytes of the function's output.
     #[must_use]
     pub const fn digest_len(self) -> usize {
         match self {

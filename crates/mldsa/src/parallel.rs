@@ -26,7 +26,7 @@ impl<P: Params> BatchVerifier<P> {
     /// has its own cache of keys. [`ExpandedKey`](crate::ExpandedKey)s are shared.
     ///
     /// # Panics
-    /// If another thread panicked.
+    /// Panics if another thread panicked.
     #[must_use]
     pub fn par_verify_each(&mut self, items: &[Item<'_, P>]) -> Vec<Result<(), Error>> {
         let mut verdicts = vec![Err(Error::Mismatch); items.len()];
@@ -40,7 +40,7 @@ impl<P: Params> BatchVerifier<P> {
     /// [`BatchError::Verdicts`] if the numbers of verdicts and items differ. No verdict is written then.
     ///
     /// # Panics
-    /// If another thread panicked.
+    /// Panics if another thread panicked.
     pub fn par_verify_each_into(
         &mut self,
         items: &[Item<'_, P>],
@@ -80,7 +80,7 @@ impl<P: Params> BatchVerifier<P> {
     /// The errors of [`verify_all`](Self::verify_all).
     ///
     /// # Panics
-    /// If another thread panicked.
+    /// Panics if another thread panicked.
     pub fn par_verify_all(&mut self, items: &[Item<'_, P>]) -> Result<(), BatchError> {
         if items.is_empty() {
             return Err(BatchError::Empty);

@@ -35,7 +35,7 @@ pub(crate) enum Gamma2 {
 }
 
 impl Gamma2 {
-    /// Bytes of one packed polynomial of w1.
+    /// The size in bytes of one packed polynomial of w1.
     pub(crate) const fn w1_len(self) -> usize {
         match self {
             Self::Q88 => 192,
@@ -49,7 +49,7 @@ impl Set {
         1 << self.gamma1_bits
     }
 
-    /// Bytes of one packed polynomial of z: `1 + log2(gamma_1)` bits per coefficient.
+    /// The size in bytes of one packed polynomial of z: `1 + log2(gamma_1)` bits per coefficient.
     pub(crate) const fn z_len(&self) -> usize {
         32 * (1 + self.gamma1_bits as usize)
     }
@@ -79,9 +79,9 @@ pub(crate) trait Sealed {
 pub trait Params: Sealed + Copy + Debug + Default + Send + Sync + 'static {
     /// The standard's name of the set.
     const NAME: &'static str;
-    /// Bytes of an encoded public key.
+    /// The size in bytes of an encoded public key.
     const PUBLIC_KEY_LEN: usize = Self::SET.public_key_len();
-    /// Bytes of a signature.
+    /// The size in bytes of a signature.
     const SIGNATURE_LEN: usize = Self::SET.signature_len();
     /// The algorithm's object identifier (RFC 9881, section 2).
     const OID: &'static str;

@@ -1,4 +1,4 @@
-//! The end of a connection that asks: a client's, or the end of a server that asks shards.
+//! The connections of a caller: a client, or a server that asks shards.
 
 #[cfg(feature = "sockets")]
 mod byte_count;

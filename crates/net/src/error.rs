@@ -1,4 +1,4 @@
-//! Errors between a client and a server.
+//! The errors between a client and a server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub enum Error {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The system refused threads or sockets.
@@ -90,17 +90,17 @@ pub enum Error {
     /// A client's key or public key does not have its length.
     #[error("a client's {what} of {found} bytes: expected {expected}")]
     KeyLength {
-        /// Which of the two.
+        /// The key that has a wrong length.
         what: &'static str,
         /// Bytes found.
         found: usize,
-        /// Bytes of a key.
+        /// The size in bytes of a key.
         expected: usize,
     },
     /// A reader's public key that content keys cannot be wrapped for.
     #[error("this reader's public key cannot be granted access: {0}")]
     ReaderKey(#[source] Box<sordino_index::Error>),
-    /// A change would let a service that asks for keys answer anyone, or the reverse.
+    /// A change of the list would let a service that asks for keys answer anyone, or the reverse.
     #[error(
         "a server that asks for keys cannot begin to answer anyone, nor the reverse: start it again"
     )]
@@ -157,11 +157,11 @@ pub enum Error {
     /// One of the servers that hold an index's shards cannot be used.
     #[error("shard {number}, {address}: {source}")]
     Shard {
-        /// Its number, from 1 on.
+        /// The shard's number, from 1.
         number: u16,
         /// Its address.
         address: String,
-        /// Why.
+        /// The error of that server.
         source: Box<sordino_index::Error>,
     },
     /// The gathering server has no shard of this number.

@@ -12,7 +12,7 @@ use crate::Error;
 pub struct IndexName(Arc<str>);
 
 impl IndexName {
-    /// Bytes of the longest name.
+    /// The size in bytes of the longest name.
     pub const MAX_LEN: usize = 64;
 
     /// Checks a name.

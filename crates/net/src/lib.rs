@@ -18,6 +18,8 @@ mod index_name;
 #[cfg(any(feature = "web-client", feature = "server"))]
 mod login;
 mod origins;
+#[cfg(all(feature = "tls", feature = "sockets"))]
+mod pem;
 #[cfg(any(feature = "web-client", feature = "server"))]
 mod protocol;
 mod public_key;

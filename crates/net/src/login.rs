@@ -18,7 +18,7 @@ pub(crate) const CONTEXT: &[u8] = b"sordino login 1";
 /// The context in which the key is derived.
 const DERIVATION: &str = "sordino 2026 request key";
 
-/// Bytes of an encapsulation key (FIPS 203, Table 3).
+/// The size in bytes of an encapsulation key (FIPS 203, Table 3).
 pub(crate) const KEM_KEY_LEN: usize = 1184;
 
 /// Everything that the signature of a login is about, in addition to its time and its signer. It is the server's KEM

@@ -1,9 +1,9 @@
-//! Names and lengths that both ends of a connection keep to.
+//! Names and lengths that both ends of a connection must use.
 
-/// Bytes of a reply that travel together.
+/// The bytes of a reply that are sent together.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// Bytes of a part in one step of a change, at most.
+/// The most bytes of a part in one step of a change.
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const PIECE: usize = 1 << 20;
 

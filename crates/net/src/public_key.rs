@@ -17,7 +17,7 @@ impl ClientPublicKey {
     /// Reads a key's FIPS 204 encoding.
     ///
     /// # Errors
-    /// If it is not 1,952 bytes long.
+    /// Fails if it is not 1,952 bytes long.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() != MlDsa65::PUBLIC_KEY_LEN {
             return Err(Error::KeyLength {

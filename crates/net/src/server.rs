@@ -1,5 +1,5 @@
-//! The server's end. It has no key of the owner or of readers: its secrets are its certificate's and the keys of
-//! logins.
+//! The server's end. It has no key of the owner or of readers. Its secrets are the private key of its
+//! certificate and the keys of logins.
 
 // A service on its ports
 #[cfg(feature = "tls")]

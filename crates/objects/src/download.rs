@@ -15,7 +15,7 @@ use tokio_stream::StreamExt;
 
 use crate::retry::{Requests, RetryPolicy, Waiting};
 
-/// Bytes of a piece.
+/// The size in bytes of a piece.
 pub(crate) const PIECE: u64 = 8 << 20;
 
 /// The number of pieces that are requested at the same time.
@@ -24,7 +24,7 @@ const AHEAD: usize = 4;
 /// The first piece of a file.
 pub(crate) struct First {
     pub(crate) bytes: Bytes,
-    /// Bytes of the file, according to the store.
+    /// The size in bytes of the file, according to the store.
     pub(crate) len: u64,
     pub(crate) tag: Option<String>,
 }

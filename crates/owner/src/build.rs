@@ -194,7 +194,7 @@ mod tests {
 
     const N: usize = 300;
     const DIM: usize = 24;
-    /// The rows of one group including its check rows.
+    /// The number of rows of one group including its check rows.
     const STORED: usize = N + 40;
 
     /// The pads that a build added, by position: the stored numbers minus the codes.

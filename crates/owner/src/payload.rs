@@ -42,7 +42,7 @@ pub(crate) struct Contents {
     pub(crate) laying: Laying,
 }
 
-/// Bytes of a page for the records of a change, unless an exact vector needs more.
+/// The size in bytes of a page for the records of a change, unless an exact vector needs more.
 const RECENT_PAGE: usize = 1 << 10;
 
 /// The pages of the records under one content key.

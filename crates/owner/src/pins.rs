@@ -1,20 +1,18 @@
-//! What an owner remembers: the newest version of each of its indexes that it has made or seen. The keeper of an index can put an
-//! older version back, which the owner has signed. So the owner stores this memory where the keeper cannot write, next to its
-//! key.
+//! The newest version of each index that an owner has made or seen. An index's keeper can put back an older version that the
+//! owner signed. So the owner stores these versions where the keeper cannot write, next to its key.
 //!
 //! ```text
 //! sordino-owner-pins-1
 //! <the index's id> <version> <digest of its manifest> <its place>        for each index, and each place that it is in
 //! ```
 //!
-//! A place is a folder or an address. Control characters and per cent signs in it are written as %XX. A byte of a folder's name
-//! that is not UTF-8 is written as a zero byte, which no name has, and two digits. A folder that was also opened by another path
-//! has a second line for that path.
+//! A place is a folder or an address. %XX is a control character or a per cent sign in it. A zero byte, which no name has, and two
+//! digits are a byte of a folder's name that is not UTF-8. A folder opened by a second path has a second line for that path.
 //!
 //! # The order of a change
-//! The store first makes a version the newest, and then the owner remembers it. A crash between the two leaves the version before
-//! remembered, from which the new one follows. The next opening remembers the new one. Until then the change was not reported as
-//! done.
+//! The store first makes a version the newest, and then the owner remembers it. After a crash between the two, the owner
+//! remembers the version before, from which the new one follows. The next opening remembers the new one. Until then the store
+//! did not report the change as done.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -121,11 +119,7 @@ impl Pins {
     /// # Errors
     /// [`OwnerFault::Undone`]; [`OwnerFault::Pins`].
     pub fn check_found(&self, place: &str, manifest: &SignedManifest) -> Result<(), Error> {
-        let lines = match &*self.kept() {
-            Kept::Here(lines) => lines.clone(),
-            Kept::File(path) => file::read(path)?,
-        };
-        let known = line::expected(&lines, &[place.to_owned()], manifest);
+        let known = line::expected(&self.lines()?, &[place.to_owned()], manifest);
         let checked = known.iter().try_for_each(|pin| pin.check(manifest));
         checked.map_err(|fault| OwnerFault::Undone(Box::new(fault)).into())
     }
@@ -144,6 +138,16 @@ impl Pins {
     /// [`OwnerFault::Pins`].
     pub fn knows(&self, place: &str) -> Result<bool, Error> {
         self.with(|lines| Ok(lines.iter().any(|line| line.place == place)))
+    }
+
+    /// The newest known version of the index in a folder, which shows this one.
+    ///
+    /// # Errors
+    /// [`OwnerFault::Pins`].
+    pub fn known(&self, dir: &Path, found: &SignedManifest) -> Result<Option<Pin>, Error> {
+        let places = places(&Self::place(dir), dir);
+        let expected = line::expected(&self.lines()?, &places, found);
+        Ok(expected.first().copied())
     }
 
     /// Opens a store in a place, if its version is the known one or follows from it. It is then the known version.
@@ -302,6 +306,14 @@ impl Pins {
                     sure.push(known);
                 }
             }
+        }
+    }
+
+    /// The lines as they are now, which other processes may change.
+    fn lines(&self) -> Result<Vec<Line>, Error> {
+        match &*self.kept() {
+            Kept::Here(lines) => Ok(lines.clone()),
+            Kept::File(path) => file::read(path),
         }
     }
 

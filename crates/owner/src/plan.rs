@@ -62,7 +62,7 @@ pub struct Plan {
     open: Option<Scoring>,
     masked: Option<Scoring>,
     routed: Option<Grouping>,
-    /// Bytes of each record's payload, if records have payloads.
+    /// The bytes of each record's payload, if records have payloads.
     payload_bytes: Option<usize>,
     payloads: Option<Retrieval>,
     /// The cost of the slots that a second look fetches, including payloads, if there is one.

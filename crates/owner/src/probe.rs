@@ -58,7 +58,7 @@ const SPARE: usize = 200;
 const ROWS: usize = 512;
 const QUERIES: usize = 32;
 
-/// Rows of an index that is searched in parts, some of which serve as held-out queries.
+/// The rows of an index that is searched in parts, some of which serve as held-out queries.
 pub(crate) struct Sample<'a> {
     rows: &'a Rows,
     queries: Vec<Query>,

@@ -267,7 +267,7 @@ impl Batch {
     /// [`Error::Vectors`] for no rows.
     ///
     /// # Panics
-    /// If there is no such record.
+    /// Panics if there is no such record.
     pub fn select(&self, rows: &[usize]) -> Result<Self, Error> {
         let vectors = rows.iter().flat_map(|&row| self.vectors.row(row));
         let vectors = Vectors::new(self.vectors.dim(), vectors.copied().collect())?;

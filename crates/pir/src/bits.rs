@@ -1,6 +1,6 @@
 //! Words of a few bits each, packed without gaps, the least significant bit first.
 
-/// Bytes that `count` words of `width` bits take.
+/// The number of bytes that `count` words of `width` bits take.
 pub(crate) const fn packed_len(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
 }

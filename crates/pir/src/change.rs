@@ -10,12 +10,12 @@ pub enum Change {
     Replace {
         /// The index of the record.
         index: usize,
-        /// Its new bytes.
+        /// The record's new bytes.
         record: Vec<u8>,
     },
     /// A new record behind the last one.
     Append {
-        /// Its bytes.
+        /// The record's bytes.
         record: Vec<u8>,
     },
     /// Record `index` becomes zeros. Its index stays, since an index is a place in the matrix.

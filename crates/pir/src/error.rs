@@ -18,7 +18,7 @@ pub enum Error {
     /// No named parameter set keeps the failure bound at this size.
     #[error("no parameter set serves {rows} rows by {columns} columns within the failure bound")]
     TooLarge {
-        /// Rows of the database matrix.
+        /// The number of rows of the database matrix.
         rows: usize,
         /// Columns of the database matrix.
         columns: usize,
@@ -37,7 +37,7 @@ pub enum Error {
     RecordTooLong {
         /// The record's position.
         index: usize,
-        /// Its length.
+        /// The length that was found.
         found: usize,
         /// The declared length.
         expected: usize,
@@ -121,7 +121,7 @@ pub enum Error {
     /// A coefficient is not below the modulus.
     #[error("coefficient {index} is not below the modulus")]
     Coefficient {
-        /// Its position.
+        /// The position that was found.
         index: usize,
     },
     /// A message belongs to the layout of another database, or of requests of another size.

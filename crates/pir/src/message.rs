@@ -85,7 +85,7 @@ impl<P: Protocol> Hint<P> {
     /// Reads a wire form.
     ///
     /// # Errors
-    /// If the bytes are not a hint for `params`.
+    /// Fails if the bytes are not a hint for `params`.
     pub fn from_bytes(params: &Params<P>, bytes: &[u8]) -> Result<Self, Error> {
         let (kind, length) = (Kind::hint(P::SCHEME), params.hint_len() - HEADER_LEN);
         let (version, payload) = wire::decode_for(kind, params, length, bytes)?;
@@ -129,7 +129,7 @@ impl<P: Protocol> Query<P> {
     /// Reads a wire form.
     ///
     /// # Errors
-    /// If the bytes are not a query for `params`.
+    /// Fails if the bytes are not a query for `params`.
     pub fn from_bytes(params: &Params<P>, bytes: &[u8]) -> Result<Self, Error> {
         let (kind, length) = (Kind::query(P::SCHEME), params.query_len() - HEADER_LEN);
         let (version, payload) = wire::decode_for(kind, params, length, bytes)?;
@@ -165,7 +165,7 @@ impl<P: Protocol> Answer<P> {
     /// Reads a wire form.
     ///
     /// # Errors
-    /// If the bytes are not an answer for `params`.
+    /// Fails if the bytes are not an answer for `params`.
     pub fn from_bytes(params: &Params<P>, bytes: &[u8]) -> Result<Self, Error> {
         let (kind, length) = (Kind::answer(P::SCHEME), params.answer_len() - HEADER_LEN);
         let (version, payload) = wire::decode_for(kind, params, length, bytes)?;

@@ -77,7 +77,7 @@ pub struct AnyParams {
     pub set: Set,
     /// Records in the database.
     pub records: usize,
-    /// Bytes of a record.
+    /// The size in bytes of a record.
     pub record_len: usize,
     /// Records that share a column.
     pub per_column: usize,
@@ -187,7 +187,7 @@ impl<P: Protocol> Params<P> {
         self.records
     }
 
-    /// Bytes of a record.
+    /// The size in bytes of a record.
     #[must_use]
     pub const fn record_len(&self) -> usize {
         self.record_len

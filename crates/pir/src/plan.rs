@@ -25,13 +25,13 @@ pub enum Candidate {
 pub struct Cost {
     /// The candidate.
     pub candidate: Candidate,
-    /// Bytes that a client downloads once. For [`hintless`], the keys that it uploads once.
+    /// The number of bytes that a client downloads once. For [`hintless`], the keys that it uploads once.
     pub once: u64,
-    /// Bytes that a client sends for a query.
+    /// The number of bytes that a client sends for a query.
     pub query: u64,
-    /// Bytes that a client receives for a query.
+    /// The number of bytes that a client receives for a query.
     pub answer: u64,
-    /// Bytes that the server reads for a query.
+    /// The number of bytes that the server reads for a query.
     pub scanned: u64,
     /// Products of a byte and a word during setup. [`hintless`] takes no such products, but transforms every
     /// polynomial.

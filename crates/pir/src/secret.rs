@@ -41,7 +41,7 @@ impl Draw {
         }
     }
 
-    /// Rows of 16 bits that a secret takes: a uniform entry is `low + 2^16 high`.
+    /// The number of rows of 16 bits that a secret takes: a uniform entry is `low + 2^16 high`.
     const fn rows(&self) -> usize {
         match self {
             Self::Gaussian(_) => 1,
@@ -83,7 +83,7 @@ fn uniform(stream: &mut Stream, out: &mut [i16]) {
 /// `S`: `k` secrets of `n` entries. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Secrets {
-    /// Rows of 16 bits for each secret.
+    /// The number of rows of 16 bits for each secret.
     each: usize,
     rows: Small,
 }

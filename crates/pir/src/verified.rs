@@ -31,7 +31,7 @@ use crate::secret::Secrets;
 use crate::simple::{Answer, Database, Params, Query, RawAnswer, Update};
 use crate::wire::{check_params, check_version};
 
-/// Rows of `C`: a wrong answer passes with probability at most `2^-128`.
+/// The number of rows of `C`: a wrong answer passes with probability at most `2^-128`.
 pub const ROWS: usize = 128;
 
 /// `C` and `Z` for one version of a database: `128 (l + 4 m)` bytes, secret from the server.
@@ -178,7 +178,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Bytes that the checker keeps, without padding.
+    /// The number of bytes that the checker keeps, without padding.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         ROWS * (stride(self.params.rows()) + 4 * stride(self.params.columns()))

@@ -18,6 +18,8 @@ pub(crate) enum Health {
     Serving,
     /// The last search failed for a reason that only a person can fix. Other searches are still tried.
     Trouble { since: Instant, problem: Problem },
+    /// The server could not be reached. Searches are still tried, and a watch notices its return.
+    Absent,
     /// The last check for a new version, of an index that the client holds as a whole, failed for such a reason. Searches fail
     /// with this message until a check succeeds.
     Outage {
@@ -35,11 +37,18 @@ impl Health {
         // A server knows of a bad reply only that it sent it.
         match found.as_ref().err().filter(|error| error.seen().is_some()) {
             None => Some(Self::Serving),
+            Some(error) if error.kind() == Kind::Away => Some(Self::Absent),
             Some(error) => Some(Self::Trouble {
                 since: Instant::now(),
                 problem: Problem::lasting(error)?,
             }),
         }
+    }
+
+    /// The health after the server was asked for its version. `None` if it says nothing of the next search.
+    pub(crate) fn after_watch(seen: &Result<bool, Search>) -> Option<Self> {
+        let error = seen.as_ref().err()?;
+        (error.kind() == Kind::Away).then_some(Self::Absent)
     }
 
     /// The health after a check for a new version. `None` if the next check may end differently.
@@ -82,6 +91,7 @@ impl Condition {
             Health::Trouble { since, problem } => {
                 (since.elapsed() < TROUBLE).then(|| problem.clone())
             }
+            Health::Absent => Some(Problem::absent()),
             Health::Outage { problem, .. } => Some(problem.clone()),
             Health::Dead => Some(Problem::ended()),
         }
@@ -108,6 +118,18 @@ impl Condition {
         *self = Self { begun, health };
         let now = self.problem();
         now.is_some() && now != before
+    }
+
+    /// True if the server could not be reached.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self.health, Health::Absent)
+    }
+
+    /// Notes that the server answered a call that began then.
+    pub(crate) fn answered(&mut self, begun: Instant) {
+        if self.is_absent() {
+            self.note(begun, Health::Serving);
+        }
     }
 
     /// Records that no thread searches any more.
@@ -156,6 +178,28 @@ mod tests {
         assert!(Health::after_look(&Err(Search::BadReply)).is_none());
         let busy = Search::transport(Kind::Busy, "busy");
         assert!(Health::after_search::<()>(&Err(busy)).is_none());
+    }
+
+    #[test]
+    fn a_server_that_is_absent_is_known_until_it_answers() {
+        let away = || Err(Search::transport(Kind::Away, "gone"));
+        let mut condition = Condition::default();
+        let absent = Health::after_search::<()>(&away().map(|_: bool| ())).unwrap();
+        assert!(condition.note(Instant::now(), absent));
+        assert!(condition.is_absent() && condition.outage().is_none());
+        assert_eq!(condition.problem(), Some(Problem::absent()));
+        condition.answered(Instant::now());
+        assert_eq!(condition.problem(), None);
+        let absent = Health::after_watch(&away()).unwrap();
+        assert!(condition.note(Instant::now(), absent));
+        let begun = Instant::now();
+        assert!(!condition.note(begun, Health::Serving));
+        // An answer mends nothing else.
+        assert!(condition.note(Instant::now(), revoked().unwrap()));
+        condition.answered(Instant::now());
+        assert!(condition.problem().is_some());
+        assert!(Health::after_watch(&Ok(true)).is_none());
+        assert!(Health::after_watch(&Err(Search::NoReader)).is_none());
     }
 
     #[test]

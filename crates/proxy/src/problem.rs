@@ -75,6 +75,13 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "starting", message)
     }
 
+    /// The server behind the proxy is away.
+    pub(crate) fn absent() -> Self {
+        let message = "the server behind this proxy cannot be reached: the proxy keeps asking for it; look at the proxy's \
+            log, and whether the server of --connect runs";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "server", message)
+    }
+
     pub(crate) fn slow(seconds: u64) -> Self {
         let message = format!("no answer after {seconds} s: ask again, or raise --timeout");
         Self::new(StatusCode::GATEWAY_TIMEOUT, "slow", message)

@@ -27,6 +27,9 @@ const SEARCHES: usize = 8;
 /// searches happen.
 const LOOK: Duration = Duration::from_secs(2);
 
+/// Pauses from one watch of a server to the next, while it answers.
+const PAUSES: u64 = 5;
+
 /// The most waiting requests.
 const WAITING: usize = 64;
 
@@ -97,12 +100,14 @@ impl Searcher {
         // If a thread cannot start, dropping this ends those that have started.
         let searcher = Self { shared };
         let shared = &searcher.shared;
-        if shared.is_local() {
-            let weak = Arc::downgrade(shared);
-            let thread = std::thread::Builder::new().name("sordino-look".to_owned());
-            let started = thread.spawn(move || Shared::look(&weak));
-            started.map_err(Error::Start)?;
-        }
+        let look: fn(&Weak<Shared>) = match shared.is_local() {
+            true => Shared::look,
+            false => Shared::watch,
+        };
+        let weak = Arc::downgrade(shared);
+        let thread = std::thread::Builder::new().name("sordino-look".to_owned());
+        let started = thread.spawn(move || look(&weak));
+        started.map_err(Error::Start)?;
         for _ in 0..SEARCHES {
             let worker = Worker::new(shared);
             let thread = std::thread::Builder::new().name("sordino-proxy".to_owned());
@@ -116,6 +121,12 @@ impl Searcher {
     #[must_use]
     pub fn version(&self) -> u64 {
         self.snapshot().version
+    }
+
+    /// The id of the index that the server serves. It stays the same: the session refuses any other.
+    #[must_use]
+    pub fn index(&self) -> [u8; 16] {
+        self.shared.session.client().manifest().index
     }
 
     /// The newest version that the proxy has seen.
@@ -213,6 +224,32 @@ impl Shared {
                 shared.follow();
             }
             shared.note(begun, Health::after_look(&look), look.as_ref().err());
+        }
+    }
+
+    /// Asks the server of other indexes for its version, so that an absent one is known without a search, until the searches have
+    /// ended.
+    fn watch(shared: &Weak<Self>) {
+        for pause in 1.. {
+            std::thread::sleep(LOOK);
+            let Some(shared) = shared.upgrade() else {
+                return;
+            };
+            if pause % PAUSES > 0 && !shared.state().condition.is_absent() {
+                continue;
+            }
+            let begun = Instant::now();
+            let batch = shared.session.batch();
+            let seen = batch.and_then(|batch| {
+                let batch = batch.until(begun);
+                shared.session.call(&batch, |client, _, connection| {
+                    client.is_outdated(connection)
+                })
+            });
+            if seen.is_ok() {
+                shared.state().condition.answered(begun);
+            }
+            shared.note(begun, Health::after_watch(&seen), seen.as_ref().err());
         }
     }
 

@@ -161,7 +161,7 @@ impl Client {
         self.frame.recall()
     }
 
-    /// Bytes that were downloaded in addition to queries, at first and by refreshing.
+    /// The number of bytes that were downloaded in addition to queries, at first and by refreshing.
     #[must_use]
     pub fn bytes_once(&self) -> usize {
         self.bytes_once

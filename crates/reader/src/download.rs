@@ -20,7 +20,7 @@ const REPLY: u64 = 8 << 20;
 pub(crate) struct Download {
     /// Each part, with the number of times that the manifest names it. In open mode, segments of equal vectors have equal hints.
     parts: HashMap<Digest, (Vec<u8>, usize)>,
-    /// Bytes of the replies.
+    /// The size in bytes of the replies.
     pub(crate) bytes: usize,
 }
 

@@ -109,7 +109,7 @@ impl Kind {
         }
     }
 
-    /// Which records pass, in the order in which the mode reads rows.
+    /// The flags of the records that pass, in the order in which the mode reads rows.
     pub(crate) fn arranged(&self, rows: Passing) -> Passing {
         match self {
             Self::Masked(scorer) => scorer.arranged(&rows),

@@ -92,7 +92,7 @@ impl Scorer {
         Ok(())
     }
 
-    /// Which records pass, by position.
+    /// The flags of the records that pass, by position.
     pub(crate) fn arranged(&self, rows: &[Vec<bool>]) -> Passing {
         let row = |segment: usize, position| self.masks[segment].order.row(position);
         self.rows.positions_of(rows, row)
@@ -125,7 +125,7 @@ impl Scorer {
         self.masks.is_empty()
     }
 
-    /// Bytes of the encrypted scores of all segments, if there are any.
+    /// The bytes of the encrypted scores of all segments, if there are any.
     pub(crate) fn reply_len(&self) -> Result<usize, Error> {
         if self.is_empty() {
             return Ok(0);

@@ -18,7 +18,7 @@ use sordino_pir::hintless::{Digest, Keys, Session};
 /// would show the server that its reply was refused.
 pub(crate) const REQUESTS: usize = 64;
 
-/// Bytes that the keys of a session add to a request without a hint. They come with the first of 64 requests, and
+/// The bytes that the keys of a session add to a request without a hint. They come with the first of 64 requests, and
 /// again after a server has forgotten them.
 pub const KEYS_LEN: usize = Keys::LEN;
 

@@ -16,7 +16,7 @@ pub struct Pulled {
     pub version: u64,
     /// The number of fetched parts.
     pub parts: usize,
-    /// Bytes of the replies.
+    /// The size in bytes of the replies.
     pub bytes: usize,
 }
 

@@ -110,7 +110,7 @@ impl Scorer {
         &mut self.tail
     }
 
-    /// Which records pass: by row for the clusters, by position for the additions.
+    /// The flags of the records that pass: by row for the clusters, by position for the additions.
     pub(crate) fn arranged(&self, mut rows: Passing) -> Passing {
         let tail = self.tail.arranged(&rows[1..]);
         rows.truncate(1);

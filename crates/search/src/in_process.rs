@@ -11,9 +11,9 @@ use sordino_server::Server;
 pub struct Exchange {
     /// The request's kind, from its head.
     pub kind: u16,
-    /// Bytes of the request.
+    /// The size in bytes of the request.
     pub up: usize,
-    /// Bytes of the reply, or 0 if the server refused.
+    /// The size in bytes of the reply, or 0 if the server refused.
     pub down: usize,
 }
 

@@ -48,7 +48,7 @@ pub enum Error {
     Algorithm {
         /// The number of the block, from 0.
         block: usize,
-        /// Its COSE algorithm.
+        /// The COSE algorithm that was found.
         found: i64,
     },
     /// A claim is outside its bounds.
@@ -56,11 +56,14 @@ pub enum Error {
     Claim {
         /// The name of the claim.
         claim: &'static str,
-        /// Its bounds.
+        /// The accepted bounds.
         expected: &'static str,
     },
     /// A block grants more than the one before it.
-    #[error("block {block} grants more than the one before it: {claim}")]
+    #[error(
+        "block {block} grants more than the one before it: {claim}; a token can only be narrowed, and `sordino token inspect` \
+         prints what it grants"
+    )]
     Raised {
         /// The number of the block, from 0.
         block: usize,
@@ -125,7 +128,7 @@ pub enum Error {
     KeyLength {
         /// Bytes given.
         found: usize,
-        /// Bytes that the algorithm's keys have.
+        /// The number of bytes that the algorithm's keys have.
         expected: usize,
     },
 }

@@ -17,10 +17,10 @@ use sordino_index::Error;
 /// The most columns.
 const MAX_COLUMNS: usize = 64;
 
-/// Bytes of the longest name.
+/// The size in bytes of the longest name.
 const MAX_NAME: usize = 64;
 
-/// Bytes of the longest text.
+/// The size in bytes of the longest text.
 const MAX_VALUE: usize = 4096;
 
 /// The attributes of some records, row by row. Each column has a value or nothing in each row.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// Words that are hashed at a time.
+/// The words that are hashed at a time.
 const CHUNK: usize = 1 << 20;
 
 /// The key of the ids of contents. It belongs to an owner or to a writer.

@@ -13,7 +13,7 @@ use crate::purpose::Purpose;
 use crate::seal::Seal;
 use sordino_index::manifest::TAG_OF_LABEL_LEN;
 
-/// Bytes of a content key.
+/// The size in bytes of a content key.
 pub(crate) const CONTENT_KEY_LEN: usize = 32;
 
 /// A key of contents. Its holder can read everything that was written under it.

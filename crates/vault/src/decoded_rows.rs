@@ -9,7 +9,7 @@ use sordino_vectors::metric::length;
 use sordino_vectors::recall::{Scored, TopK, counting};
 use sordino_vectors::to_f32;
 
-/// Rows that one task scores.
+/// The number of rows that one task scores.
 const PART: usize = 8192;
 
 /// Decoded vectors of opened buckets, ready to be scored.

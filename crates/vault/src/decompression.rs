@@ -11,7 +11,7 @@ use sordino_index::payload::MOST_PAYLOAD;
 /// The first bytes of a frame (RFC 8878, 3.1.1).
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
-/// Bytes of a block's head. Its last bit is set in the last block, the next two bits are the block's kind, and the
+/// The bytes of a block's head. Its last bit is set in the last block, the next two bits are the block's kind, and the
 /// others its size.
 const BLOCK_HEAD: usize = 3;
 
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Decompressor {
     }
 }
 
-/// Bytes of a frame up to the end of its last whole block.
+/// The bytes of a frame up to the end of its last whole block.
 fn whole_blocks(frame: &[u8]) -> Option<usize> {
     let mut at = header_len(frame)?;
     while let Some(&[a, b, c]) = frame.get(at..at + BLOCK_HEAD) {

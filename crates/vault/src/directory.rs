@@ -32,7 +32,7 @@ pub use writer::Writing;
 /// The label of records without a label. Every reader of the index may read them.
 pub const UNLABELLED: &str = "";
 
-/// Bytes of the longest name.
+/// The size in bytes of the longest name.
 const MAX_NAME: usize = 64;
 
 /// The readers, labels and groups of an index.

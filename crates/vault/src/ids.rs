@@ -19,7 +19,7 @@ use crate::numbers::Numbers;
 use sordino_index::Error;
 use sordino_vectors::u32_of;
 
-/// Bytes of a UUID.
+/// The size in bytes of a UUID.
 pub(crate) const UUID_LEN: usize = 16;
 
 /// Distinct record ids of one kind, in order.

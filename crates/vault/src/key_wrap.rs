@@ -54,7 +54,7 @@ impl WrappingKey {
     }
 }
 
-/// Bytes that AES key wrap adds to a secret.
+/// The number of bytes that AES key wrap adds to a secret.
 const MORE: usize = 8;
 /// The most bytes that are unwrapped, so that a stored file cannot take more memory.
 const MAX_WRAPPED: usize = 4096;
@@ -87,7 +87,7 @@ enum Kind {
     Reader,
 }
 
-/// Bytes of a kind.
+/// The size in bytes of a kind.
 const KIND_LEN: usize = 8;
 
 impl Kind {

@@ -57,7 +57,7 @@ impl Mean {
     /// The directions of all rows of a matrix.
     ///
     /// # Errors
-    /// If a direction is not finite.
+    /// Fails if a direction is not finite.
     pub fn centred_all(&self, data: &Vectors) -> Result<Vectors, Error> {
         let all = data.rows().flat_map(|row| self.centred(row)).collect();
         Ok(Vectors::new(data.dim(), all)?)

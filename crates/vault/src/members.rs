@@ -17,7 +17,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {
     slots: usize,
-    /// Bytes of a cluster.
+    /// The size of a cluster in bytes.
     len: usize,
     rows: EliasFano,
     bytes: Vec<u8>,

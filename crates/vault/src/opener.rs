@@ -157,7 +157,7 @@ impl Group {
     }
 }
 
-/// Bytes that may end anywhere. If they are text, the beginning of an incomplete character at the end is removed.
+/// The bytes that may end anywhere. If they are text, the beginning of an incomplete character at the end is removed.
 fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Err(error) = std::str::from_utf8(&bytes)
         && error.error_len().is_none()

@@ -101,7 +101,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Bytes of the encoding.
+    /// The size in bytes of the encoding.
     pub const LEN: usize = SPREAD_LEN;
 
     /// The largest code.

@@ -33,7 +33,7 @@ use sordino_index::manifest::{
 use sordino_index::wire;
 use sordino_vectors::u32_of;
 
-/// Bytes of a content key with its number.
+/// The size in bytes of a content key with its number.
 const KEY_LEN: usize = NUMBER_LEN + 32;
 
 /// A reader, and the content keys for it by number.

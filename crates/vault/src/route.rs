@@ -12,7 +12,7 @@ use sordino_index::manifest::Grid;
 use sordino_index::{Error, TAG_LEN};
 use zeroize::Zeroizing;
 
-/// Bytes of the distance from the mean to a cluster's base.
+/// The size in bytes of the distance from the mean to a cluster's base.
 const SHARE_LEN: usize = size_of::<f32>();
 
 /// The mean and the direction of every cluster.

@@ -14,7 +14,7 @@ use sordino_index::{
     ADDITION_CONTEXT, CHANGE_CONTEXT, Error, OwnerPublicKey, PUBLIC_KEY_LEN as SIGNING_LEN,
 };
 
-/// Bytes of a writer's public key: its reader key, then its signing key.
+/// The size in bytes of a writer's public key: its reader key, then its signing key.
 pub const WRITER_PUBLIC_LEN: usize = READER_LEN + SIGNING_LEN;
 
 /// A writer's secret. Its holder can read what the writer may read, and add what it may add.

@@ -1,8 +1,9 @@
 //! Arithmetic of single vectors.
 
-/// Scales `vector` to unit length in place; false, and unchanged, if that is not possible.
+/// Scales `vector` to unit length in place. Returns false, and leaves `vector` unchanged, if that is not
+/// possible.
 pub fn normalise(vector: &mut [f32]) -> bool {
-    // In f64: the square of an f32 may overflow or vanish.
+    // The sum is computed in f64, since the square of an f32 may overflow or vanish.
     let norm = vector
         .iter()
         .map(|&x| f64::from(x) * f64::from(x))
@@ -20,7 +21,7 @@ pub fn normalise(vector: &mut [f32]) -> bool {
 /// The inner product of two vectors of equal length.
 #[must_use]
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    // Sixteen partial sums, so that the loop becomes vector instructions.
+    // Sixteen partial sums, so that the compiler uses vector instructions.
     let (a16, a_rest) = a.as_chunks::<16>();
     let (b16, b_rest) = b.as_chunks::<16>();
     let mut sums = [0.0f32; 16];
@@ -42,11 +43,10 @@ pub fn to_f32(x: f64) -> f32 {
     x as f32
 }
 
-/// A count, or a place among what is counted (rows, buckets, bytes of a payload), in the 32 bits that an index
-/// stores it in.
+/// A count or a position (of rows, buckets or bytes of a payload) as the 32-bit number that an index stores.
 ///
 /// # Panics
-/// If it does not fit: what builds or reads an index refuses more before.
+/// Panics if it does not fit. The code that builds or reads an index refuses larger counts before.
 #[must_use]
 pub fn u32_of(count: usize) -> u32 {
     u32::try_from(count).expect("fewer than 2^32, which was checked before")

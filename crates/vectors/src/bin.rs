@@ -1,5 +1,5 @@
-//! The formats of the billion-scale benchmarks: the number of vectors and their dimension
-//! (32-bit, little-endian), then all values. `.fbin` holds f32, `.u8bin` u8, `.i8bin` i8.
+//! The formats of the billion-scale benchmarks. A file has the number of vectors, their dimension
+//! (both 32-bit, little-endian), and then all values. `.fbin` holds f32, `.u8bin` u8, `.i8bin` i8.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::input::{Input, check_dim};
 use crate::rows::Rows;
 
-/// The rows after such a file's header.
+/// The rows after the header of such a file.
 pub(super) fn rows(mut input: Input, element: Element) -> Result<(Rows, u64), Error> {
     let mut head = [0; 8];
     input

@@ -1,4 +1,4 @@
-//! Columns of values next to the vectors.
+//! Columns of other values, with one value for each vector.
 
 #[cfg(feature = "json")]
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -8,15 +8,15 @@ use serde_json::Value;
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnKind {
-    /// Whole numbers of 64 bits with a sign.
+    /// Signed 64-bit integers.
     Int,
-    /// Numbers in double precision.
+    /// Double-precision numbers.
     Float,
-    /// True or false.
+    /// Truth values.
     Bool,
-    /// UTF-8.
+    /// UTF-8 texts.
     Text,
-    /// Any bytes.
+    /// Byte strings.
     Bytes,
     /// Texts that are JSON.
     Json,
@@ -33,7 +33,7 @@ impl ColumnKind {
         Self::Json,
     ];
 
-    /// The word for it, in reports and as an argument.
+    /// The type's name in reports and arguments.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,14 +47,14 @@ impl ColumnKind {
     }
 }
 
-/// For each row a value or nothing.
+/// A column: for each row a value or `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Whole numbers.
+    /// Signed 64-bit integers.
     Int(Vec<Option<i64>>),
-    /// Numbers.
+    /// Double-precision numbers.
     Float(Vec<Option<f64>>),
-    /// True or false.
+    /// Truth values.
     Bool(Vec<Option<bool>>),
     /// Texts.
     Text(Vec<Option<Box<str>>>),
@@ -64,7 +64,7 @@ pub enum Column {
     Json(Vec<Option<Box<str>>>),
 }
 
-/// Does the same with the values of a column, whatever their type.
+/// Runs the same expression on the values of a column of any type.
 macro_rules! each {
     ($column:expr, $values:ident => $work:expr) => {
         match $column {
@@ -92,7 +92,7 @@ impl Column {
         }
     }
 
-    /// The type of its values.
+    /// The type of the column's values.
     #[must_use]
     pub fn kind(&self) -> ColumnKind {
         match self {
@@ -105,13 +105,13 @@ impl Column {
         }
     }
 
-    /// Its rows.
+    /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         each!(self, values => values.len())
     }
 
-    /// True if it has no rows.
+    /// True if the column has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -120,7 +120,7 @@ impl Column {
     /// The value in a row as JSON: `null` for no value, bytes in base64.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// Panics if the column has no such row.
     #[cfg(feature = "json")]
     #[must_use]
     pub fn json(&self, row: usize) -> Value {
@@ -142,10 +142,10 @@ impl Column {
         }
     }
 
-    /// These rows, in this order.
+    /// The column of these rows, in this order.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// Panics if the column has no such row.
     #[must_use]
     pub fn rows(&self, rows: impl Iterator<Item = usize>) -> Self {
         match self {
@@ -158,7 +158,8 @@ impl Column {
         }
     }
 
-    /// Appends the rows of `other`; false, and nothing done, if it is of another type.
+    /// Appends the rows of `other`. Returns false, and changes nothing, if `other` has another
+    /// type.
     pub fn append(&mut self, other: Self) -> bool {
         match (self, other) {
             (Self::Int(values), Self::Int(more)) => values.extend(more),

@@ -1,10 +1,10 @@
-//! The types of number that files of vectors hold.
+//! The number types in files of vectors.
 
 use half::f16;
 
 use crate::rounding::Rounding;
 
-/// A type of number, little-endian.
+/// A number type, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     F64,
@@ -22,7 +22,7 @@ pub(super) enum Element {
 }
 
 impl Element {
-    /// Bytes of one number.
+    /// The size in bytes of one number.
     pub(super) fn size(self) -> usize {
         match self {
             Self::F64 | Self::U64 | Self::I64 => 8,
@@ -32,7 +32,7 @@ impl Element {
         }
     }
 
-    /// True for a type of whole numbers, which ids and row numbers are.
+    /// True for a type of whole numbers, which ids and row numbers must have.
     pub(super) fn is_whole(self) -> bool {
         match self {
             Self::F64 | Self::F32 | Self::F16 | Self::Bool => false,
@@ -47,9 +47,9 @@ impl Element {
         }
     }
 
-    /// Appends the numbers of `bytes`, a row, as coordinates.
+    /// Appends the numbers of one row, given as `bytes`, as coordinates.
     ///
-    /// An f64 that is no number of 32 bits becomes infinite or NaN, and is refused as that by `Vectors`.
+    /// An f64 that does not fit an f32 becomes infinite or NaN, and `Vectors` then refuses it.
     pub(super) fn coordinates(self, bytes: &[u8], rounding: &mut Rounding, out: &mut Vec<f32>) {
         match self {
             Self::F64 => {
@@ -74,7 +74,7 @@ impl Element {
         }
     }
 
-    /// The whole numbers of `bytes`; empty for other types.
+    /// The whole numbers in `bytes`; empty if the type has other numbers.
     pub(super) fn whole(self, bytes: &[u8]) -> Vec<i128> {
         fn wide<const N: usize, T: Into<i128>>(bytes: &[u8], read: fn([u8; N]) -> T) -> Vec<i128> {
             let values = bytes.as_chunks().0.iter();

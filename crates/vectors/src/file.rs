@@ -1,10 +1,10 @@
-//! Files that are read whole.
+//! Reads whole files.
 
 use std::path::Path;
 
 use crate::Error;
 
-/// A whole file.
+/// Reads a whole file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|source| Error::File {
         path: path.to_owned(),
@@ -12,7 +12,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// A path's extension in small letters; empty if it has no extension.
+/// A path's extension in lower case, or an empty text if it has none.
 pub(crate) fn extension(path: &Path) -> String {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.unwrap_or_default().to_ascii_lowercase()

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::Error;
 use crate::id::IdKind;
 
-/// A format that vectors are read from. Numbers of 64 bits, and numbers in texts, are rounded to 32 bits: see
+/// A format from which vectors are read. 64-bit numbers, and numbers in texts, are rounded to 32 bits: see
 /// [`Reader::loss`](crate::Reader::loss).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -25,16 +25,16 @@ pub enum Format {
     /// Parquet: a column of lists of one length.
     #[cfg(feature = "arrow")]
     Parquet,
-    /// Lines of JSON objects: a member that is a list of numbers. Lines may be the lists themselves.
+    /// Lines of JSON objects, with one member that is a list of numbers. A line may also be the list itself.
     #[cfg(feature = "text")]
     Jsonl,
     /// A JSON array of records as in the lines of [`Jsonl`](Self::Jsonl), or such lines.
     #[cfg(feature = "text")]
     Json,
-    /// CSV with a head: a column of numbers, separated by commas or spaces, in brackets or not.
+    /// CSV with a header. The vectors are in one column: numbers separated by commas or spaces, with or without brackets.
     #[cfg(feature = "text")]
     Csv,
-    /// The same with tabs between fields.
+    /// Like [`Csv`](Self::Csv), with tabs between fields.
     #[cfg(feature = "text")]
     Tsv,
     /// Arrow IPC, as a file or as a stream: a column of lists of one length.
@@ -42,17 +42,17 @@ pub enum Format {
     Arrow,
 }
 
-/// The endings of files that gzip or zstd packed.
+/// The extensions of files that gzip or zstd compressed.
 const PACKED: [&str; 4] = [".gz", ".gzip", ".zst", ".zstd"];
 
-/// Stands before the number of vectors in names of the billion-scale benchmarks' files that were cut short.
+/// The text before the number of vectors in the names of shortened files of the billion-scale benchmarks.
 const CROPPED: &str = ".crop_nb_";
 
 impl Format {
-    /// The format that a path's ending names, in capitals or not. Texts may be packed: `.csv.gz`, `.jsonl.zst`.
+    /// The format that a path's extension names, in upper or lower case. Text formats may be compressed: `.csv.gz`, `.jsonl.zst`.
     ///
     /// # Errors
-    /// If it names none that can be read.
+    /// Fails if the extension names no supported format.
     pub fn of(path: impl AsRef<Path>) -> Result<Self, Error> {
         let name = path.as_ref().file_name().unwrap_or_default();
         let name = name.to_string_lossy().to_lowercase();
@@ -71,10 +71,10 @@ impl Format {
         }
     }
 
-    /// The format of this name, which is the ending of its files, without a dot.
+    /// The format with this name, which is its file extension without the dot.
     ///
     /// # Errors
-    /// If there is no such format.
+    /// Fails if there is no such format.
     pub fn named(name: &str) -> Result<Self, Error> {
         match name {
             "npy" => Ok(Self::Npy),
@@ -111,7 +111,7 @@ impl Format {
         }
     }
 
-    /// True for a table in text, which may be packed.
+    /// True for a table in a text format, which may be compressed.
     fn is_text(self) -> bool {
         match self {
             #[cfg(feature = "text")]
@@ -127,21 +127,21 @@ fn unknown(ending: &str) -> Error {
     }
 }
 
-/// The way a file is read, where its name and columns do not say it.
+/// How to read a file, as far as its name and columns do not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileOptions {
-    /// The format; if `None`, the path's ending names it.
+    /// The format; if `None`, the path's extension names it.
     pub format: Option<Format>,
-    /// The sign between fields of CSV; if `None`, a comma, or a tab in `.tsv`.
+    /// The character between fields of CSV; if `None`, a comma, or a tab in `.tsv`.
     pub delimiter: Option<u8>,
-    /// True if a `.npy` file of one dimension is one vector.
+    /// True if a one-dimensional `.npy` array is read as one vector.
     pub one_vector: bool,
-    /// True if rows that cannot be read are left out: [`Reader::take_faults`](crate::Reader::take_faults) tells them. A
-    /// fault of the file still ends it.
+    /// True if rows that cannot be read are left out. [`Reader::take_faults`](crate::Reader::take_faults) returns their errors. A
+    /// fault of the whole file is still an error.
     pub skip: bool,
 }
 
-/// The place of the only column of this name; `None` if there is no such column.
+/// The position of the column with this name; `None` if there is no such column or more than one.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(crate) fn only_place<'a>(
     names: impl Iterator<Item = &'a str>,
@@ -155,9 +155,8 @@ pub(crate) fn only_place<'a>(
     }
 }
 
-/// The places of the columns whose names fit a pattern with one `*` or more. They are in the order of their names, with
-/// numbers in them as numbers: in files, columns of one coordinate each stand in any order. `None` for a pattern
-/// without `*`.
+/// The positions of the columns whose names match a pattern with one or more `*`. They are ordered by name, and numbers in names
+/// are compared as numbers. In files, columns with one coordinate each may be in any order. `None` if the text has no `*`.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(crate) fn fitting<'a>(
     names: impl Iterator<Item = &'a str>,
@@ -168,7 +167,7 @@ pub(crate) fn fitting<'a>(
         return Ok(Vec::new());
     };
     let fits = |name: &str| -> bool {
-        // pandas writes its numbers of rows so.
+        // pandas gives such a name to the column of row numbers.
         if name.is_empty() || name.starts_with("__index_level_") {
             return false;
         }
@@ -199,7 +198,7 @@ fn two_columns(name: &str, (first, second): (usize, usize)) -> Error {
     }
 }
 
-/// A name cut before and after each of its numbers, which are compared by their values.
+/// A name split before and after each number, so that numbers are compared by value.
 #[cfg(any(feature = "arrow", feature = "text"))]
 fn in_order(name: &str) -> Vec<(&str, Option<u128>)> {
     let mut cut = Vec::new();
@@ -218,27 +217,27 @@ fn in_order(name: &str) -> Vec<(&str, Option<u128>)> {
 /// Which columns of a table hold vectors and ids. Other formats have no columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnNames {
-    /// The column of lists of numbers; if `None`, the only one that there is. A name with a `*` in it that no column
-    /// has stands for the columns that fit it, each of which holds a coordinate. So `f*` stands for `f0`, `f1` and so
-    /// on. Within a structure, a name is `outer.inner`.
+    /// The column of lists of numbers; if `None`, the only such column. A name with a `*` that no column has stands for all
+    /// columns that match it, each of which holds one coordinate. So `f*` stands for `f0`, `f1` and so on. A column within a
+    /// structure is named `outer.inner`.
     pub vectors: Option<String>,
-    /// True if no vectors are read. Then each row's vector is one coordinate, 0, and each record of lines of JSON has
-    /// all values that are asked for.
+    /// True if no vectors are read. Then each row's vector is one coordinate, 0, and each JSON record must have all requested
+    /// values.
     pub vectorless: bool,
-    /// The column of ids; if `None`, vectors have none.
+    /// The column of ids; if `None`, the vectors have no ids.
     pub ids: Option<String>,
-    /// The kind of ids that texts are read as; `None`: texts stay texts. Columns of integers hold numbers, which are read
-    /// as texts if texts are asked for. Columns of 16 bytes hold UUIDs.
+    /// The kind of ids to which texts are converted; if `None`, texts stay texts. Integer columns give numbers, or texts if text
+    /// ids are requested. Columns of 16 bytes give UUIDs.
     pub id_kind: Option<IdKind>,
-    /// Columns of other values that are read too.
+    /// The columns of other values to read.
     pub values: Vec<String>,
-    /// Members that no record of JSON may have, whatever their capitals: the first one lacks them, so their values would be lost.
+    /// Members that no JSON record may have, in upper or lower case. The first record lacks them, so their values would be lost.
     pub absent: Vec<String>,
 }
 
 #[cfg(any(feature = "arrow", feature = "text"))]
 impl ColumnNames {
-    /// True of a column that holds something other than coordinates.
+    /// True if the column holds ids or other values, not coordinates.
     pub(crate) fn takes(&self, name: &str) -> bool {
         self.ids
             .iter()
@@ -272,6 +271,8 @@ mod tests {
             ("x.npz", "numpy.load('FILE')['NAME']"),
             ("x.pkl", "pandas.read_pickle"),
             ("x.PT", "torch.load"),
+            ("x.bin", "numpy.fromfile('FILE', 'float32')"),
+            ("x.sql", "with (format csv, header)"),
             ("x", "no ending in the file's name"),
             ("-", "no ending in the file's name"),
             ("x.abc", "unknown format .abc: expected .npy"),

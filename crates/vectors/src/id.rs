@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::Error;
 
-/// Bytes of the longest id that is a text.
+/// The size in bytes of the longest text id.
 pub const MAX_TEXT: usize = 512;
 
 /// The kind of all ids of an index.
@@ -27,7 +27,7 @@ impl IdKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Number, Self::Text, Self::Uuid];
 
-    /// The word for it in reports.
+    /// The kind's name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl IdKind {
         }
     }
 
-    /// Reads an id of this kind. A number is written in digits alone.
+    /// Reads an id of this kind. A number must consist of digits only.
     ///
     /// ```
     /// use sordino_vectors::id::{Id, IdKind};
@@ -49,7 +49,7 @@ impl IdKind {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Id`] if the text is no id.
+    /// [`Error::Id`] if the text is not an id of this kind.
     pub fn parse(self, text: &str) -> Result<Id, Error> {
         let digits = || text.bytes().all(|byte| byte.is_ascii_digit());
         let id = match self {
@@ -61,7 +61,10 @@ impl IdKind {
         };
         id.ok_or_else(|| Error::Id {
             found: shown(text),
-            expected: self.expected(),
+            expected: match text {
+                "" => "one of at least one sign: give each record an id, or leave the record out",
+                _ => self.expected(),
+            },
         })
     }
 
@@ -98,7 +101,7 @@ pub enum Id {
 }
 
 impl Id {
-    /// The kind of id that it is.
+    /// The kind of the id.
     #[must_use]
     pub fn kind(&self) -> IdKind {
         match self {
@@ -108,7 +111,7 @@ impl Id {
         }
     }
 
-    /// The number, if it is one.
+    /// The number, if the id is one.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self {
@@ -128,7 +131,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// A number as JSON's, everything else as text.
+/// Writes a number as a JSON number, and other ids as texts.
 impl Serialize for Id {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -170,6 +173,27 @@ impl PartialEq<u64> for Id {
     }
 }
 
+/// The reason why a number that a file has as an id is none, if it is a decimal number such as `17.0` or `1e3`: as a text it would be an
+/// id that nobody gave, and other programs write it in other ways. Digits with an `e` that are no number of an id's size are texts.
+#[cfg(feature = "text")]
+pub(crate) fn decimal(text: &str) -> Option<String> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let first = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let mut bytes = digits.bytes();
+    let signs =
+        bytes.all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
+    let number: f64 = text.parse().ok().filter(|_| first && signs)?;
+    let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_whole || number.abs() > 1e20 {
+        return None;
+    }
+    Some(format!(
+        "{text} is a decimal number, and ids are whole numbers, texts or UUIDs: write whole numbers to the file (in pandas, \
+         df['id'].astype('Int64') keeps them whole where some are missing), or take ids as texts, as they are written (on the command \
+         line --id-kind text when the index is built)"
+    ))
+}
+
 /// A text that is no id or no other value, for a message: in quotes, and of a long one the beginning, with its length.
 #[must_use]
 pub fn shown(text: &str) -> String {
@@ -181,9 +205,9 @@ pub fn shown(text: &str) -> String {
     format!("{start:?}... of {} bytes", text.len())
 }
 
-/// Reads an id as Sordino's command prints it among columns. In it `\t`, `\n`, `\r` and `\\` stand for the signs that
-/// would end a line or column, and for the backslash. Signs that are not visible stand there by their number in
-/// hexadecimal digits, such as `\u{7f}`.
+/// Reads an id in the form that Sordino's command prints in columns. There `\t`, `\n`, `\r` and `\\` stand for the
+/// characters that would end a column or line, and for the backslash. Invisible characters are written with their
+/// hexadecimal number, such as `\u{7f}`.
 ///
 /// ```
 /// use sordino_vectors::id::unescaped;
@@ -194,7 +218,7 @@ pub fn shown(text: &str) -> String {
 /// ```
 ///
 /// # Errors
-/// [`Error::Id`] if a backslash begins anything else.
+/// [`Error::Id`] if a backslash begins another sequence.
 pub fn unescaped(text: &str) -> Result<Cow<'_, str>, Error> {
     if !text.contains('\\') {
         return Ok(text.into());
@@ -214,7 +238,7 @@ pub fn unescaped(text: &str) -> Result<Cow<'_, str>, Error> {
     Ok(plain.into())
 }
 
-/// The sign that is named behind a backslash, and what follows.
+/// The character that an escape stands for, and the text after it.
 fn escape(text: &str) -> Option<(char, &str)> {
     let mut signs = text.chars();
     let sign = match signs.next()? {
@@ -252,6 +276,20 @@ mod tests {
             error.starts_with("\"-7\" is not an id: expected"),
             "{error}"
         );
+    }
+
+    #[cfg(feature = "text")]
+    #[test]
+    fn decimal_numbers_are_told_from_whole_ones_and_texts() {
+        for text in ["17.0", "17.5", "-0.5", "1e3", "1E+18", "1.7e1", ".5", "17."] {
+            assert!(decimal(text).is_some(), "{text}");
+        }
+        for text in [
+            "17", "-17", "007", "a", "1.2.3", "1e", "12345e67", "e5", "1,5", "", "inf", "NaN",
+            "0x1p3",
+        ] {
+            assert!(decimal(text).is_none(), "{text}");
+        }
     }
 
     #[test]

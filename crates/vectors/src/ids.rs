@@ -1,4 +1,4 @@
-//! Files of ids: one for each vector of another file.
+//! Files of ids, with one id for each vector of another file.
 
 use std::path::Path;
 
@@ -9,10 +9,11 @@ use crate::{extension, npy};
 /// U+FEFF in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads ids of this kind from `.npy` (one dimension of u32, i32, u64 or i64, also as texts) or else from text, one id a line.
+/// Reads ids of this kind. A `.npy` file must have one dimension of u32, i32, u64 or i64, whose numbers may become texts.
+/// Other files are read as text with one id on each line.
 ///
 /// # Errors
-/// If the file cannot be read, or holds something else.
+/// Fails if the file cannot be read, or has other content.
 pub fn open(path: impl AsRef<Path>, kind: IdKind) -> Result<Vec<Id>, Error> {
     let path = path.as_ref();
     let bytes = crate::read(path)?;
@@ -30,12 +31,12 @@ pub fn open(path: impl AsRef<Path>, kind: IdKind) -> Result<Vec<Id>, Error> {
     }
 }
 
-/// Reads ids from text, one a line, with the escapes of [`unescaped`].
+/// Reads ids from text with one id on each line, with the escapes of [`unescaped`].
 ///
 /// # Errors
-/// [`Error::IdLine`] if a line is no id of this kind.
+/// [`Error::IdLine`] if a line is not an id of this kind.
 pub fn lines(text: &[u8], kind: IdKind) -> Result<Vec<Id>, Error> {
-    // Some editors begin a file with a mark of its encoding, which belongs to no id.
+    // Some editors begin a file with a byte-order mark, which is not part of the first id.
     let text = text.strip_prefix(MARK).unwrap_or(text);
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     if text.is_empty() {
@@ -62,7 +63,7 @@ fn read(line: &[u8], kind: IdKind) -> Result<Id, Error> {
         expected,
     };
     let text = std::str::from_utf8(line).map_err(|_| wrong("it is not UTF-8", kind.expected()))?;
-    // Two files that were joined have a mark in the middle, which is not visible.
+    // If two files were joined, there is an invisible byte-order mark in the middle.
     if text.as_bytes().starts_with(MARK) {
         let expected = r"\u{feff} if the mark of an encoding belongs to the id";
         return Err(wrong("the mark of an encoding", expected));

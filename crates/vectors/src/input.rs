@@ -1,4 +1,4 @@
-//! The bytes of a file that is read in order, and the bounds of what they may hold.
+//! Reads the bytes of a file in order, and bounds their amount.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -7,18 +7,18 @@ use crate::column::Column;
 use crate::id::Id;
 use crate::{Error, MAX_DIM};
 
-/// Coordinates of one chunk, at most: 4 MiB of f32.
+/// The most coordinates of one chunk: 4 MiB of f32.
 pub(super) const MAX_VALUES: usize = 1 << 20;
 
-/// Bytes of other values of one chunk, without its last record: they may be much longer than its vectors.
+/// The most bytes of other values of one chunk, excluding its last record. They may be much longer than its vectors.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(super) const MAX_BYTES: usize = 1 << 24;
 
-/// Bytes to read, and how many there are if that is known.
+/// The bytes to read, and their number if it is known.
 pub(super) struct Input {
     pub(super) bytes: Box<dyn Read + Send>,
     pub(super) len: Option<u64>,
-    /// The same file, if it is one in which any place can be read.
+    /// The same file, if any position in it can be read.
     pub(super) file: Option<File>,
 }
 
@@ -33,7 +33,7 @@ impl Input {
         }
     }
 
-    /// Refuses a header that promises a length that is not the file's.
+    /// Checks that the length in a header is the file's length.
     pub(super) fn check_len(
         &self,
         head: usize,
@@ -46,7 +46,7 @@ impl Input {
     }
 }
 
-/// Refuses a header that promises other bytes of values than were found.
+/// Checks that the bytes of values in a header are the bytes that were found.
 pub(super) fn check_len(found: u64, rows: u64, columns: u64, size: usize) -> Result<(), Error> {
     let expected = rows
         .checked_mul(columns)
@@ -62,32 +62,33 @@ pub(super) fn check_len(found: u64, rows: u64, columns: u64, size: usize) -> Res
     })
 }
 
-/// The next rows of a file; no coordinates at its end.
+/// The next rows of a file; there are no coordinates at its end.
 #[derive(Default)]
 pub(super) struct Rest {
     pub(super) data: Vec<f32>,
     pub(super) ids: Option<Vec<Id>>,
     pub(super) values: Vec<Column>,
-    /// The line that each record begins in, of a file of text.
+    /// For a text file, the line at which each record begins.
     pub(super) lines: Option<Vec<u64>>,
-    /// The fault of the row after these, which is left out.
+    /// The fault of the row after these rows, which is left out.
     pub(super) fault: Option<Error>,
 }
 
-/// Vectors at the start of a file that tell its dimension, where some may be left out.
+/// The number of vectors at the start that determine the dimension, if rows may be left out.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(super) const FIRST: usize = 128;
 
-/// The dimension that most of these vectors have, and the first of several. `None` if none of them is one of an index.
+/// The most frequent dimension of these vectors, or the first of several. `None` if no vector has a dimension that an
+/// index supports.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(super) fn usual_dim(dims: &[usize]) -> Option<usize> {
     let count = |dim: &usize| dims.iter().filter(|it| *it == dim).count();
     let fit = dims.iter().filter(|&&dim| check_dim(dim as u64).is_ok());
-    // The last of several is the first before it was turned round.
+    // `max_by_key` returns the last of several, which is the first because the order is reversed.
     fit.rev().max_by_key(|dim| count(dim)).copied()
 }
 
-/// A dimension that an index may have.
+/// Checks that an index supports a dimension.
 pub(super) fn check_dim(dim: u64) -> Result<usize, Error> {
     match dim {
         0 => Err(Error::NoVectors),

@@ -1,5 +1,5 @@
-//! Objects of JSON without two members of one name. Programs differ in which of the two counts, and `serde_json`
-//! takes the last in silence.
+//! Reads JSON and refuses objects with two members of the same name. Programs differ in which of the two they use, and
+//! `serde_json` silently takes the last.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use crate::Error;
 
-/// The beginning of the fault of two members.
+/// The beginning of the message about two members.
 const TWO: &str = "two members are named ";
 
-/// The members of the object that all of `text` is, with their values as they are written.
+/// The members of the object that fills `text`, with their values as written.
 ///
 /// ```
 /// use sordino_vectors::json;
@@ -25,15 +25,15 @@ const TWO: &str = "two members are named ";
 /// ```
 ///
 /// # Errors
-/// [`Error::Json`] if it is no object or is nested more than 127 deep. Also if it or an object in it has two members of
-/// one name, with their places among its members.
+/// [`Error::Json`] if the text is not an object, or is nested more than 127 deep. It is also returned, with the two
+/// positions, if an object at any depth has two members of the same name.
 pub fn members(text: &[u8]) -> Result<BTreeMap<String, &RawValue>, Error> {
     let mut parser = Deserializer::from_slice(text);
     let members = parser.deserialize_map(Top);
     let members = members.and_then(|members| parser.end().map(|()| members));
     let members = members.map_err(|error| wrong(&error, ""))?;
     for (name, value) in &members {
-        // Long lists of numbers are not read once more for it.
+        // Long lists of numbers contain no objects, so they are not read a second time.
         if value.get().contains('{') {
             let within = format!(" in member {}", shown(name));
             nested(value.get()).map_err(|error| wrong(&error, &within))?;
@@ -42,10 +42,10 @@ pub fn members(text: &[u8]) -> Result<BTreeMap<String, &RawValue>, Error> {
     Ok(members)
 }
 
-/// Refuses a value if an object in it, at any depth, has two members of one name.
+/// Refuses a value if an object in it, at any depth, has two members of the same name.
 ///
 /// # Errors
-/// [`Error::Json`] for that, for a text that is not JSON, and for a value that is nested more than 127 deep.
+/// [`Error::Json`] for such a value, for a text that is not JSON, and for a value that is nested more than 127 deep.
 pub fn check(text: &str) -> Result<(), Error> {
     nested(text).map_err(|error| wrong(&error, ""))
 }
@@ -54,15 +54,16 @@ fn nested(text: &str) -> serde_json::Result<()> {
     serde_json::from_str(text).map(|Nested| ())
 }
 
-/// The fault, with its place but without the line that the decoder counts, which is always the first.
+/// The error with its column but without the decoder's line number, which is always 1.
 fn wrong(error: &serde_json::Error, within: &str) -> Error {
     let (text, at) = (error.to_string(), error.column());
     let text = text
         .rsplit_once(" at line ")
         .map_or(&*text, |(text, _)| text);
-    let why = match text.starts_with(TWO) {
-        true => format!("{text}{within}"),
-        false => format!("{text}, at byte {at}{within}"),
+    let why = match text {
+        text if text.starts_with(TWO) => format!("{text}{within}"),
+        _ if error.is_eof() => format!("it ends within a value, so it was cut short{within}"),
+        text => format!("{text}, at byte {at}{within}"),
     };
     Error::Json { why }
 }
@@ -76,7 +77,7 @@ fn shown(name: &str) -> String {
     }
 }
 
-/// The names of an object's members so far, each with its place, from 1.
+/// The names of an object's members so far, each with its position, from 1.
 #[derive(Default)]
 struct Names(HashMap<String, usize>);
 
@@ -115,7 +116,7 @@ impl<'de> Visitor<'de> for Top {
     }
 }
 
-/// Any value, whose objects have no two members of one name.
+/// Any value in which no object has two members of the same name.
 struct Nested;
 
 impl<'de> Deserialize<'de> for Nested {

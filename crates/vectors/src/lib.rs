@@ -52,5 +52,5 @@ pub use rounding::Loss;
 
 use file::{extension, read};
 
-/// Coordinates of a vector, at most.
+/// The most coordinates of a vector.
 pub const MAX_DIM: u32 = 8192;

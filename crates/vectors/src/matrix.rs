@@ -16,7 +16,7 @@ impl Vectors {
     /// Takes `data` as rows of `dim` coordinates.
     ///
     /// # Errors
-    /// If `dim` is 0, the matrix is empty or ragged, or a coordinate is NaN or infinite.
+    /// Fails if `dim` is 0, if `data` is empty or not a multiple of `dim`, or if a coordinate is NaN or infinite.
     pub fn new(dim: usize, data: Vec<f32>) -> Result<Self, Error> {
         if dim == 0 || data.is_empty() {
             return Err(Error::NoVectors);
@@ -42,7 +42,8 @@ impl Vectors {
         self.data.len() / self.dim
     }
 
-    /// False: a matrix holds at least one vector. It is here because Rust's readers expect it next to `len`.
+    /// Always false, since there is at least one vector. It exists because Rust's conventions expect it next
+    /// to `len`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
@@ -57,7 +58,7 @@ impl Vectors {
     /// Vector `index`.
     ///
     /// # Panics
-    /// If `index` is not below [`len`](Self::len).
+    /// Panics if `index` is not below [`len`](Self::len).
     #[must_use]
     pub fn row(&self, index: usize) -> &[f32] {
         &self.data[index * self.dim..(index + 1) * self.dim]
@@ -78,7 +79,7 @@ impl Vectors {
     /// The first `len` vectors, or all of them if there are fewer.
     ///
     /// # Errors
-    /// If `len` is 0.
+    /// Fails if `len` is 0.
     pub fn truncated(mut self, len: usize) -> Result<Self, Error> {
         self.data.truncate(len.saturating_mul(self.dim));
         Self::new(self.dim, self.data)
@@ -87,7 +88,7 @@ impl Vectors {
     /// Scales every vector to unit length, so that an inner product is a cosine.
     ///
     /// # Errors
-    /// If a vector is zero: it has no direction.
+    /// Fails if a vector is zero: it has no direction.
     pub fn normalised(mut self) -> Result<Self, Error> {
         for (row, vector) in self.data.chunks_exact_mut(self.dim).enumerate() {
             if !normalise(vector) {
@@ -97,10 +98,10 @@ impl Vectors {
         Ok(self)
     }
 
-    /// Rows `range` as a matrix view, a row each.
+    /// Rows `range` as a matrix view with one vector in each row.
     ///
     /// # Panics
-    /// If `range` is not within the rows.
+    /// Panics if `range` is not within the rows.
     #[must_use]
     pub fn view(&self, range: std::ops::Range<usize>) -> ArrayView2<'_, f32> {
         let data = &self.data[range.start * self.dim..range.end * self.dim];

@@ -1,4 +1,4 @@
-//! The measures of nearness.
+//! The measures of nearness between vectors.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,17 +16,17 @@ pub enum Metric {
     Euclidean,
 }
 
-/// No stored vector and no Euclidean query is longer: scores of longer ones would not fit single precision.
+/// The greatest length of stored vectors and Euclidean queries. Scores of longer vectors would not fit single precision.
 pub const LONGEST: f64 = (1u128 << 80) as f64;
 
-/// No query of the inner product is longer, so that its product with the longest vector fits single precision.
+/// The greatest length of an inner-product query, so that its product with the longest vector fits single precision.
 pub const LONGEST_QUERY: f64 = (1u128 << 46) as f64;
 
 impl Metric {
     /// All metrics.
     pub const ALL: [Self; 3] = [Self::Cosine, Self::InnerProduct, Self::Euclidean];
 
-    /// The word for it in reports.
+    /// The metric's name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Metric {
         }
     }
 
-    /// Coordinates that a vector has more where it is lifted to a unit vector.
+    /// The number of coordinates that are added to a vector to make it a unit vector.
     #[must_use]
     pub fn added(self) -> u32 {
         match self {
@@ -46,7 +46,7 @@ impl Metric {
         }
     }
 
-    /// Refuses vectors that cannot be stored, and names the row. The first vector has row `first`.
+    /// Checks that vectors can be stored; the error names the row. The first vector has row `first`.
     ///
     /// # Errors
     /// [`Error::ZeroVector`] for the cosine, [`Error::Norm`] for a vector that is longer than [`LONGEST`].
@@ -57,7 +57,7 @@ impl Metric {
         Ok(())
     }
 
-    /// Refuses a query that nothing can be compared with.
+    /// Checks that a query can be compared with vectors.
     ///
     /// # Errors
     /// [`Error::NotFinite`]; [`Error::ZeroVector`] for the cosine and the inner product; [`Error::Norm`] for a vector that is longer than [`LONGEST`] or, for the

@@ -12,29 +12,29 @@ mod columns;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// A header is never longer: NumPy itself refuses longer ones (10,000 bytes).
+/// The longest header that is read. NumPy itself refuses headers of more than 10,000 bytes.
 const MAX_HEADER: usize = 1 << 16;
 
-/// The types of coordinates.
+/// The accepted types of coordinates.
 const COORDINATES: &str = "numbers or truth values: save array.astype('<f4')";
 
-/// The type of row numbers.
+/// The accepted types of row numbers.
 const ROWS: &str = "whole numbers, such as <i4: save array.astype('<i4')";
 
-/// The types of ids.
+/// The accepted types of ids.
 const IDS: &str = "whole numbers, such as <u4, <i4, <u8 or <i8: save array.astype('<i8'), or texts as lines, with \
     numpy.savetxt('ids.txt', array, '%s', encoding='utf-8') (on the command line --id-kind text)";
 
-/// The types of coordinates, where there are objects: `astype` refuses those that are lists.
+/// The advice for arrays of objects, for which `astype` does not work if they are lists.
 const STACKED: &str = "numbers or truth values: of an array of lists or arrays save numpy.stack(array).astype('<f4'), without rows that \
     have none";
 
-/// Said of archives, which other functions write.
+/// The message for archives, which other NumPy functions write.
 const ARCHIVE: &str = "it begins like a zip archive, as numpy.savez and torch.save write: save one array, with \
     numpy.save('base.npy', array)";
 
 impl Element {
-    /// The type that NumPy gives this name, without its order of bytes.
+    /// The type for NumPy's name, without the byte order.
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "f8" => Self::F64,
@@ -57,16 +57,17 @@ impl Element {
 /// A parsed header.
 struct Head {
     element: Element,
-    /// The type as the header names it.
+    /// The type as written in the header.
     descr: String,
     shape: Vec<u64>,
-    /// Columns follow one another, each with the values of all rows.
+    /// True if the values are stored column by column.
     by_columns: bool,
-    /// Its own length.
+    /// The header's own length.
     len: usize,
 }
 
-/// The rows of a matrix: two dimensions of numbers or truth values. Where `one` says so, one dimension is a row.
+/// The rows of a two-dimensional matrix of numbers or truth values. If `one` is true, a one-dimensional array is
+/// one row.
 pub(super) fn rows(mut input: Input, one: bool) -> Result<(Rows, u64), Error> {
     let head = Head::read(&mut input.bytes, COORDINATES)?;
     let (rows, columns) = match *head.shape.as_slice() {
@@ -80,7 +81,7 @@ pub(super) fn rows(mut input: Input, one: bool) -> Result<(Rows, u64), Error> {
     if rows == 0 {
         return Err(Error::NoVectors);
     }
-    // Before the dimension: a shape that contradicts the file's length is the better reason.
+    // This is checked before the dimension: a shape that contradicts the file's length is the better explanation.
     input.check_len(head.len, rows, columns, head.element.size())?;
     let dim = check_dim(columns)?;
     let size = head.element.size();
@@ -95,7 +96,7 @@ pub(super) fn rows(mut input: Input, one: bool) -> Result<(Rows, u64), Error> {
     Ok((source, rows))
 }
 
-/// Numbers of `size` bytes whose first byte is the highest, as such whose last one is.
+/// Reads numbers of `size` bytes in big-endian order, and returns them in little-endian order.
 struct Swapped {
     bytes: Box<dyn Read + Send>,
     size: usize,
@@ -103,7 +104,8 @@ struct Swapped {
 
 impl Read for Swapped {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        // Whole numbers, unless fewer bytes are asked for than one has: then there are none left.
+        // Only whole numbers are swapped, unless the caller asks for fewer bytes than one number has. In that case
+        // none are left over.
         let whole = out.len() / self.size * self.size;
         if whole == 0 {
             return self.bytes.read(out);
@@ -118,8 +120,8 @@ impl Read for Swapped {
 /// Reads a matrix of row numbers: for each query, its neighbours in order.
 ///
 /// # Errors
-/// If the header is damaged, the shape is not two-dimensional, or the type is not one of whole numbers. Also if the
-/// file's length is not what the header says, or a row number is negative or has more than 32 bits.
+/// Fails if the header is damaged, the array is not two-dimensional, or the type is not one of whole numbers. It also
+/// fails if the file's length does not fit the header, or a row number is negative or has more than 32 bits.
 pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
     let (head, values) = Head::of(bytes, ROWS)?;
     let &[rows, columns] = head.shape.as_slice() else {
@@ -136,16 +138,16 @@ pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
     let values = head.whole(values).into_iter();
     let rows: Result<Vec<u32>, _> = values.map(u32::try_from).collect();
     let rows = rows.map_err(|_| Error::NegativeNeighbour)?;
-    // The file holds all rows, so their number fits.
+    // The file contains all rows, so their number fits.
     let columns = usize::try_from(columns).unwrap_or(usize::MAX);
     Ok(rows.chunks(columns).map(<[u32]>::to_vec).collect())
 }
 
-/// Reads ids: one dimension of whole numbers, an id for each vector.
+/// Reads ids from a one-dimensional array of whole numbers, with one id for each vector.
 ///
 /// # Errors
-/// If the header is damaged, there is more than one dimension, or the type is not one of whole numbers. Also if the
-/// file's length is not what the header says, or an id is negative.
+/// Fails if the header is damaged, there is more than one dimension, or the type is not one of whole numbers. It also
+/// fails if the file's length does not fit the header, or an id is negative.
 pub fn ids(bytes: &[u8]) -> Result<Vec<Id>, Error> {
     let (head, values) = Head::of(bytes, IDS)?;
     let &[rows] = head.shape.as_slice() else {
@@ -169,19 +171,19 @@ pub fn ids(bytes: &[u8]) -> Result<Vec<Id>, Error> {
 }
 
 impl Head {
-    /// The header of a file's bytes, and what follows it.
+    /// Splits a file's bytes into the header and the values after it.
     fn of<'a>(bytes: &'a [u8], expected: &'static str) -> Result<(Self, &'a [u8]), Error> {
         let head = Self::read(&mut &*bytes, expected)?;
         let values = bytes.get(head.len..).unwrap_or_default();
         Ok((head, values))
     }
 
-    /// True if the first byte of a number is the highest.
+    /// True if the numbers are big-endian.
     fn is_swapped(&self) -> bool {
         self.descr.starts_with('>') && self.element.size() > 1
     }
 
-    /// The whole numbers of these bytes.
+    /// The whole numbers in these bytes.
     fn whole(&self, values: &[u8]) -> Vec<i128> {
         let mut values = values.to_vec();
         if self.is_swapped() {
@@ -197,7 +199,7 @@ impl Head {
         Error::NpyType { descr, expected }
     }
 
-    /// Reads the header, and no more; `expected` are the types that its values may have.
+    /// Reads only the header. `expected` names the types that its values may have.
     fn read(input: &mut impl Read, expected: &'static str) -> Result<Self, Error> {
         let damaged = |what| Error::NpyHeader { what };
         let short = |_| damaged("it ends early");
@@ -260,7 +262,7 @@ impl Head {
             .split(',')
             .map(str::trim)
             .filter(|size| !size.is_empty())
-            // Python 2 wrote long numbers so.
+            // Python 2 wrote long integers with an `L`.
             .map(|size| size.strip_suffix('L').unwrap_or(size).parse())
             .collect();
         let shape = shape.map_err(|_| damaged("shape is not a tuple of numbers"))?;
@@ -313,7 +315,7 @@ mod tests {
         Vectors::from_bytes(Format::Npy, bytes.to_vec())
     }
 
-    /// A version 1 file.
+    /// A file of format version 1.
     fn npy(descr: &str, shape: &str, values: &[u8]) -> Vec<u8> {
         let header =
             format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
@@ -367,7 +369,7 @@ mod tests {
         }
         let truth = neighbours(&npy("<i4", "(1, 2)", &[7, 0, 0, 0, 1, 1, 0, 0])).unwrap();
         assert_eq!(truth, [[7, 257]]);
-        // FAISS and hnswlib number rows in 64 bits.
+        // FAISS and hnswlib write row numbers with 64 bits.
         let wide = [7i64.to_le_bytes(), 257i64.to_le_bytes()].concat();
         assert_eq!(
             neighbours(&npy("<i8", "(1, 2)", &wide)).unwrap(),

@@ -1,22 +1,21 @@
-//! The numbers of a vector, as a text.
+//! Reads a vector's numbers from a text.
 
 use crate::{Error, MAX_DIM};
 
-/// Said of numbers that could be read in two ways.
+/// The fault of numbers that could be read in two ways.
 const DECIMAL_COMMAS: &str =
     "decimal points (0.5), and one comma, semicolon or white space between two numbers";
 
-/// The signs that enclose a list: of JSON, Python and NumPy, and of Postgres.
+/// The brackets around a list: one kind from JSON, Python and NumPy, and one from Postgres.
 const BRACKETS: [(char, char); 2] = [('[', ']'), ('{', '}')];
 
-/// Reads numbers that one kind of separator stands between: commas, semicolons or white space, which may have line
-/// ends. White space around a comma or semicolon belongs to that. The whole may stand in `[]` or, as Postgres writes
-/// arrays, in `{}`.
+/// Reads numbers with one kind of separator: commas, semicolons or white space, including line ends. White space
+/// around a comma or semicolon belongs to it. The whole list may be in `[]` or, as Postgres writes arrays, in `{}`.
 ///
-/// A text that has two kinds of separators is refused, for `0,5 0,25` is two numbers in some countries and four
-/// elsewhere. So is one without a number between two separators, or after the last.
+/// A text with two kinds of separators is refused, since `0,5 0,25` means two numbers in some countries and four in
+/// others. A separator without a number next to it is also refused.
 ///
-/// Messages do not show the numbers, which may be a query.
+/// Messages do not quote the numbers, which may be a secret query.
 ///
 /// ```
 /// use sordino_vectors::numbers;
@@ -29,7 +28,7 @@ const BRACKETS: [(char, char); 2] = [('[', ']'), ('{', '}')];
 /// ```
 ///
 /// # Errors
-/// [`Error::Numbers`] if the text is something else, or has no number. Numbers may be infinite, or none (`NaN`).
+/// [`Error::Numbers`] if the text has another form or no number. The numbers may be infinite or NaN.
 pub fn parse(text: &str) -> Result<Vec<f64>, Error> {
     let inner = unwrapped(text.trim_matches(is_space))?;
     if inner.is_empty() {
@@ -80,12 +79,12 @@ pub fn parse(text: &str) -> Result<Vec<f64>, Error> {
     numbers(parts())
 }
 
-/// True for white space of ASCII. Other kinds, such as a space that does not break, stand between thousands.
+/// True for ASCII white space. Other kinds, such as a non-breaking space, are used to separate thousands.
 fn is_space(c: char) -> bool {
     c.is_ascii_whitespace()
 }
 
-/// The text in a pair of brackets, or all of it.
+/// The text inside a pair of brackets, or the whole text if it has none.
 fn unwrapped(text: &str) -> Result<&str, Error> {
     for (open, close) in BRACKETS {
         match (text.strip_prefix(open), text.strip_suffix(close)) {
@@ -116,10 +115,10 @@ fn numbers<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<f64>, Error> 
     (1..).zip(words).map(read).collect()
 }
 
-/// True if some commas have white space behind them and others have none, and all of the latter could stand within
+/// True if some commas are followed by white space and others are not, and all of the latter could be within
 /// numbers: `0,5, 0,25` or `1,234.5, 1,000`.
 fn could_be_within(inner: &str) -> bool {
-    // Longer lists are no vector, however they are read.
+    // A longer list is not a vector, however it is read.
     if inner.split(',').nth(3 * MAX_DIM as usize).is_some() {
         return false;
     }
@@ -134,7 +133,7 @@ fn could_be_within(inner: &str) -> bool {
     groups.len() > 1 && several.peek().is_some() && several.all(|group| could_be_one(group))
 }
 
-/// True if these, joined by commas, could be one number: with a decimal comma, or with thousands.
+/// True if these parts, joined by commas, could be one number with a decimal comma or with thousands.
 fn could_be_one(parts: &[&str]) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let [first, middle @ .., last] = parts else {
@@ -147,7 +146,7 @@ fn could_be_one(parts: &[&str]) -> bool {
         && (decimal || thousand(whole) && middle.iter().copied().all(thousand))
 }
 
-/// True for a text in brackets that begins like numbers.
+/// True for a text in brackets that begins like a list of numbers.
 #[cfg(feature = "text")]
 pub(crate) fn is_list(text: &str) -> bool {
     let text = text.trim_matches(is_space);

@@ -1,4 +1,4 @@
-//! Files of vectors, a chunk at a time.
+//! Reads files of vectors, a chunk at a time.
 
 use std::fmt;
 
@@ -16,20 +16,19 @@ mod whole;
 /// Some of a file's vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
-    /// The first vector's row in the file. The others follow it in the file as they do here.
+    /// The row of the first vector in the file. The others have the following row numbers.
     pub first: u64,
     /// The vectors.
     pub vectors: Vectors,
-    /// An id for each vector, if a column of them was asked for.
+    /// An id for each vector, if a column of ids was requested.
     pub ids: Option<Vec<Id>>,
-    /// The other columns that were asked for, in that order.
+    /// The other requested columns, in the requested order.
     pub values: Vec<Column>,
-    /// The line of the file that each record begins in, from 1, if the file is one of text.
+    /// For a text file, the line at which each record begins, from 1.
     pub lines: Option<Vec<u64>>,
 }
 
-/// A file of vectors that is read in order, in chunks of about 4 MiB, so that it may be larger
-/// than memory.
+/// Reads a file of vectors in order, in chunks of about 4 MiB, so that the file may be larger than memory.
 ///
 /// ```
 /// use sordino_vectors::{Format, Reader};
@@ -44,22 +43,22 @@ pub struct Chunk {
 /// ```
 ///
 /// # Security
-/// Files may be hostile. Whatever they promise, a reader allocates in proportion to what they hold, and one chunk at a
-/// time. Table formats compress, and are exceptions: a batch of an Arrow file may take 2 GiB, and so may a page of a
-/// Parquet file. Lists of Parquet may have 2^25 values that stand in no bytes, and 256 for each byte.
+/// Files may be hostile. Whatever they announce, a reader allocates in proportion to their content, one chunk at a time. Table
+/// formats compress their content, and are exceptions. A batch of an Arrow file may take 2 GiB, and so may a page of a Parquet
+/// file. Lists of Parquet may have 2^25 values that take no bytes, and 256 values for each byte.
 pub struct Reader {
     source: Source,
     dim: usize,
     len: Option<u64>,
     read: u64,
-    /// The fault of a row, before which there were others.
+    /// The fault of a row that follows rows without faults.
     fault: Option<Error>,
     failed: bool,
     /// True if rows that cannot be read are left out.
     skip: bool,
     /// The faults of the rows that were left out.
     faults: Vec<Error>,
-    /// Rows that were read; some of the first were given already.
+    /// The rows that were read; some of the first were returned already.
     waiting: Option<Rest>,
 }
 
@@ -78,13 +77,13 @@ impl Reader {
         self.dim
     }
 
-    /// The number of vectors that the file says it holds, if it says so. Do not allocate by it.
+    /// The number of vectors that the file announces, if it does. Do not allocate memory by it.
     #[must_use]
     pub fn len_hint(&self) -> Option<u64> {
         self.len
     }
 
-    /// The names of all columns of a table, or of the members of the first record in lines of JSON; otherwise none.
+    /// The names of all columns of a table, or of the first record's members in JSON formats. Empty for other formats.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         match &self.source {
@@ -96,7 +95,8 @@ impl Reader {
         }
     }
 
-    /// True if vectors are read from a column of bytes, which does not say what its numbers are: they are taken for floats of 32 bits.
+    /// True if vectors are read from a column of bytes. Such a column does not tell its number type, so the bytes are read as
+    /// 32-bit floats.
     #[must_use]
     pub fn reads_bytes(&self) -> bool {
         match &self.source {
@@ -106,7 +106,7 @@ impl Reader {
         }
     }
 
-    /// The column that pandas says was the index of the table that it wrote, if it was one column.
+    /// The column that pandas marked as the table's index, if there is exactly one.
     #[must_use]
     pub fn index_column(&self) -> Option<&str> {
         match &self.source {
@@ -116,7 +116,7 @@ impl Reader {
         }
     }
 
-    /// The loss of the rows that were read, if rounding to 32 bits moves many of them by much.
+    /// The loss of precision in the rows that were read, if rounding to 32 bits moves many of them by much.
     #[must_use]
     pub fn loss(&self) -> Option<Loss> {
         let rounding = match &self.source {
@@ -129,13 +129,13 @@ impl Reader {
         rounding.loss()
     }
 
-    /// The row after the rows that were read or left out.
+    /// The number of the next row after the rows that were read or left out.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.read
     }
 
-    /// The faults of rows that were left out since this was asked last: see [`FileOptions::skip`](crate::FileOptions::skip).
+    /// The faults of rows that were left out since the last call: see [`FileOptions::skip`](crate::FileOptions::skip).
     pub fn take_faults(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.faults)
     }
@@ -162,7 +162,7 @@ impl Reader {
             return Ok(None);
         }
         let first = self.read;
-        // The rows before one that is wrong are good, and come first.
+        // The rows before a wrong row are good, and are returned first.
         if rest.ids.is_none()
             && rest.values.is_empty()
             && let Some(at) = rest.data.iter().position(|x| !x.is_finite())
@@ -197,7 +197,7 @@ impl Reader {
 impl Iterator for Reader {
     type Item = Result<Chunk, Error>;
 
-    /// The next vectors; after an error, nothing.
+    /// The next vectors. After an error there are no more.
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {
             return None;

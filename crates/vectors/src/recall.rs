@@ -1,4 +1,4 @@
-//! Exact search, and how much of its answer an approximate search found.
+//! Exact search, and the recall of an approximate search against it.
 
 use rayon::prelude::*;
 
@@ -8,32 +8,32 @@ mod truth;
 
 pub use truth::{Truth, nearest};
 
-/// A vector's number and its score.
+/// A vector's row and its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
-    /// The vector's row.
+    /// The row of the vector.
     pub id: u32,
-    /// Its inner product with the query.
+    /// The inner product of the vector and the query.
     pub score: f32,
 }
 
 impl Scored {
-    /// Best first; equal scores in the order of rows, so that a ranking is unique.
+    /// Orders by score, best first. Equal scores are ordered by row, so that a ranking is unique.
     #[must_use]
     pub fn rank(a: &Self, b: &Self) -> std::cmp::Ordering {
         b.score.total_cmp(&a.score).then(a.id.cmp(&b.id))
     }
 }
 
-/// Rows and queries of one block of the matrix product: its scores stay in cache.
+/// The rows and queries of one block of the matrix product, whose scores fit into the cache.
 const ROWS: usize = 512;
 const QUERIES: usize = 32;
 
-/// The `k` rows of `base` with the largest inner product with each query, best first, in single precision. Where
-/// vectors lie close together that may not be the truth, which [`nearest`] finds in more time.
+/// The `k` rows of `base` with the largest inner product with each query, best first, in single precision. If
+/// vectors are close together, this may not be the true order. [`nearest`] finds the true order in more time.
 ///
 /// # Panics
-/// If the dimensions differ.
+/// Panics if the dimensions differ.
 #[must_use]
 pub fn exact(base: &Vectors, queries: &Vectors, k: usize) -> Truth {
     assert_eq!(
@@ -64,29 +64,29 @@ pub fn exact(base: &Vectors, queries: &Vectors, k: usize) -> Truth {
     Truth::ranked(nearest.collect())
 }
 
-/// The score of what counts, and of what does not count one that [`TopK`] refuses; without a branch.
+/// Returns the score if `counts` is true, and otherwise a score that [`TopK`] refuses. It does not branch.
 #[inline]
 #[must_use]
 pub fn counting(counts: bool, score: f32) -> f32 {
-    // A mask that the compiler knew to be nothing or all would be a branch to it.
+    // If the compiler knew that the mask is all zeros or all ones, it would insert a branch.
     let kept = std::hint::black_box(u32::from(counts).wrapping_neg());
     f32::from_bits((score.to_bits() & kept) | (f32::NEG_INFINITY.to_bits() & !kept))
 }
 
-/// The best `k` of what it is offered. Scores are numbers: minus infinity is never kept.
+/// The best `k` of the offered scores. Scores are never NaN, and minus infinity is never kept.
 #[derive(Clone, Debug)]
 pub struct TopK {
     k: usize,
-    /// Unordered until it is full; then the worst is first.
+    /// Unordered until there are `k` rows; from then on the worst row is first.
     kept: Vec<Scored>,
-    /// A score below this is refused: of all numbers the least until `k` are kept, then the worst of these.
+    /// Lower scores are refused. It is the least number until `k` rows are kept, and then the worst score of these.
     least: f32,
-    /// Rows beyond `k` that are as good as the worst, if they are wanted.
+    /// The rows beyond `k` that are as good as the worst, if they are wanted.
     equal: Option<Vec<Scored>>,
 }
 
 impl TopK {
-    /// An empty list, for at most `k`.
+    /// An empty list for at most `k` rows.
     #[must_use]
     pub fn new(k: usize) -> Self {
         Self {
@@ -97,8 +97,8 @@ impl TopK {
         }
     }
 
-    /// An empty list, for at most `k` and all that have the score of the last of these. It is for callers that order
-    /// equal scores by something other than their numbers.
+    /// An empty list for at most `k` rows and all rows with the same score as the last of these. Callers that order
+    /// equal scores by something other than the row need it.
     #[must_use]
     pub fn with_equal(k: usize) -> Self {
         Self {
@@ -107,31 +107,31 @@ impl TopK {
         }
     }
 
-    /// Keeps `new` if it is among the best `k` so far. For public data and the client's own
-    /// plaintext: its time depends on the scores.
+    /// Keeps `new` if it is among the best `k` so far. Use it only for public data and the client's own plaintext,
+    /// since its time depends on the scores.
     #[inline]
     pub fn offer(&mut self, new: Scored) {
         self.offer_with(new.score, || new.id);
     }
 
-    /// [`offer`](Self::offer) of what has its number computed only if its score is good enough.
+    /// Like [`offer`](Self::offer), but computes the row number only if the score is good enough.
     #[inline]
     pub fn offer_with(&mut self, score: f32, id: impl FnOnce() -> u32) {
-        // Nearly all are refused here.
+        // Nearly all scores are refused here.
         if score < self.least {
             return;
         }
         self.keep(Scored { id: id(), score });
     }
 
-    /// [`offer_with`](Self::offer_with) for a row that is refused if it does not count, in the same time as any row
-    /// with a low score.
+    /// Like [`offer_with`](Self::offer_with), but refuses the row if `counts` is false. Such a row takes the same
+    /// time as any row with a low score.
     #[inline]
     pub fn offer_if(&mut self, counts: bool, score: f32, id: impl FnOnce() -> u32) {
         self.offer_with(counting(counts, score), id);
     }
 
-    /// The least score that was kept, if any was.
+    /// The least score that is kept, if any is.
     #[must_use]
     pub fn least(&self) -> Option<f32> {
         let scores = self.kept.iter().map(|hit| hit.score);
@@ -172,7 +172,7 @@ impl TopK {
         }
     }
 
-    /// The rows that were kept, best first. If they are wanted, rows as good as the last are among them.
+    /// The rows that were kept, best first. If they are wanted, the rows that are as good as the last follow.
     pub fn into_ranked(mut self) -> Vec<Scored> {
         self.kept.extend(self.equal.unwrap_or_default());
         self.kept.sort_by(Scored::rank);
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(truth.recall(0, 3, [0, 999 * 143 % 1000]), 1.0 / 3.0);
     }
 
-    /// Equal vectors lie in other blocks of the matrix product, and in the part of one at the end.
+    /// Equal vectors are in different blocks of the matrix product, including the shorter block at the end.
     #[test]
     fn equal_vectors_are_ranked_by_their_rows() {
         let dim = 33;

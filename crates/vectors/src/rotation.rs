@@ -1,8 +1,9 @@
-//! A public random rotation, applied before quantising.
+//! A public random rotation, which is applied to vectors before they are quantised.
 //!
-//! Rounding errors are independent of the data only if no coordinate is special. Raw descriptors
-//! are small integers over a common norm, and that breaks every error model; rotated they behave.
-//! The rotation keeps all inner products, so searching is unchanged by it.
+//! Rounding errors are independent of the data only if all coordinates behave alike. Raw
+//! descriptors are small integers divided by a common norm, which breaks every error model; rotated
+//! descriptors do not. The rotation preserves all inner products, so it does not change the results
+//! of a search.
 
 use core::mem;
 
@@ -13,11 +14,11 @@ use zeroize::Zeroizing;
 
 use crate::Vectors;
 
-/// Rounds of {signs, Hadamard, permutation}. One round leaves blocks unmixed when `dim` is no
-/// power of two; three mix every coordinate into every other.
+/// The number of rounds of {signs, Hadamard, permutation}. One round leaves blocks unmixed if `dim`
+/// is not a power of two. Three rounds mix every coordinate into every other.
 const ROUNDS: usize = 3;
 
-/// An orthogonal map of `dim` coordinates, made from a seed.
+/// An orthogonal map of `dim` coordinates, derived from a seed.
 #[derive(Clone, Debug)]
 pub struct Rotation {
     rounds: Vec<Round>,
@@ -32,10 +33,10 @@ struct Round {
 }
 
 impl Rotation {
-    /// The rotation of `seed`. The seed is public.
+    /// Derives the rotation from `seed`, which is public.
     ///
     /// # Panics
-    /// If `dim` does not fit 32 bits.
+    /// Panics if `dim` does not fit 32 bits.
     #[must_use]
     pub fn new(dim: usize, seed: [u8; 32]) -> Self {
         let mut rng = ChaCha20Rng::from_seed(seed);
@@ -57,11 +58,11 @@ impl Rotation {
     /// Rotates every vector.
     ///
     /// # Panics
-    /// If their dimension is not the rotation's.
+    /// Panics if their dimension is not the rotation's.
     #[must_use]
     pub fn apply_all(&self, vectors: &Vectors) -> Vectors {
         let dim = vectors.dim();
-        // In one piece from the start: pieces that are joined later would be there twice.
+        // The memory is allocated once, since joining pieces would need twice as much.
         let mut data = vec![0.0; vectors.as_slice().len()];
         data.par_chunks_exact_mut(dim)
             .zip(vectors.as_slice().par_chunks_exact(dim))
@@ -72,11 +73,11 @@ impl Rotation {
     /// Rotates one vector.
     ///
     /// # Panics
-    /// If its length is not the rotation's dimension.
+    /// Panics if its length is not the rotation's dimension.
     #[must_use]
     pub fn apply(&self, vector: &[f32]) -> Vec<f32> {
         let mut x = vector.to_vec();
-        // A query leaves no copy behind.
+        // The buffer is erased, so that no copy of a query remains.
         let mut next = Zeroizing::new(vec![0.0; x.len()]);
         for round in &self.rounds {
             assert_eq!(
@@ -98,10 +99,10 @@ impl Rotation {
 }
 
 impl Rotation {
-    /// Rotates a vector back.
+    /// Applies the inverse rotation to a vector.
     ///
     /// # Panics
-    /// If its length is not the rotation's dimension.
+    /// Panics if its length is not the rotation's dimension.
     #[must_use]
     pub fn undo(&self, rotated: &[f32]) -> Vec<f32> {
         let mut x = rotated.to_vec();
@@ -130,7 +131,7 @@ impl Rotation {
 fn blocks(x: &mut [f32]) {
     let mut rest = x;
     while !rest.is_empty() {
-        // The largest power of two that fits: 384 = 256 + 128.
+        // The block is the largest power of two that fits: 384 = 256 + 128.
         let (block, after) = rest.split_at_mut(1 << rest.len().ilog2());
         hadamard(block);
         rest = after;
@@ -155,10 +156,10 @@ fn hadamard(x: &mut [f32]) {
     }
 }
 
-/// A uniform number below `bound`, of public randomness: rejection sampling.
+/// A uniform number below `bound` from public randomness, by rejection sampling.
 ///
 /// # Panics
-/// If `bound` is 0.
+/// Panics if `bound` is 0.
 pub fn below<R: Rng + ?Sized>(rng: &mut R, bound: usize) -> usize {
     let bound = bound as u64;
     let zone = u64::MAX - u64::MAX % bound;

@@ -1,9 +1,9 @@
-//! Numbers of 64 bits, rounded to 32, and what vectors lose by it.
+//! Rounds 64-bit numbers to 32 bits, and measures the loss in vectors.
 
 use crate::to_f32;
 
-/// A number of 32 bits. `NaN` stands for a number that is not 0 and becomes 0, or that keeps less than 8 bits of
-/// itself. Like a number that is too large, it is refused where vectors are checked.
+/// Rounds to a 32-bit number. The result is `NaN` if a nonzero number becomes 0 or keeps less than 8 bits of precision. The check
+/// of vectors refuses `NaN`, as it refuses a number that is too large.
 pub(crate) fn narrowed(x: f64) -> f32 {
     let near = to_f32(x);
     let off = (f64::from(near) - x).abs();
@@ -13,44 +13,45 @@ pub(crate) fn narrowed(x: f64) -> f32 {
     }
 }
 
-/// Distances that are off by more than this part of themselves are counted as lost.
+/// A distance counts as lost if its relative error is larger.
 const MUCH: f64 = 1.0 / 1024.0;
 
-/// The loss of a file's vectors: rounding to 32 bits moves more than a quarter of them by more than a 1024th of their distances.
+/// The loss in a file's vectors: rounding to 32 bits moves more than a quarter of them by more than a 1024th of their distances.
 ///
-/// Euclidean distances do not change if a constant is subtracted from a coordinate of all vectors, and small numbers are rounded by less.
+/// Euclidean distances do not change if a constant is subtracted from a coordinate of all vectors, and smaller numbers have
+/// smaller rounding errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// The coordinate that is rounded by most, from 0.
+    /// The coordinate with the largest rounding error, from 0.
     pub column: usize,
-    /// The most by which it is rounded.
+    /// The coordinate's largest rounding error.
     pub error: f64,
-    /// The least of its values.
+    /// The coordinate's smallest value.
     pub low: f64,
-    /// The greatest of its values.
+    /// The coordinate's largest value.
     pub high: f64,
 }
 
-/// The rounding of a file's vectors, one after the other.
+/// Measures the rounding of a file's vectors in order.
 ///
-/// Each row is compared with one before it: the last whose number is a power of two. So rows that are sorted are
-/// compared over about half of what was read.
+/// Each row is compared with an earlier one: the last row whose number is a power of two. So sorted rows are compared over about
+/// half of the rows so far.
 #[derive(Debug)]
 pub(crate) struct Rounding {
     columns: Vec<Column>,
     rows: u64,
-    /// Rows that differ from the one that they were compared with, and how many of these lose their distance to it.
+    /// The number of rows that differ from their comparison row, and the number of those whose distance is lost.
     compared: u64,
     lost: u64,
 }
 
-/// A coordinate of all rows so far.
+/// One coordinate over all rows so far.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     low: f64,
     high: f64,
     error: f64,
-    /// The value of the row that others are compared with, and how much it was moved.
+    /// The value of the comparison row, and its rounding error.
     value: f64,
     moved: f64,
 }
@@ -96,8 +97,8 @@ impl Rounding {
         self.rows += 1;
     }
 
-    /// The loss so far, if it concerns more than a quarter of the rows. A single row that lies elsewhere may be what
-    /// half of all are compared with.
+    /// The loss so far, if it affects more than a quarter of the rows. A smaller share may come from one outlier, with which half
+    /// of all rows are compared.
     pub(crate) fn loss(&self) -> Option<Loss> {
         if self.lost * 4 <= self.compared {
             return None;
@@ -126,7 +127,7 @@ mod tests {
         rounding.loss()
     }
 
-    /// Numbers between 0 and 1 that have no order.
+    /// Numbers between 0 and 1 without order.
     fn scattered(at: u32) -> f64 {
         f64::from(at.wrapping_mul(2_654_435_769)) / f64::from(u32::MAX)
     }
@@ -145,7 +146,7 @@ mod tests {
         assert!(found.low >= 1.7e9 && found.high <= 1.7e9 + 3600.0);
         let metres = rows(|x, y| [500_000.0 + 100.0 * x, 5_500_000.0 + 100.0 * y]);
         assert_eq!(loss(&metres).unwrap().column, 1);
-        // One row that lies elsewhere hides nothing, be it the first.
+        // One outlier hides no loss, even as the first row.
         for at in [0, 7, 512, 998] {
             let mut metres = metres.clone();
             metres[at] = [0.0, 0.0];
@@ -157,7 +158,7 @@ mod tests {
             // The distances do not depend on the first coordinate.
             rows(|x, y| [1.0 + 1e-15 * x, y]),
             rows(|x, y| [1.7e9 + 3600.0 * x, 1e9 * y]),
-            // These are numbers of 32 bits.
+            // These are already 32-bit numbers.
             rows(|x, y| [x, y].map(|x| f64::from(to_f32(1e6 + x)))),
             vec![[1.7e9 + 0.1, 0.1]; 9],
             (0..1000).map(|at| [f64::from(at) * 1e-6, 0.0]).collect(),

@@ -1,4 +1,4 @@
-//! Files that are rows of one length, one after the other.
+//! Files of rows of the same length.
 
 use std::io::{Cursor, Read};
 
@@ -7,22 +7,22 @@ use crate::element::Element;
 use crate::input::MAX_VALUES;
 use crate::rounding::Rounding;
 
-/// The rest of such a file, to be read.
+/// The rest of such a file.
 pub(super) struct Rows {
     input: Box<dyn Read + Send>,
     element: Element,
     dim: usize,
     /// True if every row begins with its dimension.
     prefixed: bool,
-    /// Rows that are left, where a header said how many there are.
+    /// The number of rows left to read, if a header gave the number of all rows.
     left: Option<u64>,
-    /// Rows that have been read.
+    /// The number of rows that have been read.
     read: u64,
     rounding: Rounding,
 }
 
 impl Rows {
-    /// Rows whose number a header gave.
+    /// Reads rows whose number is in a header.
     pub(super) fn counted(
         input: Box<dyn Read + Send>,
         element: Element,
@@ -40,7 +40,8 @@ impl Rows {
         }
     }
 
-    /// Rows that each begin with their dimension, until the file ends. `first` was read already.
+    /// Reads rows that each begin with their dimension, until the file ends. `first` was already
+    /// read.
     pub(super) fn prefixed(
         first: [u8; 4],
         input: Box<dyn Read + Send>,
@@ -66,7 +67,7 @@ impl Rows {
         &self.rounding
     }
 
-    /// The next rows' coordinates: no more than fit a chunk, none at the end.
+    /// The coordinates of the next rows, at most a chunk; empty at the end.
     pub(super) fn next(&mut self) -> Result<Vec<f32>, Error> {
         let prefix = if self.prefixed { size_of::<u32>() } else { 0 };
         let row = prefix + self.dim * self.element.size();
@@ -74,7 +75,7 @@ impl Rows {
         let wanted = self.left.map_or(fit, |left| {
             usize::try_from(left).map_or(fit, |left| left.min(fit))
         });
-        // It grows with what arrives, not with what a header promised.
+        // The buffer grows with the bytes that arrive, not with the number that a header announced.
         let mut bytes = Vec::new();
         let mut input = (&mut self.input).take((wanted * row) as u64);
         input.read_to_end(&mut bytes).map_err(Error::Read)?;
@@ -146,7 +147,7 @@ mod tests {
             source(3, 2).next(),
             Err(Error::EndsInRow { row: 1 })
         ));
-        // A promise of 2^60 rows allocates nothing.
+        // A header that announces 2^60 rows causes no allocation.
         assert!(matches!(
             source(2, 1 << 60).next(),
             Err(Error::EndsInRow { row: 1 })

@@ -1,4 +1,4 @@
-//! Built-in sets of vectors and of texts: generated, so that an example needs no file.
+//! Generated sets of vectors and texts, so that an example needs no file.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -8,11 +8,11 @@ use crate::to_f32;
 
 /// `len` vectors drawn uniformly from the unit sphere.
 ///
-/// It has no cluster structure: a query's true neighbours are spread over all clusters. So a search that reads a part
-/// of them cannot find most of them.
+/// These vectors have no clusters: a query's true neighbours are spread over all parts. So a search that reads only
+/// some parts cannot find most neighbours.
 ///
 /// # Panics
-/// If `len` or `dim` is 0.
+/// Panics if `len` or `dim` is 0.
 #[must_use]
 pub fn uniform(len: usize, dim: usize, seed: u64) -> Vectors {
     let mut normal = Normal::new(seed);
@@ -20,14 +20,14 @@ pub fn uniform(len: usize, dim: usize, seed: u64) -> Vectors {
     unit(dim, data)
 }
 
-/// `len` vectors in clusters of power-law sizes, each cluster of low intrinsic dimension, as embeddings of real things
-/// are. These are the base vectors; `queries` more are drawn from the same clusters.
+/// `len` vectors in clusters with power-law sizes and low intrinsic dimension, like embeddings of real data. These are
+/// the base vectors; `queries` more vectors come from the same clusters.
 ///
-/// A cluster is a centre, an orthonormal-ish frame of 12 directions with falling weights, and a
-/// little isotropic noise. Cluster `i` holds a share of the vectors proportional to 1/(i + 10).
+/// A cluster has a centre, 12 nearly orthonormal directions with falling weights, and a little isotropic noise.
+/// Cluster `i` has a share of the vectors proportional to 1/(i + 10).
 ///
 /// # Panics
-/// If `len`, `queries` or `dim` is 0.
+/// Panics if `len`, `queries` or `dim` is 0.
 #[must_use]
 pub fn clustered(len: usize, queries: usize, dim: usize, seed: u64) -> (Vectors, Vectors) {
     const CLUSTERS: usize = 400;
@@ -39,7 +39,7 @@ pub fn clustered(len: usize, queries: usize, dim: usize, seed: u64) -> (Vectors,
             .map(|_| normal.draw() * scale * length)
             .collect()
     };
-    // Centres share half their direction, as embeddings do: a corpus has a mean.
+    // The centres share half their direction, as in embeddings, where a corpus has a nonzero mean.
     let mean = directions(1, 0.7);
     let clusters: Vec<(Vec<f32>, Vec<f32>)> = (0..CLUSTERS)
         .map(|_| {
@@ -83,15 +83,15 @@ pub fn clustered(len: usize, queries: usize, dim: usize, seed: u64) -> (Vectors,
     (base, draw(queries))
 }
 
-/// `len` texts with the spread of lengths and the redundancy of passages. Half have up to 20 words, and one of a
-/// hundred has more than 100. Words follow Zipf's law, and mean nothing.
+/// `len` texts whose lengths and redundancy resemble natural text passages. Half have up to 20 words, and one in a
+/// hundred has more than 100. The words follow Zipf's law and have no meaning.
 #[must_use]
 pub fn texts(len: usize, seed: u64) -> Vec<String> {
     const WORDS: f64 = 8192.0;
     const LONGEST: f64 = 500.0;
     let mut normal = Normal::new(seed);
     let text = |_| {
-        // Lengths are log-normal.
+        // The lengths are log-normal.
         let words = (3.0 + 0.7 * f64::from(normal.draw())).exp().min(LONGEST);
         let mut text = String::new();
         for _ in 0..whole(words).max(1) {
@@ -115,7 +115,7 @@ fn whole(number: f64) -> usize {
     number as usize
 }
 
-/// Appends the word of this rank: frequent ones are short.
+/// Appends the word of this rank; frequent words are short.
 fn write_word(rank: usize, text: &mut String) {
     const STARTS: [&str; 16] = [
         "b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "st", "th", "w",
@@ -129,7 +129,7 @@ fn write_word(rank: usize, text: &mut String) {
         if rest == 0 {
             return;
         }
-        // Digits count from 0: ranks of more syllables begin after the ranks of fewer.
+        // Digits count from 0. Ranks with more syllables begin after all ranks with fewer.
         rest -= 1;
     }
 }

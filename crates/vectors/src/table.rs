@@ -1,4 +1,4 @@
-//! Tables: vectors are a column of lists of one length, ids and other values columns of their own.
+//! Tables: the vectors are a column of lists of the same length; ids and other values have their own columns.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -24,13 +24,13 @@ use dictionary::plain;
 use schema::Columns;
 use vectors::{list, row};
 
-/// The columns of a batch that were asked for, in their order: columns of vectors, the ids, others.
+/// The requested columns of a batch: columns of vectors, the ids, other columns.
 type Batch = Vec<ArrayRef>;
 
 /// The batches of a table.
 type Batches = Box<dyn Iterator<Item = Result<Batch, Error>> + Send>;
 
-/// Rows that are read at a time after one that is left out. Then they double, so that a table of many such rows is not
+/// The rows that are read after a row that is left out. The number then doubles, so that a table with many such rows is not
 /// read again for each.
 const FEW: usize = 16;
 
@@ -39,15 +39,15 @@ pub(super) fn parquet_columns(file: std::fs::File) -> Result<Vec<String>, Error>
     parquet::names(file)
 }
 
-/// The rest of a table, to be read.
+/// The rest of a table.
 pub(super) struct Table {
     batches: Batches,
     dim: usize,
     vectorless: bool,
     len: Option<u64>,
-    /// The batch being read, never an empty one, and how many of its rows have been.
+    /// The current batch, which is never empty, and the number of its rows that were read.
     current: Option<(Batch, usize)>,
-    /// Rows that have been read.
+    /// The number of rows that have been read.
     read: u64,
     rounding: Rounding,
     columns: Columns,
@@ -55,7 +55,7 @@ pub(super) struct Table {
     id_kind: Option<IdKind>,
     /// True if rows that cannot be read are left out.
     skip: bool,
-    /// Rows that are read at a time, at most.
+    /// The most rows that are read at a time.
     most: usize,
 }
 
@@ -78,7 +78,8 @@ impl Table {
         Self::new(ipc::open(bytes, names)?, None, names, skip)
     }
 
-    /// The first vector tells the dimension, since a type of lists need not; where some may be left out, most of the first do.
+    /// The first vector determines the dimension, since a list type may not. If rows may be left out, most of the first
+    /// vectors determine it.
     fn new(
         (mut batches, columns): (Batches, Columns),
         len: Option<u64>,
@@ -140,12 +141,12 @@ impl Table {
         self.columns.blobs
     }
 
-    /// The column that was the index of a table of pandas.
+    /// The column that pandas marked as the table's index.
     pub(super) fn index_column(&self) -> Option<&str> {
         self.columns.index.as_deref()
     }
 
-    /// The next rows, no more than fit a chunk and none at the end. A row that is left out ends them.
+    /// The next rows, at most a chunk; empty at the end. A row that is left out ends the chunk.
     pub(super) fn next(&mut self) -> Result<Rest, Error> {
         if self.current.is_none() {
             self.current = next_rows(&mut self.batches)?;
@@ -153,7 +154,7 @@ impl Table {
         let Some((batch, start)) = self.current.take() else {
             return Ok(Rest::default());
         };
-        // Values are copied a chunk at a time, whatever the number of rows in a batch.
+        // Values are copied a chunk at a time, for any number of rows in a batch.
         let all = batch[0].len();
         let bytes: usize = batch
             .iter()
@@ -192,12 +193,12 @@ impl Table {
         Ok(rest)
     }
 
-    /// The row that an error is about, counted from the next one.
+    /// The row that an error is about, counted from the next row.
     fn place(&self, error: &Error) -> Option<usize> {
         usize::try_from(error.row()?.checked_sub(self.read)?).ok()
     }
 
-    /// Some rows of a batch.
+    /// Reads some rows of a batch.
     fn rows(&mut self, batch: &[ArrayRef], start: usize, rows: usize) -> Result<Rest, Error> {
         let (vectors, others) = batch.split_at(self.columns.vectors);
         let mut others = others.iter().map(|column| column.slice(start, rows));
@@ -279,10 +280,10 @@ fn next_rows(batches: &mut Batches) -> Result<Option<(Batch, usize)>, Error> {
     Ok(None)
 }
 
-/// The result of `decode`, or an error if it panics.
+/// Runs `decode`, and returns an error if it panics.
 ///
-/// The decoders of these formats have a history of assertions that a damaged file can reach, and a file must not stop
-/// the program. A decoder that panicked is not used again.
+/// The decoders of these formats have had assertions that a damaged file can trigger, and a file must not end the program. A
+/// decoder that panicked is not used again.
 fn caught<T>(format: &'static str, decode: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(decode)).map_err(|_| Error::Table {
         format,

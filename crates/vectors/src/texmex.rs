@@ -1,4 +1,4 @@
-//! The TEXMEX formats: each vector is its dimension (32-bit, little-endian), then its values.
+//! The TEXMEX formats: each vector has its dimension (32-bit, little-endian), then its values.
 //! `.fvecs` holds f32, `.bvecs` holds u8, `.ivecs` holds the row numbers of neighbours.
 
 use std::io::Read;
@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::input::{Input, check_dim};
 use crate::rows::Rows;
 
-/// The rows of such a file, and how many there are if its length is known.
+/// The rows of such a file, and their number if the file's length is known.
 pub(super) fn rows(mut input: Input, element: Element) -> Result<(Rows, Option<u64>), Error> {
     let mut first = [0; 4];
     input
@@ -25,10 +25,10 @@ pub(super) fn rows(mut input: Input, element: Element) -> Result<(Rows, Option<u
     Ok((Rows::prefixed(first, input.bytes, element, dim), len))
 }
 
-/// Reads `.ivecs`: for each query, its neighbours in order.
+/// Reads an `.ivecs` file: for each query, its neighbours in order.
 ///
 /// # Errors
-/// If the file ends early, its rows differ in length, or a row number is negative.
+/// Fails if the file ends early, its rows differ in length, or a row number is negative.
 pub fn ivecs(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
     let first = bytes.first_chunk().ok_or(Error::NoVectors)?;
     let dim = u32::from_le_bytes(*first);

@@ -1,4 +1,5 @@
-//! Tables in text: a record a line of JSON, an element of a JSON array, or a line of CSV with a head.
+//! Tables in text formats. A record is a line of JSON, an element of a JSON array, or a line of CSV with a
+//! header.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, OnceLock};
@@ -15,18 +16,18 @@ mod jsonl;
 mod member;
 mod packed;
 
-/// Bytes of the longest record.
+/// The size in bytes of the longest record.
 const MAX_RECORD: usize = 1 << 25;
 
-/// Records at the start of a file that may be left out before there is one with a vector.
+/// The most records that may be left out at the start of a file before the first record with a vector.
 const MAX_FAULTS_FIRST: usize = 1 << 12;
 
 /// U+FEFF in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A record: its vector, its id if one was asked for, its other values.
+/// A record: its vector, its id if requested, and its other values.
 struct Record {
-    /// The line that it begins in, from 1.
+    /// The line on which it begins, from 1.
     line: u64,
     vector: Vec<f64>,
     id: Option<Result<Id, Error>>,
@@ -34,7 +35,7 @@ struct Record {
 }
 
 impl Record {
-    /// The bytes of its other values.
+    /// The size in bytes of the record's other values.
     fn bytes(&self) -> usize {
         self.values.iter().flatten().map(|value| value.len()).sum()
     }
@@ -53,7 +54,7 @@ impl Found {
 /// The records of a file, one after the other.
 type Records = Box<dyn Iterator<Item = Result<Record, Error>> + Send>;
 
-/// The rest of a table, to be read.
+/// The rest of a table.
 pub(super) struct Text {
     records: Records,
     dim: usize,
@@ -67,7 +68,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// A table in one of the formats of text, packed or not.
+    /// Opens a table in one of the text formats, compressed or not.
     pub(super) fn open(
         format: Format,
         bytes: Box<dyn Read + Send>,
@@ -94,7 +95,8 @@ impl Text {
         Self::new(records, names, found, (json, options.skip))
     }
 
-    /// The first vector tells the dimension; where some may be left out, most of the first do.
+    /// The first vector determines the dimension. If rows may be left out, most of the first vectors
+    /// determine it.
     fn new(
         mut records: Records,
         names: &ColumnNames,
@@ -104,7 +106,7 @@ impl Text {
         let most = if skip && !names.vectorless { FIRST } else { 1 };
         let mut waiting: Vec<Result<Record, Error>> = Vec::new();
         let (mut dims, mut bytes, mut goes_on) = (Vec::new(), 0, true);
-        // More that are wrong are no table of vectors with some that are.
+        // If more records are wrong, the file is not a table of vectors with a few faults.
         while goes_on && dims.len() < most && waiting.len() < MAX_FAULTS_FIRST && bytes < MAX_BYTES
         {
             let Some(next) = records.next() else {
@@ -154,7 +156,7 @@ impl Text {
         self.found.0.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The next records, no more than fit a chunk and none at the end. A record that is left out ends them.
+    /// The next records, at most a chunk; empty at the end. A record that is left out ends the chunk.
     pub(super) fn next(&mut self) -> Result<Rest, Error> {
         let most = (MAX_VALUES / self.dim).max(1);
         let mut rest = Rest::default();
@@ -195,7 +197,7 @@ impl Text {
         Ok(rest)
     }
 
-    /// Refuses a record that does not fit the others, and names its line.
+    /// Refuses a record that does not fit the others. The error names its line.
     fn checked(&self, mut record: Record, row: u64) -> Result<Record, Error> {
         let line = record.line;
         let (found, expected) = (record.vector.len() as u64, self.dim as u64);
@@ -256,7 +258,7 @@ fn lines(
             Ok(_) => number += 1,
             Err(error) => return Some(Err(Error::Read(error))),
         }
-        // Some editors begin a file with a mark of its encoding.
+        // Some editors begin a file with a byte-order mark.
         if number == 1 && line.starts_with(MARK) {
             line.drain(..MARK.len());
         }
@@ -272,10 +274,10 @@ fn lines(
     })
 }
 
-/// Records as they are written, each with the line that it begins in, from 1.
+/// Records as written, each with the line on which it begins, from 1.
 type Written = Box<dyn Iterator<Item = Result<(u64, Vec<u8>), Error>> + Send>;
 
-/// The fault of a line.
+/// An error about a line.
 fn fault(line: u64, why: String) -> Error {
     Error::Line { line, why }
 }

@@ -285,7 +285,7 @@ impl Reader {
     }
 }
 
-/// Bytes of the stack that calls may have left secrets in: half of the stack.
+/// The size in bytes of the stack that calls may have left secrets in: half of the stack.
 const LEFT: usize = 512 << 10;
 
 impl Drop for Inner {

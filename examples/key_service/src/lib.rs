@@ -9,7 +9,7 @@ use cryptoki::session::Session;
 use sordino_vault::{KeyWrap, KeyWrapError};
 use zeroize::Zeroizing;
 
-/// A key of a token that wraps others.
+/// A key in a token that wraps other keys.
 #[derive(Debug)]
 pub struct TokenKey {
     session: Session,
@@ -17,10 +17,10 @@ pub struct TokenKey {
 }
 
 impl TokenKey {
-    /// The token's wrapping key of this label, in a session that is logged in.
+    /// Finds the token's wrapping key with this label, in a session that is logged in.
     ///
     /// # Errors
-    /// If there is none, or the token does not answer.
+    /// There is no such key, or the token does not answer.
     pub fn find(session: Session, label: &str) -> Result<Self, KeyWrapError> {
         let wanted = [
             Attribute::Class(ObjectClass::SECRET_KEY),
@@ -37,10 +37,10 @@ impl TokenKey {
         })
     }
 
-    /// A new wrapping key of 256 bits in the token, which never leaves it.
+    /// Generates a new 256-bit wrapping key in the token, which it never leaves.
     ///
     /// # Errors
-    /// If the token does not make one.
+    /// The token cannot generate a key.
     pub fn generate(session: Session, label: &str) -> Result<Self, KeyWrapError> {
         let template = [
             Attribute::Token(true),
@@ -59,7 +59,7 @@ impl TokenKey {
         })
     }
 
-    /// The attributes of a key that is in the token for the time of one call.
+    /// The attributes of a key that stays in the token only during one call.
     fn passing() -> [Attribute; 6] {
         [
             Attribute::Class(ObjectClass::SECRET_KEY),

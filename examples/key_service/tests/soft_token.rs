@@ -1,4 +1,4 @@
-//! The token's side played by SoftHSM, where it is installed.
+//! Tests with SoftHSM as the token, if it is installed.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 
@@ -60,7 +60,7 @@ fn secrets_come_back_from_a_token_and_nothing_else_does() {
         );
         return;
     };
-    // A process of its own, with a token of its own.
+    // The test runs in a separate process with a new token.
     if std::env::var_os(CONFIGURATION).is_none() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("softhsm2.conf");
@@ -77,7 +77,7 @@ fn secrets_come_back_from_a_token_and_nothing_else_does() {
     assert_eq!(wrapped.len(), 48);
     assert!(!wrapped.windows(8).any(|piece| piece == [1; 8]));
     drop(first);
-    // Found again, as after a restart.
+    // The key is found again, as after a restart.
     let first = TokenKey::find(session(&token, slot), "first").unwrap();
     let back = OwnerKeys::unwrapped(&first, &wrapped).unwrap();
     assert_eq!(back.master(), owner.master());

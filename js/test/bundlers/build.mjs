@@ -1,4 +1,5 @@
-// Builds the page by the bundler that is named: node build.mjs vite, or node build.mjs webpack. The page lies in a folder of its name.
+// Builds the page with the named bundler: node build.mjs vite, or node build.mjs webpack. The page is written to a folder of that
+// name.
 
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +16,7 @@ const bundlers = {
     const output = { path: join(root, "webpack"), filename: "main.js" };
     const settings = { mode: "production", context: root, entry: "./main.js", output, performance: false };
     const stats = await new Promise((resolve, reject) => {
-      // Making it small takes most of the time, and is no work of the package.
+      // Minifying takes most of the time, and does not concern the package.
       webpack({ ...settings, optimization: { minimize: false } }, (error, stats) => {
         if (error) reject(error);
         else resolve(stats);

@@ -1,4 +1,5 @@
-// A page's own code, which each bundler builds: it searches through the entry that its caller names.
+// The code of a test page, which each bundler builds. It searches through the entry that its caller
+// names.
 
 import * as inlined from "sordino";
 import * as separate from "sordino/init";

@@ -15,6 +15,7 @@ Every exception class of this package is a subclass of `sordino.Error`.
 """
 
 from . import blake3, fpe, mldsa, pir
+from ._async_client import AsyncClient
 from ._client import Client, Result, quoted
 from ._errors import (
     AccessError,
@@ -100,6 +101,7 @@ from ._sordino import (
 __all__ = [
     "AccessError",
     "AddressError",
+    "AsyncClient",
     "AttributesError",
     "Batch",
     "BrokenError",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ._errors import DtypeError, IdsError, InputError, ShapeError
+from ._tables import check_coordinates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +38,9 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     import numpy as np
 
     ordered(rows, what, DtypeError)
+    check_coordinates(rows, what)
+    if not hasattr(rows, "__array__") and hasattr(rows, "__dlpack__") and not hasattr(rows, "detach"):
+        return _from_dlpack(rows, what)
     if hasattr(rows, "__iter__") and not any(hasattr(rows, name) for name in ("__len__", "__array__", "__array_interface__")):
         stream = "`iter()` of it gives a stream of arrays, and " if what == "vectors" else ""
         raise DtypeError(f"{what}: a {type(rows).__name__}, which is no array: {stream}`numpy.stack(list(rows))` makes one of its rows")
@@ -65,8 +69,21 @@ def numbers(rows: Any, what: str) -> np.ndarray:
                 "or those that are numbers"
             ) from None
     elif array.dtype.kind == "V" and array.dtype.names is None and array.dtype.name.startswith(("bfloat", "float", "int", "uint")):
-        # Numbers of ml_dtypes, which numpy has no kind for.
+        # ml_dtypes has number types that numpy does not know.
         array = array.astype(np.float32)
+    if array.dtype.kind not in "fiu":
+        raise DtypeError(f"{what} of dtype {array.dtype}: expected floating-point numbers or integers")
+    return array
+
+
+def _from_dlpack(rows: Any, what: str) -> np.ndarray:
+    """Return the array of an object that has no other way to give one."""
+    import numpy as np
+
+    try:
+        array = np.from_dlpack(rows)
+    except (TypeError, ValueError, RuntimeError, BufferError, AttributeError) as error:
+        raise DtypeError(f"{what}: a {type(rows).__name__} gives no array ({error}): expected numbers of numpy's kinds in main memory") from None
     if array.dtype.kind not in "fiu":
         raise DtypeError(f"{what} of dtype {array.dtype}: expected floating-point numbers or integers")
     return array
@@ -82,7 +99,7 @@ def _tensor(rows: Any, what: str) -> Any:
     try:
         return rows.numpy()
     except TypeError:
-        # bfloat16 is no kind of numpy's; 32 bits hold all of it.
+        # numpy has no bfloat16; float32 represents all its values.
         return rows.float().numpy()
 
 
@@ -96,6 +113,8 @@ def _stacked(array: np.ndarray, what: str) -> np.ndarray:
         return array.astype(np.float64)
     made: list[np.ndarray] = []
     for at, row in enumerate(array):
+        if isinstance(row, Mapping):
+            raise DtypeError(f"{what}: row {at} is a {type(row).__name__}, expected numbers: a data frame of these rows has columns, which are taken by name")
         given = np.asarray(row)
         if given.dtype.kind == "O" and given.ndim == 1:
             wrong = [one for one in given if not _is_number(one)]
@@ -127,6 +146,8 @@ def _found(value: Any) -> str:
 
 def ordered(values: Any, what: str, error: type[InputError]) -> None:
     """Refuse collections without an order that matches the vectors."""
+    if isinstance(values, Mapping) and what == "vectors":
+        raise error(f"vectors: a {type(values).__name__}, expected an array: give the one with the vectors, or a data frame of all columns")
     if isinstance(values, (Set, Mapping)):
         raise error(f"{what}: a {type(values).__name__}, which has no order that goes with the others: expected a list")
 
@@ -143,7 +164,7 @@ def float32(array: np.ndarray) -> np.ndarray:
     import numpy as np
 
     with np.errstate(over="ignore"):
-        # A number that overflows is infinite, and refused for that.
+        # A number that overflows becomes infinite, and is refused later.
         return np.require(array, np.float32, ["C_CONTIGUOUS", "ALIGNED"])
 
 
@@ -162,11 +183,12 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
     if array.size == 0 and array.ndim == 1:
         array = array.astype(np.uint64)
     whole = array.dtype.kind in "iu"
-    if array.dtype.kind == "O" or (array.dtype.kind == "f" and isinstance(values, (list, tuple))):
+    listed = isinstance(values, (list, tuple))
+    if array.dtype.kind == "O" or (listed and (array.dtype.kind == "f" or any(isinstance(value, (bool, np.bool_)) for value in values))):
         # numpy makes floating-point numbers of some integers that need 64 bits, and searches give objects for them.
         exact = np.array(values, object)
         whole = all(_is_whole(value) for value in exact.flat)
-        array = exact if whole else array
+        array = exact if whole or array.dtype.kind != "f" else array
     if not whole:
         raise DtypeError(f"ids of dtype {array.dtype}{_wrong_id(array)}: expected integers, or a list of str or uuid.UUID")
     if array.ndim != 1:
@@ -191,6 +213,7 @@ def _wrong_id(array: np.ndarray) -> str:
         missing = np.asarray(array != array)
         if missing.any():
             return f", of which id {int(missing.argmax())} is missing"
+        return f", which holds whole numbers exactly to {2 ** np.finfo(array.dtype).nmant * 2:,} alone"
     return ""
 
 
@@ -219,7 +242,7 @@ def _texts(values: Any) -> list[str] | None:
     if isinstance(values, str):
         raise DtypeError("ids: one str, expected a list of them")
     if not isinstance(values, (list, tuple)) and hasattr(values, "__array__"):
-        # Columns of data frames, too.
+        # This also works for columns of data frames.
         values = np.asarray(values)
         if values.dtype.kind not in "UTO" or values.ndim != 1:
             return None
@@ -242,7 +265,7 @@ def id_kind(values: Any) -> str:
     """Return the kind of these ids: number, text or uuid."""
     first: Any = next(iter(values), None) if hasattr(values, "__iter__") else None
     if hasattr(first, "as_py"):
-        # Arrow's values are objects of its own.
+        # Arrow's values are its own objects.
         first = first.as_py()
     if isinstance(first, UUID):
         return "uuid"

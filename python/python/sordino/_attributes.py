@@ -10,14 +10,14 @@ from ._errors import AttributesError, DtypeError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    # Each with its name, the word for its type, and a value or None for each record.
+    # Each column has a name, the name of its type, and a value or None for each record.
     Columns = list[tuple[str, str, list[Any]]]
 
-# The words for types of values, and the whole numbers that one of them has.
+# The names of the value types, and the range of whole numbers.
 WORDS = {bool: "bool", int: "int", float: "float", str: "text"}
 INT = range(-(2**63), 2**63)
 
-# What makes an attribute of a value that has the method or the field: dates, decimal numbers, UUIDs, members of an Enum, lists.
+# Advice for values with this method or field: dates, decimal numbers, UUIDs, members of an Enum, lists.
 _HINTS = {
     "isoformat": "`.isoformat()` makes a text of it that is sorted by time",
     "as_integer_ratio": "`float()` makes a number of it",
@@ -103,7 +103,7 @@ def _values(name: str, values: Any) -> list[Any]:
     else:
         listed = list(values)
     listed = [value.item() if isinstance(value, np.generic) else value for value in listed]
-    # Not a number is no value: it is neither more nor less than any, and data frames mean that by it.
+    # NaN counts as no value: it has no order, and data frames use it for missing values.
     return [None if isinstance(value, float) and value != value else value for value in listed]
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import _arrays, _sordino
 from ._errors import ClosedError, FilterError, InputError, KError, KeyKindError, NoIndexError, of_file
-from ._files import content, pem, place
+from ._files import pem, place
+from ._files import token as shown_token
 from ._index import Index, no_text, pin_parts, real_number, whole_number
 
 if TYPE_CHECKING:
@@ -103,8 +104,8 @@ class Client:
     client_key : ClientKey, optional
         The key to log in with, for servers that answer known clients only.
     token : bytes or path, optional
-        The token that was issued to the holder of `client_key`, or the path of the file that `sordino token issue`
-        wrote. For servers that accept tokens.
+        The token that was issued to the holder of `client_key`, as bytes or their text, or the path of the file that
+        `sordino token issue` wrote. For servers that accept tokens.
     roots : bytes or path, optional
         The root certificates to trust, in PEM, or the path of such a file. The default is to trust what the system
         trusts.
@@ -119,9 +120,10 @@ class Client:
         A folder that keeps one-time downloads for this client and later ones of any index. It holds up to 4 GiB;
         the least recently used files are removed first. It holds only what the server gave, and nothing secret. A
         damaged file is downloaded again. The server can tell that a client was there before.
-    wait : float, default 60
-        The seconds that a search waits while the server is busy or the client asks too often. The client asks again
-        with fresh secrets, and raises `BusyError` after that time. 0 means not to wait.
+    wait : float, optional
+        The seconds to keep trying while the server cannot be reached or is busy, for connecting and for each call. Each
+        attempt uses fresh secrets. 0 means one attempt. The default is 60 for a busy server and 0 for one that cannot
+        be reached.
 
     Raises
     ------
@@ -155,9 +157,9 @@ class Client:
                 raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
             if token is not None and client_key is None:
                 raise InputError("a token without client_key: pass the key that it was issued to")
-            trusted, shown = pem(roots, "roots"), content(token, "token")
+            trusted, shown = pem(roots, "roots"), shown_token(token)
             folder = None if cache is None else place(cache, "cache", "the path of a folder")
-            patience = real_number(60.0 if wait is None else wait, "wait")
+            patience = (60.0, 0.0) if wait is None else (real_number(wait, "wait"),) * 2
             self._native = _sordino.Client.remote(index_or_url, key, client_key, shown, trusted, known, folder, patience)
             return
         if any(given is not None for given in (client_key, token, roots, cache, wait)):
@@ -216,7 +218,8 @@ class Client:
         number = min(10, self._native.k) if k is None else whole_number(k, "k")
         if number == 0:
             raise KError("k = 0: expected at least 1")
-        # Asked before the search: another thread may close this client after it, and answers are not to be lost.
+        # The id kind is read before the search. Another thread may close this client after it, and the answers must not
+        # be lost.
         kind = self._native.id_kind
         least = None if threshold is None else real_number(threshold, "threshold", any_value=True)
         if least is not None and not abs(least) < float("inf"):
@@ -370,7 +373,7 @@ def quoted(value: str | int | float | bool) -> str:
         If the value is None, NaN, infinite or of another type.
     """
     if isinstance(value, str):
-        # Text that cannot be encoded is refused with the condition.
+        # If the text cannot be encoded, the condition is refused later.
         return "'" + str(value).replace("'", "''") + "'"
     if isinstance(value, bool):
         return "true" if value else "false"

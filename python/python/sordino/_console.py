@@ -1,4 +1,4 @@
-"""The ends of the package's commands."""
+"""How the commands of the package end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def command(main: Callable[[Sequence[str] | None], int]) -> Callable[..., int]:
             try:
                 return main(arguments)
             finally:
-                # The help leaves by an exception.
+                # Help leaves `main` by an exception.
                 _flush()
         except BrokenPipeError:
             for stream in filter(None, (sys.stdout, sys.stderr)):
@@ -40,7 +40,7 @@ def _flush() -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """Keeps Python from writing the rest, and from complaining of it, as it ends."""
+    """Prevent Python from writing the rest of the output, and from reporting an error, when it ends."""
     try:
         stream.flush()
     except OSError:

@@ -1,4 +1,5 @@
-"""Memories that an agent adds with a writer's key of its own: it changes and forgets none, and needs no key of the owner's."""
+"""Memories that an agent adds with its own writer's key. It cannot change or forget memories, and does not need the owner's
+key."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _record
-from ._errors import AccessError, LockedError, NetworkError
+from ._errors import AccessError, GapError, IntegrityError, LockedError, NetworkError, RollbackError
 from ._home import DRAWN
 from ._index import open as open_index
 from ._journal import Journal, Waiting
@@ -22,21 +23,21 @@ if TYPE_CHECKING:
     from ._home import Home
     from ._record import Record
 
-# Numbers that are drawn are below it: programs that read JSON keep whole numbers of 53 bits.
+# Random numbers are below this bound, since programs that read JSON support whole numbers of 53 bits.
 _MOST = 1 << 52
 
-# Memories in one addition, and tries while others come first.
+# The memories in one addition, and the tries while other agents add first.
 _BATCH = 1024
 _TRIES = 8
 
-# Additions between two changes by the owner.
+# The most additions between two changes by the owner.
 MOST_ADDITIONS = 64
 
 
 class Contributor:
     """Adds memories, one batch at a time in all processes of this machine, to a server's index or to a folder that agents share."""
 
-    #: The server has what is flushed.
+    # : True, since the server has everything that is flushed.
     shared = True
 
     def __init__(self, home: Home) -> None:
@@ -44,13 +45,14 @@ class Contributor:
         self._key = home.writer_key()
         self._journal = Journal(home.folder)
         self._replica = Replica(home, self._key)
-        # The version's line in the folder, and the end of the right to add in that version.
+        # The line that names the folder's version, and the time until which that version lets this key add.
         self._right: tuple[bytes, int | None] = (b"", None)
-        # True if the last addition was refused for what it was: under this label.
+        # True if the server refused the last addition because of its content or label.
         self._denied = False
 
     def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
-        """Puts memories into the journal, on disk, and returns their numbers. Raises `AccessError` where the owner does not let this key add."""
+        """Puts memories into the journal, on disk, and returns their numbers. Raises `AccessError` if the owner does not let this
+        key add."""
         self._check_right()
         if self._denied:
             self.flush()
@@ -64,19 +66,37 @@ class Contributor:
             self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors)])
             return list(numbers)
 
+    def check(self) -> None:
+        """Raises `RollbackError` where the folder that agents share has an older version than this agent has read: nothing is added to it."""
+        pin = self._home.folder / "pin"
+        if self._home.settings.server is not None or not pin.exists():
+            return
+        known, there = int.from_bytes(pin.read_bytes()[16:24], "little"), self.version()
+        if there < known:
+            raise RollbackError(
+                f"{self._home.index} has version {there}, and this agent has read version {known}: an older one was put there. Tell the memory's owner"
+            )
+
     def waiting(self) -> list[Waiting]:
-        """Memories of the journal, which are not in the index."""
+        """The memories of the journal that are not in the index yet."""
         return self._journal.read()
 
     def flush(self) -> int:
-        """Adds what waits to the index, and sends it to the server, if there is one. Returns the newest version."""
+        """Adds the waiting memories to the index, and sends it to the server, if there is one. Returns the newest version."""
         tries = 0
         with self._home.alone("writing.lock"):
             while tries < _TRIES:
+                self.check()
+                self._home.trusted()
                 try:
                     self._replica.pull()
+                except GapError:
+                    raise
+                except IntegrityError as error:
+                    self._home.distrust(error)
+                    raise
                 except AccessError:
-                    # The owner has revoked this key: what comes after is refused before it is kept.
+                    # The owner has revoked this key, so later memories are refused before they are stored.
                     self._denied = True
                     raise
                 client = self._replica.newest()
@@ -84,7 +104,7 @@ class Contributor:
                 if not waiting:
                     return int(client.stats()["version"])
                 payloads = client.payloads([one.id for one in waiting])
-                # What is there was added before this process, or another, was told.
+                # An earlier try, here or in another process, may have added some of them without getting the answer.
                 absent = [one for one, payload in zip(waiting, payloads) if payload is None]
                 if absent:
                     self._add(absent)
@@ -92,35 +112,35 @@ class Contributor:
                     with self._home.alone("journal.lock"):
                         self._journal.drop(len(waiting))
                 else:
-                    # Another agent came first: the next try starts from what that one made.
+                    # Another agent was first: the next try starts from its version.
                     tries += 1
         raise LockedError("other agents add to this memory all the time: what waits is kept, and tried again")
 
     def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
-        """Refused: the owner alone changes memories."""
+        """Refused: only the owner changes memories."""
         raise _refused("changed")
 
     def delete(self, numbers: Sequence[int]) -> list[int]:
-        """Refused: the owner alone forgets memories."""
+        """Refused: only the owner forgets memories."""
         raise _refused("forgotten")
 
     def compact(self) -> bool:
-        """Does nothing: the owner's processes compact."""
+        """Does nothing: the owner's processes compact the index."""
         return False
 
     def due(self, idle: bool) -> bool:
-        """Whether it is time to compact."""
+        """False: the owner's processes compact the index."""
         return False
 
     def follow(self) -> None:
-        """Does nothing: this agent reads from where others write."""
+        """Does nothing: this agent reads the index to which others write."""
 
     def take_in(self) -> bool:
-        """Does nothing: the owner's processes do."""
+        """Does nothing: the owner's processes do this."""
         return False
 
     def forgotten(self) -> int:
-        """Memories that are in no result, and in the folder: the owner's processes know of them."""
+        """0: only the owner's processes know how many memories are deleted but still stored."""
         return 0
 
     def version(self) -> int:
@@ -128,7 +148,7 @@ class Contributor:
         return int(self._facts()["version"])
 
     def close(self) -> None:
-        """Lets go of the index."""
+        """Releases the index."""
         self._replica.close()
 
     def _facts(self) -> dict[str, Any]:
@@ -144,16 +164,16 @@ class Contributor:
         try:
             patiently(lambda: index.add(rows, numbers, payloads, attributes=_record.columns(records), label=label))
         except AccessError:
-            # Else the owner's next change makes room.
+            # Otherwise the owner's next change makes room.
             self._denied = self._facts()["additions"] < MOST_ADDITIONS
             raise
         self._denied = False
 
     def _check_right(self) -> None:
-        """Refuses memories that would wait for ever."""
+        """Refuses memories that could never be added."""
         for fresh in (False, True):
             current = self._home.index / "CURRENT"
-            # The owner may have granted it since.
+            # The owner may have granted the right since the last check.
             if fresh or not current.exists():
                 self._ask()
             line = current.read_bytes()
@@ -166,8 +186,9 @@ class Contributor:
         raise AccessError(f"{text}: ask the memory's owner for sordino-memory grant NAME --public writer.public --write")
 
     def _ask(self) -> None:
-        """Takes the server's version, which says what this agent may do."""
+        """Takes the server's version, which tells what this agent may do."""
         with self._home.alone("writing.lock"):
+            self._home.trusted()
             try:
                 self._replica.pull()
             except NetworkError as error:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from . import _arrays, _filters
 from ._client import Client
 from ._errors import (
+    ClosedError,
     Error,
     ExistsError,
     FormatError,
@@ -51,16 +52,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Results of a search, if nothing is said when the index is made.
+# The results of a search, unless the settings say otherwise.
 MOST = 20
 
 # Each change makes a segment. A store compacts its index at this number: an index may have 1,024, and a search reads all of them.
 _SEGMENTS = 64
 
-# Seconds that a change waits for other changes.
+# The seconds that a change waits for other changes.
 _PATIENCE = 30.0
 
-# Seconds that it waits for an index that is begun.
+# The seconds that a change waits for an index that another store has begun.
 _MOMENT = 2.0
 
 
@@ -83,7 +84,7 @@ class Documents:
     def __init__(
         self,
         place: Index | str | os.PathLike[str] | None,
-        key: OwnerKey | ReaderKey | str | os.PathLike[str] | None,
+        key: Any,
         *,
         metadata: Callable[[Any], Mapping[str, Any]],
         most: int | None = None,
@@ -91,8 +92,8 @@ class Documents:
         dim: int | None = None,
         attributes: Iterable[str] | None = None,
         keep_vectors: bool = False,
-        client_key: ClientKey | str | os.PathLike[str] | None = None,
-        token: bytes | str | os.PathLike[str] | None = None,
+        client_key: Any = None,
+        token: Any = None,
         roots: bytes | str | os.PathLike[str] | None = None,
     ) -> None:
         if most is not None and not 1 <= whole_number(most, "max_results") < 1024:
@@ -109,14 +110,18 @@ class Documents:
             weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
         self._how: dict[str, Any] = {}
         if self._remote:
-            loaded = ClientKey.load(client_key) if isinstance(client_key, (str, os.PathLike)) else client_key
-            self._how = {"client_key": loaded, "token": token, "roots": roots}
+            shown = token.resolve_value() if _is_secret(token) else token
+            self._how = {
+                "client_key": _client_key(client_key),
+                "token": shown.encode() if _is_secret(token) and isinstance(shown, str) else shown,
+                "roots": roots,
+            }
         self._most = most
         self._mode = mode
         self._dim = None if dim is None else whole_number(dim, "embedding_dim")
         self._keep = keep_vectors
         self._shown = place.path if isinstance(place, Index) else place
-        # A copy is made of these, in this process or another.
+        # Copies of this object, in this process or another, are made from these settings.
         self._given: dict[str, Any] = {
             "place": self._place,
             "key": self._key if place is None else key,
@@ -132,15 +137,16 @@ class Documents:
         }
         self._lock = threading.RLock()
         self._client: Client | None = None
+        self._closed = False
         # True if this object has changed the index since its client looked: many changes in a row need no client.
         self._behind = False
         # The id of the index, once it is known.
         self._index: str | None = None
-        # The owner's table of documents: ids, the types of attributes, and the version of the index that both are of.
+        # The owner's table of documents: their ids, the types of attributes, and the version of the index that has both.
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str, type] = {}
         self._version = 0
-        # Declared attributes of which no document has had a value.
+        # The declared attributes for which no document has had a value.
         self._absent: set[str] = set()
 
     @property
@@ -158,10 +164,13 @@ class Documents:
         """
         settings = {}
         for name, own in named.items():
-            value = self._shown if own == "place" else self._given[own]
+            value: Any = self._shown if own == "place" else self._given[own]
             if isinstance(value, os.PathLike):
                 value = os.fspath(value)
-            if not (value is None or isinstance(value, (str, int, list))):
+            if _is_secret(value):
+                # A secret that is no environment variable refuses this.
+                value = value.to_dict()
+            if not (value is None or isinstance(value, (str, int, list, dict))):
                 raise InputError(f"{name} is a {type(value).__name__}, which is not written into a file: give its path")
             settings[name] = value
         return settings
@@ -213,10 +222,13 @@ class Documents:
         return number
 
     def add(self, ids: Sequence[str], vectors: ArrayLike, documents: Sequence[Any]) -> None:
-        """Add documents, or replace the documents whose ids exist. If an id is given twice, the last one counts."""
+        """Add documents, or replace the documents whose ids exist."""
         last = {id: at for at, id in enumerate(ids)}
         if not last:
             return
+        if len(last) < len(ids):
+            twice = dict.fromkeys(id for at, id in enumerate(ids) if last[id] != at)
+            raise IdsError(f"ids that are given twice in one call: {', '.join(map(repr, twice))[:200]}: expected each once, for one of two documents would be lost")
         rows = _arrays.matrix(vectors, "embeddings")
         if len(rows) != len(ids):
             raise InputError(f"{len(rows)} embeddings for {len(ids)} documents")
@@ -342,15 +354,19 @@ class Documents:
             raise self._foreign()
         (scores,), (payloads,) = result.scores, result.payloads
         if client._native.shortens:
-            # A document that was cut short is none. All are fetched by id, always the same number, so that the server does not see
-            # whether one of them was.
+            # A document that was cut short cannot be read. Always the same number of documents is fetched by id, so that the
+            # server does not see whether one was cut short.
             whole = client.payloads([max(int(number), 0) for number in result.ids[0]])
             payloads = [payload or b"" for payload in whole]
-        # Record 0 may have been among them, or not.
+        # Record 0 may have been among the results.
         return [unpack(payload, float(score)) for payload, score in zip(payloads, scores) if payload][: k - 1]
 
     def close(self) -> None:
-        """Release the index or the connection."""
+        """Release the index or the connection, for good."""
+        self._closed = True
+        self._release()
+
+    def _release(self) -> None:
         with self._lock:
             if self._client is not None:
                 self._client.close()
@@ -364,7 +380,7 @@ class Documents:
 
     def __reduce__(self) -> tuple[Any, ...]:
         for name in ("key", "client_key"):
-            if not (self._given[name] is None or isinstance(self._given[name], (str, os.PathLike))):
+            if not (self._given[name] is None or isinstance(self._given[name], (str, os.PathLike)) or _is_secret(self._given[name])):
                 raise KeyKindError(
                     f"a store with a {type(self._given[name]).__name__} cannot be pickled, because keys are secret: "
                     f"make it with {name}=, the path of the key's file"
@@ -391,7 +407,7 @@ class Documents:
                 with self._lock:
                     return work()
             except (LockedError, ExistsError, MalformedError) as error:
-                # Another store may have begun the index meanwhile, or be about to, in a folder that looks damaged until it has.
+                # Another store may have begun the index, or may be about to; the folder looks damaged until it has finished.
                 patience = _MOMENT if isinstance(error, MalformedError) else _PATIENCE
                 if time.monotonic() - start > patience or (isinstance(error, ExistsError) and not self._there()):
                     raise
@@ -402,21 +418,23 @@ class Documents:
 
         Raises
         ------
-        NoIndexError
-            If there was an index before.
+        NoIndexError, ClosedError
+            If there was an index before, or the store was closed.
         """
+        if self._closed:
+            raise ClosedError("this store is closed: make a new one")
         if self._remote or os.path.exists(os.path.join(self._place, "CURRENT")):
             return True
         if self._index is None:
             return False
-        self.close()
+        self._release()
         text = f"no index in {self._place}: the index of this store is gone; make a new store to begin a new index"
         raise of_file(NoIndexError(text), self._place)
 
     def _meet(self, facts: dict[str, Any]) -> None:
         """Refuse a different index than before, and one that was made with other settings."""
         if self._index is not None and facts["index"] != self._index:
-            self.close()
+            self._release()
             raise OtherIndexError(
                 f"{self._place} has index {facts['index']}, and this store was used with another index, {self._index}: open a new store"
             )
@@ -445,7 +463,7 @@ class Documents:
         import numpy as np
 
         most = MOST if self._most is None else self._most
-        # One more result than is wanted, in case record 0 is among them.
+        # The index gives one more result than is wanted, in case record 0 is among them.
         k = most + 1
         if self._mode == "sealed" and len(rows) < most:
             raise InputError(
@@ -591,6 +609,17 @@ def _placed(place: Index | str | os.PathLike[str] | None) -> tuple[str, bool]:
     return absolute(given, "index", "an index's directory or the address of a server"), False
 
 
+def _is_secret(value: Any) -> bool:
+    """Return True for Haystack's `Secret`, which has a text when it is asked."""
+    return hasattr(value, "resolve_value")
+
+
+def _client_key(key: Any) -> ClientKey | None:
+    if _is_secret(key):
+        return ClientKey.from_text(key.resolve_value())
+    return ClientKey.load(key) if isinstance(key, (str, os.PathLike)) else key
+
+
 def _loaded(key: Any, place: Any) -> OwnerKey | ReaderKey:
     """Return the key, the key of a file, or a new key for a temporary index."""
     if key is None and place is None:
@@ -600,6 +629,12 @@ def _loaded(key: Any, place: Any) -> OwnerKey | ReaderKey:
             return OwnerKey.load(key)
         except KeyKindError:
             return ReaderKey.load(key)
+    if _is_secret(key):
+        text = key.resolve_value()
+        try:
+            return OwnerKey.from_text(text)
+        except KeyKindError:
+            return ReaderKey.from_text(text)
     if not isinstance(key, (OwnerKey, ReaderKey)):
         raise KeyKindError(
             f"key is a {type(key).__name__}; expected an OwnerKey or a ReaderKey, or the path of its file: key = sordino.keygen(); "

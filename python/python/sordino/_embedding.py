@@ -1,4 +1,4 @@
-"""Models that turn texts into vectors, for an agent's memory: one whose weights are on this machine, a function, or a service."""
+"""Models that turn texts into vectors, for an agent's memory: a model on this machine, a function, or a service."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-# The default: a table of 32,000 tokens by 256 coordinates, in its wheel.
+# The default model: a table of 32,000 tokens by 256 coordinates, which its wheel contains.
 DEFAULT = "wordllama"
 
-# The variable with a service's key, so that no file of settings holds it.
+# The environment variable with a service's key, so that no settings file contains it.
 SERVICE_KEY = "SORDINO_EMBEDDING_KEY"
 
-# Bytes of a service's answer, and texts in one request, at most.
+# The most bytes of a service's answer, and the most texts in one request.
 _MOST_BYTES = 64 << 20
 _MOST_TEXTS = 64
 
@@ -38,9 +38,9 @@ class Embedding:
 
     def __init__(self, setting: str) -> None:
         self.setting = setting
-        #: What this model shows to whom, in a sentence.
+        # : A sentence that tells who sees the texts with this model.
         self.shows: str
-        #: The name that a memory keeps, since vectors of two models cannot be compared.
+        # : The name that a memory stores, since vectors of two models cannot be compared.
         self.name: str
         self._embed: Callable[[list[str]], Any]
         if setting == DEFAULT:
@@ -61,7 +61,7 @@ class Embedding:
             )
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """One row for each text, finite and not zero. Raises `InputError`, `NetworkError`."""
+        """Returns one row for each text, finite and not zero. Raises `InputError`, `NetworkError`."""
         import numpy as np
 
         rows = np.asarray(self._embed(list(texts)), dtype=np.float32)
@@ -76,7 +76,8 @@ class Embedding:
 
 
 def _wordllama() -> tuple[Callable[[list[str]], Any], str]:
-    """The table of the wheel. Its own loader looks for the tokens' file in another folder and would then ask the network."""
+    """The table in the wheel. WordLlama's own loader looks for the tokens' file in another folder, and would then ask the
+    network."""
     try:
         from pathlib import Path
 
@@ -108,7 +109,7 @@ def _function(setting: str) -> Callable[[list[str]], Any]:
 
 
 def _service(setting: str) -> tuple[Callable[[list[str]], Any], str]:
-    """A service in OpenAI's form, and its host."""
+    """A service with OpenAI's interface, and its host."""
     address, _, model = setting.partition("#")
     parts = urllib.parse.urlsplit(address)
     host = parts.hostname or ""
@@ -142,7 +143,7 @@ def _service(setting: str) -> tuple[Callable[[list[str]], Any], str]:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Texts and the key go to the address that was given, and to no other."""
+    """Refuses redirects, so that texts and the key go only to the given address."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

@@ -17,7 +17,7 @@ class Error(Exception):
     """The base class of all errors of this package."""
 
     def __str__(self) -> str:
-        # An `OSError` that names its file would have words of its own.
+        # An `OSError` that names its file would print its own text.
         return str(self.args[0]) if self.args else ""
 
 
@@ -293,7 +293,7 @@ class ListenError(NetworkError):
 
 
 class ClosedError(Error, ValueError):
-    """The client is closed."""
+    """The client, server or store is closed."""
 
 
 class ProcessError(Error, RuntimeError):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import re
 
 from ._errors import FileError, InputError, MissingFileError, of_file
 
@@ -36,6 +38,22 @@ def pem(value: bytes | str | os.PathLike[str] | None, what: str) -> bytes | None
         If the file cannot be read, or the value is neither bytes nor a path.
     """
     return content(value, what, "PEM (bytes)")
+
+
+def token(value: bytes | str | os.PathLike[str] | None) -> bytes | None:
+    """Return a token as given or read from the file at a path, of its bytes or of its text (base64url).
+
+    Raises
+    ------
+    MissingFileError, FileError, InputError
+        If the file cannot be read, or the value is neither bytes nor a path.
+    """
+    found = content(value, "token")
+    # No token begins with a letter.
+    text = (found or b"").strip().rstrip(b"=")
+    if len(text) % 4 == 1 or not re.fullmatch(rb"[A-Za-z0-9_-]+", text):
+        return found
+    return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
 
 
 def content(value: bytes | str | os.PathLike[str] | None, what: str, expected: str = "bytes") -> bytes | None:

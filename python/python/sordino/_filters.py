@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     Test = Callable[[Mapping[str, Any]], bool]
-    # ("and", trees), ("or", trees), ("not", tree), or a name, a word of `_TESTS` and a value. None where attributes say nothing.
+    # A tree is ("and", trees), ("or", trees), ("not", tree), or a name, a word of `_TESTS` and a value. It is None if attributes
+    # decide nothing.
     Tree = tuple[Any, ...] | None
 
 _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
@@ -30,17 +31,18 @@ _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
 }
 _TESTS = ("$eq", "$ne", *_ORDERED, "$in", "$nin")
 
-# In the language of attributes.
+# The operators in the language of attributes.
 _SIGNS = {"$eq": "=", "$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=", "$in": "in", "$nin": "not in"}
 
-# Numbers below it are the same as attributes, which are of 64 bits with a point.
+# Whole numbers below this bound stay exact as attributes, which are 64-bit floats.
 _EXACT = 2**53
 
-# Bytes of a text that an attribute holds, and of one that can be compared with those, of which long ones are the beginning.
+# The bytes of a text that an attribute stores. A longer text is stored by its beginning, so only shorter texts can be compared
+# exactly.
 TEXT = 4096
 _COMPARED = 4000
 
-# Stands for a value that a document does not have.
+# The value that stands for a missing one.
 _ABSENT: Any = object()
 
 
@@ -96,7 +98,7 @@ def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
         return None
     held = [quoted(float(one) if isinstance(one, bool) else one) for one in values]
     right = f"({', '.join(held)})" if word in ("$in", "$nin") else held[0]
-    # A test of a value that is not there is unknown, which `not` leaves as it is.
+    # A test of a missing value is unknown, and `not` keeps it unknown.
     rest = f"or `{name}` is null" if word in ("$ne", "$nin") else f"and `{name}` is not null"
     return f"(`{name}` {_SIGNS[word]} {right} {rest})"
 

@@ -1,4 +1,4 @@
-"""The folder of an agent's memory on this machine: its keys and settings, and the index or what was downloaded of it."""
+"""The folder of an agent's memory on this machine: its keys, its settings, and the index or downloads from it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,26 @@ import json
 import os
 import re
 import secrets
+import shlex
+import shutil
 import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._errors import ExistsError, FileError, FormatError, InputError, KeyKindError, LockedError, MissingFileError, NoIndexError, of_file
+from ._errors import (
+    ExistsError,
+    FileError,
+    FormatError,
+    FormatVersionError,
+    InputError,
+    IntegrityError,
+    KeyKindError,
+    LockedError,
+    MissingFileError,
+    NoIndexError,
+    of_file,
+)
 from ._embedding import DEFAULT
 from ._index import build
 from ._record import first_attributes
@@ -24,14 +38,19 @@ if TYPE_CHECKING:
 
     from ._embedding import Embedding
 
-# Results of a search, part of the index: more than are asked for, so that those which pass a filter by tags are among them.
+# The results of a search that an index is built for. There are more than are asked for, so that some of them pass a filter by
+# tags.
 MOST = 256
 
-# The number of the record that says which model the vectors are of. An index cannot be empty.
+# The number of the record that names the model of the vectors. An index cannot be empty, so it always has this record.
 FIRST = 0
 
-# The owner gives numbers below it, one after the other. Writers, who cannot agree on the next one, draw theirs from those above.
+# The owner numbers memories below this bound in sequence. Writers cannot agree on the next number, so they draw random numbers
+# above it.
 DRAWN = 1 << 32
+
+# Why the server is not to be trusted.
+_STOPPED = "stopped.json"
 
 # Seconds that a change waits for changes of other processes: a compaction of 100,000 memories takes some of them.
 _PATIENCE = 60.0
@@ -39,7 +58,7 @@ _PATIENCE = 60.0
 
 @dataclass
 class Settings:
-    """What `memory.json` says.
+    """The settings in `memory.json`.
 
     name: the author of what is remembered here.
     embedding: the model, as `Embedding` takes it.
@@ -67,68 +86,85 @@ class Home:
         self.folder = Path(folder).expanduser().absolute()
         _own(self.folder)
         self.settings = self._settings()
+        # Why the server is not to be trusted, where no file could be written.
+        self._distrusted: str | None = None
 
     @staticmethod
-    def init(folder: str | os.PathLike[str], settings: Settings, embedding: Embedding) -> Home:
-        """Makes the owner's key and an index without memories. What an interrupted call left is used by the next."""
-        home = _begun(folder, settings, "owner.key")
-        key_file = home.folder / "owner.key"
-        if not key_file.exists():
-            keygen().save(key_file)
-        key = OwnerKey.load(key_file)
-        if not (home.folder / "owner.pub").exists():
-            key.public().save(home.folder / "owner.pub")
-        if (home.index / "CURRENT").exists():
-            raise of_file(ExistsError(f"{home.folder} has a memory already: sordino-memory --home {home.folder} stats"), home.folder)
-        row = embedding(["what is near nothing"])
-        header = {"sordino": "memory", "embedding": embedding.name, "dim": row.shape[1]}
-        build(
-            home.index,
-            row,
-            key=key,
-            ids=[FIRST],
-            payloads=[json.dumps(header)],
-            attributes=first_attributes(),
-            mode="local",
-            k=MOST,
-            own_readers=True,
-        )
-        # Writers know of it version 1, the number of the first memory, and one segment.
-        home.write("state.json", json.dumps({"version": 1, "next": FIRST + 1, "base": 1}).encode())
-        return home
+    def init(folder: str | os.PathLike[str], settings: Settings, embedding: Embedding, client: str | os.PathLike[str] | None = None) -> Home:
+        """Makes the owner's key and an index without memories, and for a server a client's key, or takes that of a file. A call that fails leaves
+        the folder as it was; what a killed one left is used by the next."""
+        path = _checked_folder(folder, settings, "owner.key")
+        with _whole(path):
+            index = _index_of(path, settings)
+            if (path / "memory.json").exists() and (index / "CURRENT").exists():
+                raise of_file(ExistsError(f"{path} has a memory already: sordino-memory --home {path} stats"), path)
+            row = embedding(["what is near nothing"])
+            if settings.server is not None or client is not None:
+                _keep_login(path, client)
+            key_file = path / "owner.key"
+            if not key_file.exists():
+                keygen().save(key_file)
+            key = OwnerKey.load(key_file)
+            if not (path / "owner.pub").exists():
+                key.public().save(path / "owner.pub")
+            if not (index / "CURRENT").exists():
+                build(
+                    index,
+                    row,
+                    key=key,
+                    ids=[FIRST],
+                    payloads=[json.dumps({"sordino": "memory", "embedding": embedding.name, "dim": row.shape[1]})],
+                    attributes=first_attributes(),
+                    mode="local",
+                    k=MOST,
+                    own_readers=True,
+                )
+                # Writers know of it version 1, the number of the first memory, and one segment.
+                _put(path / "state.json", json.dumps({"version": 1, "next": FIRST + 1, "base": 1}).encode())
+            _put_settings(path, settings)
+        return Home(path)
 
     @staticmethod
     def join(folder: str | os.PathLike[str], settings: Settings, owner: str | os.PathLike[str], write: bool = False) -> Home:
-        """Makes a reader's own pair of keys, or a writer's key, for the owner's public key in a file, and its public half to be granted."""
+        """Makes a reader's own pair of keys, or a writer's key, for the owner's public key in a file, and its public half to be granted. A call that
+        fails leaves the folder as it was."""
         public = PublicKey.load(owner)
         if settings.server is None and settings.index is None:
             raise InputError("neither a server nor a folder: say --server URL, or --index FOLDER of the same machine")
-        home = _begun(folder, settings, "writer.key" if write else "reader.pair")
-        if write and not home.adds:
-            key = writer_keygen(public)
-            key.save(home.folder / "writer.key")
-            key.writer_public().save(home.folder / "writer.public")
-        elif not write and not (home.folder / "reader.pair").exists():
-            pair = reader_keygen(public)
-            pair.save(home.folder / "reader.pair")
-            pair.reader_public().save(home.folder / "reader.public")
-        if not (home.folder / "client.key").exists():
-            client = client_keygen()
-            client.save(home.folder / "client.key")
-            client.public().save(home.folder / "client.pub")
-        return home
+        path = _checked_folder(folder, settings, "writer.key" if write else "reader.pair")
+        with _whole(path):
+            _keep_owner(path, public)
+            if write and not (path / "writer.key").exists():
+                key = writer_keygen(public)
+                key.save(path / "writer.key")
+                key.writer_public().save(path / "writer.public")
+            elif not write and not (path / "reader.pair").exists():
+                pair = reader_keygen(public)
+                pair.save(path / "reader.pair")
+                pair.reader_public().save(path / "reader.public")
+            _keep_login(path, None)
+            _put_settings(path, settings)
+        return Home(path)
 
     @property
     def index(self) -> Path:
         """The folder of the index, if it is on this machine."""
-        return Path(self.settings.index) if self.settings.index else self.folder / "index"
+        return _index_of(self.folder, self.settings)
 
     @property
     def place(self) -> str:
-        """Where memories are read from: an owner's own folder, or what a reader was given."""
+        """The place from which memories are read: the owner's own folder, or the place that a reader was given."""
         if self.owns or self.settings.server is None:
             return os.fspath(self.index)
         return self.settings.server
+
+    @property
+    def restoring(self) -> str:
+        """What a person does about an index that an older one was put over."""
+        return (
+            "Put the newest one back. If a backup was restored on purpose, run this once: "
+            f"sordino keys list {shlex.quote(os.fspath(self.index))} --key {shlex.quote(os.fspath(self.folder / 'owner.key'))} --restored"
+        )
 
     @property
     def owns(self) -> bool:
@@ -137,30 +173,36 @@ class Home:
 
     @property
     def adds(self) -> bool:
-        """Whether a writer's key is here, which adds memories and changes none."""
+        """Whether a writer's key is here, which can only add memories."""
         return (self.folder / "writer.key").exists()
 
     def key(self) -> OwnerKey | ReaderKey | WriterKey:
-        """The key that memories are read with."""
+        """The key for reading memories."""
         if self.owns:
             return self.owner_key()
-        return self.writer_key() if self.adds else ReaderKey.load(self.folder / "reader.pair")
+        if self.adds:
+            return self.writer_key()
+        pair = self.folder / "reader.pair"
+        if not pair.exists():
+            text = f"{self.folder} has no owner.key, writer.key or reader.pair: put the one that it had back, from its copy. Nothing is read without it"
+            raise of_file(MissingFileError(text), pair)
+        return ReaderKey.load(pair)
 
     def owner_key(self) -> OwnerKey:
-        """The key that memories are written with. Raises `KeyKindError` where it is not here."""
+        """The key for writing memories. Raises `KeyKindError` if it is not here."""
         if not self.owns:
             raise KeyKindError("this agent has a reader's key, which changes nothing: memories are added, changed and forgotten where owner.key is")
         return OwnerKey.load(self.folder / "owner.key")
 
     def writer_key(self) -> WriterKey:
-        """The key that memories are added with."""
+        """The key for adding memories."""
         return WriterKey.load(self.folder / "writer.key")
 
     def connection(self) -> dict[str, Any]:
-        """What `sordino.Client` and `sordino.pull` take for a server."""
-        client_key = self.folder / "client.key"
+        """What `sordino.Client` and `sordino.pull` take for a server. A client's key that was lost, or never was, is made."""
+        _keep_login(self.folder, None)
         return {
-            "client_key": ClientKey.load(client_key) if client_key.exists() else None,
+            "client_key": ClientKey.load(self.folder / "client.key"),
             "token": self.settings.token,
             "roots": self.settings.roots,
             "wait": 5.0,
@@ -168,7 +210,8 @@ class Home:
 
     @contextlib.contextmanager
     def alone(self, name: str, patience: float = _PATIENCE) -> Iterator[None]:
-        """Keeps other processes with this folder out. Raises `LockedError` after `patience` seconds; a process that is killed keeps nobody out."""
+        """Locks the folder against other processes. Raises `LockedError` after `patience` seconds. A lock ends with its process,
+        even if that is killed."""
         start = time.monotonic()
         try:
             opened = open(self.folder / name, "a")  # noqa: SIM115
@@ -186,24 +229,43 @@ class Home:
             yield
 
     def read(self, name: str) -> Any:
-        """A file of JSON, or None where it is not there or not whole."""
+        """The content of a JSON file, or None if the file is missing or incomplete."""
         try:
             return json.loads((self.folder / name).read_bytes())
         except (OSError, ValueError):
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Replaces a file as a whole."""
+        """Replaces a whole file atomically."""
         _put(self.folder / name, content)
 
+    def trusted(self) -> None:
+        """Raises `IntegrityError` where what the server gave was not to be trusted, now or in an earlier process."""
+        path = self.folder / _STOPPED
+        said = self.read(_STOPPED) if path.exists() else self._distrusted
+        if said is not None or path.exists():
+            raise IntegrityError(
+                f"nothing is asked of {self.settings.server} any more, since what it gave was not to be trusted: {said}. Tell the memory's "
+                f"owner and the person you work for. Once they know why, they remove {path}"
+            )
+
+    def distrust(self, error: IntegrityError) -> None:
+        """A server that lied is asked nothing more, by this and the next processes: it would learn from what a client does after a lie."""
+        if isinstance(error, FormatVersionError):
+            return
+        try:
+            self.write(_STOPPED, json.dumps(str(error)).encode())
+        except FileError:
+            self._distrusted = str(error)
+
     def http_token(self) -> str:
-        """The token of programs that connect over HTTP, made at the first call and readable by this user alone."""
+        """The token for programs that connect over HTTP. The first call makes it, and only this user can read it."""
         path = self.folder / "http-token"
         if not path.exists():
             part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
             _put(part, secrets.token_urlsafe(32).encode() + b"\n")
             try:
-                # The first of two processes that begin makes it.
+                # If two processes begin at once, the first makes the token.
                 with contextlib.suppress(FileExistsError):
                     os.link(part, path)
             finally:
@@ -223,13 +285,13 @@ class Home:
         except (OSError, ValueError) as error:
             raise FormatError(f"{path}: {error}") from None
         if isinstance(found, dict):
-            # A command pushed, where a memory was made by an earlier version.
+            # Earlier versions had a setting for a command that pushed.
             found.pop("command", None)
         return _checked(found, str(path))
 
 
 def _checked(found: Any, what: str) -> Settings:
-    """Settings of the right types and no others."""
+    """Checks that the settings have the right names and types."""
     if not isinstance(found, dict):
         raise FormatError(f"{what}: a {type(found).__name__}, expected an object")
     known = {field.name for field in fields(Settings)}
@@ -242,36 +304,93 @@ def _checked(found: Any, what: str) -> Settings:
     name = found.get("name")
     if not isinstance(name, str) or not re.fullmatch(r"[^\x00-\x1f\x7f]{1,64}", name):
         raise InputError(f"name = {name!r}: expected 1 to 64 letters, the author of what is remembered here")
+    server = found.get("server")
+    if server is not None and not server.startswith(("https://", "http://")):
+        raise InputError(f"server = {server!r}: expected an address, https://host:port/NAME")
     return Settings(**found)
 
 
-def _begun(folder: str | os.PathLike[str], settings: Settings, key: str) -> Home:
-    """The folder with its settings, which nobody else may read."""
+def _index_of(folder: Path, settings: Settings) -> Path:
+    return Path(settings.index) if settings.index else folder / "index"
+
+
+def _checked_folder(folder: str | os.PathLike[str], settings: Settings, key: str) -> Path:
+    """The path of a folder in which a memory with these settings and this key can be made."""
     path = Path(folder).expanduser().absolute()
-    given = _checked(asdict(settings), "settings")
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _own(path)
-        for other in ["reader.pair", "writer.key"] if key == "owner.key" else ["owner.key"]:
-            if not (path / other).exists():
-                continue
+    _checked(asdict(settings), "settings")
+    _own(path)
+    for other in ["reader.pair", "writer.key"] if key == "owner.key" else ["owner.key"]:
+        if (path / other).exists():
             raise of_file(ExistsError(f"{path} has {other}, of a memory that was made otherwise: name another --home"), path)
-        kept = {name: value for name, value in asdict(given).items() if value is not None}
-        _put(path / "memory.json", json.dumps(kept, indent=2).encode() + b"\n")
+    return path
+
+
+def _put_settings(folder: Path, settings: Settings) -> None:
+    kept = {name: value for name, value in asdict(settings).items() if value is not None}
+    _put(folder / "memory.json", json.dumps(kept, indent=2).encode() + b"\n")
+
+
+def _keep_owner(folder: Path, public: PublicKey) -> None:
+    """Has the owner's public key in the folder, whose other keys are for that owner."""
+    own = folder / "owner.pub"
+    if not own.exists():
+        public.save(own)
+    elif PublicKey.load(own).digest() != public.digest():
+        raise of_file(ExistsError(f"{folder} has keys for another owner's memory, digest {PublicKey.load(own).digest()}: name another --home"), own)
+
+
+def _keep_login(folder: Path, client: str | os.PathLike[str] | None) -> None:
+    """Has a client's key in the folder: the one that is there, or that of a file, or a new one."""
+    own = folder / "client.key"
+    if client is not None:
+        given = ClientKey.load(client)
+        if own.exists() and own.read_bytes() != Path(client).read_bytes():
+            raise of_file(ExistsError(f"{own} differs from {client}: leave --client out, or name another --home"), own)
+    else:
+        given = client_keygen()
+    if not own.exists():
+        given.save(own)
+    if not (folder / "client.pub").exists():
+        ClientKey.load(own).public().save(folder / "client.pub")
+
+
+@contextlib.contextmanager
+def _whole(folder: Path) -> Iterator[None]:
+    """The folder, which nobody else may read, for the work that fills it, one at a time. If that fails, what it made is removed."""
+    new = not folder.exists()
+    held = None
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        held = os.open(folder, os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        before = set(os.listdir(folder))
     except OSError as error:
-        if isinstance(error, ExistsError):
-            raise
-        raise of_file(FileError(f"{path}: {error.strerror}"), path, error.errno or 0) from None
-    return Home(path)
+        if held is not None:
+            os.close(held)
+        if isinstance(error, BlockingIOError):
+            raise LockedError(f"another process makes a memory in {folder}: wait until it is done") from None
+        raise of_file(FileError(f"{folder}: {error.strerror}"), folder, error.errno or 0) from None
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for name in set(os.listdir(folder)) - before:
+                made = folder / name
+                shutil.rmtree(made) if made.is_dir() else made.unlink()
+            if new:
+                folder.rmdir()
+        raise
+    finally:
+        os.close(held)
 
 
 def _own(folder: Path) -> None:
-    """Refuses a folder or settings that another user may write: a command and a function are named there, and run."""
+    """Refuses a folder or settings that another user may write, since the settings name a function that is run."""
     for path in (folder, folder / "memory.json"):
         try:
             facts = path.stat()
         except OSError:
-            # What is not there is said by those who need it.
+            # Callers report a missing file themselves.
             continue
         if facts.st_uid != os.geteuid():
             raise of_file(FileError(f"{path} belongs to another user, who could change what this program runs: expected a folder of your own"), path)
@@ -292,7 +411,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def owner_file(path: str) -> Path:
-    """The file of an owner's public key, which somebody gave."""
+    """The file of an owner's public key."""
     found = Path(path).expanduser()
     if not found.exists():
         raise of_file(MissingFileError(f"there is no file {found}: the owner gives owner.pub of the memory's folder"), found)

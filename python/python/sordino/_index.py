@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from . import _arrays, _records, _sordino
-from ._errors import InputError, KeyKindError, NoIndexError, of_file
-from ._files import content, pem, place
+from ._errors import AttributesError, IdsError, InputError, KeyKindError, NoIndexError, PayloadError, of_file
+from ._files import pem, place
+from ._files import token as shown_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,6 +46,8 @@ class Index:
 
     def __init__(self, native: _sordino.Index) -> None:
         self._native = native
+        #: The columns of a table that the last `build` or `add` took by their usual names, by argument.
+        self.taken: dict[str, str] = {}
         #: Recall on held-out vectors that sealed mode measured, if it was built here.
         self.expected_recall: float | None = None
 
@@ -61,6 +64,7 @@ class Index:
         *,
         attributes: Attributes | None = None,
         label: str | None = None,
+        leave_empty: bool = False,
     ) -> int:
         """Add records, or replace the records whose ids exist.
 
@@ -80,6 +84,9 @@ class Index:
         label : str, optional
             The label of all these records, in masked or local mode, for an index with readers of its own. Only readers
             who were granted the label can read them. A replaced record gets this label.
+        leave_empty : bool, default False
+            Store the records without payloads, or without attributes, although the index has them. A replaced record
+            loses its own. `update` changes payloads and attributes and keeps vectors.
 
         Returns
         -------
@@ -95,8 +102,26 @@ class Index:
         AccessError, ModeError
             If the label cannot be used. Nothing is changed.
         """
-        rows, own, carried, columns = _records.whole(vectors, ids, payloads, attributes)
-        return self._native.add(rows, own, carried, columns, None if label is None else _name(label, "label"))
+        (rows, own, carried, columns), taken = _records.whole(vectors, ids, payloads, attributes, lambda: str(self.info()["id_kind"]))
+        if not isinstance(leave_empty, bool):
+            raise InputError(f"leave_empty = {leave_empty!r}: expected True or False")
+        if not leave_empty:
+            # A column of nothing but None says of each record that it has no value.
+            none = columns is None or (isinstance(attributes, dict) and not attributes)
+            self._check_nothing_lost(carried is not None, not none)
+        version = self._native.add(rows, own, carried, columns, None if label is None else _name(label, "label"))
+        self.taken = taken
+        return version
+
+    def _check_nothing_lost(self, payloads: bool, attributes: bool) -> None:
+        """Refuse records without what the index's records have: those that they replace would lose it."""
+        facts = {} if payloads and attributes else self.info()
+        for name, given, error in [("payloads", payloads, PayloadError), ("attributes", attributes, AttributesError)]:
+            if not given and facts[name]:
+                raise error(
+                    f"no {name}, and this index has {name}: records would be stored without them, and records that are replaced would lose theirs: "
+                    f"give {name}=, or leave_empty=True to do so"
+                )
 
     def update(
         self, ids: Ids, payloads: Payloads | None = None, *, attributes: Attributes | None = None
@@ -127,7 +152,7 @@ class Index:
             If the index cannot be changed. Nothing is changed.
         """
         edited = _records.edited(ids, payloads, attributes)
-        # Nothing to change is no change.
+        # A call without changes makes no version.
         return self._native.update(*edited) if len(edited[0]) else int(self.info()["version"])
 
     def grant(
@@ -388,6 +413,35 @@ class Index:
         """
         return self._native.access()
 
+    def ids(self) -> list[int] | list[str] | list[UUID]:
+        """Return the ids of all records, in ascending order. Needs the owner's key.
+
+        Returns
+        -------
+        list of int, str or uuid.UUID
+            The ids.
+
+        Raises
+        ------
+        KeyKindError, FileError, IntegrityError
+            If the index cannot be read.
+        """
+        found = self._native.ids()
+        if not isinstance(found, list):
+            return [int(id) for id in found.tolist()]
+        if self.info()["id_kind"] != "uuid":
+            return found
+        from uuid import UUID
+
+        return [UUID(id) for id in found]
+
+    def __contains__(self, id: object) -> bool:
+        """Return True if there is a record with this id. Needs the owner's key."""
+        wanted = _arrays.ids(_arrays.several(id))
+        if len(wanted) != 1:
+            raise IdsError(f"{len(wanted)} ids: expected one")
+        return self._native.contains(wanted)
+
     def labels(self, ids: Ids) -> list[str | None]:
         """Return the label of each record. Needs the owner's key.
 
@@ -426,7 +480,7 @@ class Index:
             If the index cannot be changed. Nothing is changed.
         """
         wanted = _arrays.ids(_arrays.several(ids))
-        # Nothing to delete is no change.
+        # A call without ids makes no version.
         return self._native.delete(wanted) if len(wanted) else int(self.info()["version"])
 
     def compact(self, *, keep_versions: int | None = None) -> int:
@@ -496,6 +550,20 @@ class Index:
         """
         return self._native.info()
 
+    def pin(self) -> bytes | None:
+        """Return the newest version that the owner's key knows of this index, as the `pin` of a `Client`.
+
+        Returns
+        -------
+        bytes or None
+            56 bytes, which are not secret; None if the key knows none. The index here may show an older version.
+        """
+        known = self._native.pin()
+        if known is None:
+            return None
+        index, version, manifest = known
+        return bytes(index) + version.to_bytes(8, "little") + bytes(manifest)
+
     def __len__(self) -> int:
         """Return the number of records. Needs the owner's or a reader's key."""
         return self._native.len()
@@ -540,19 +608,22 @@ def build(
         The vectors, of up to 8192 dimensions. A file may be larger than memory: .npy, .fvecs, .bvecs, .fbin,
         .u8bin, .i8bin, .parquet, .arrow, .jsonl or .csv. An iterator gives arrays, or `Batch`es with their own ids,
         payloads and attributes, and is read once. Any numeric dtype is converted to float32 in chunks. A float32
-        array in C order is not copied as a whole.
+        array in C order is not copied as a whole. Of a data frame or a file that is a table, columns with usual names
+        are taken where no argument is given: ids from `id`; payloads from the only one of `text`, `content` and
+        `document`; vectors from the only one of `vector`, `embedding` and `embeddings`. `Index.taken` and the log
+        `sordino` say which. To leave one out, give the vectors as an array.
     key : OwnerKey
         The owner's key, from `sordino.keygen()`. Keep it: without it, nobody can change the index.
     ids : sequence of int, str or uuid.UUID, optional
         n different ids of one kind: integers from 0 to 2**64 - 1, str of 1 to 512 bytes, or uuid.UUID. The default
-        is the row's number. The server cannot read ids.
+        is the row's number. The server cannot read ids. For a table, also the name of a column.
     payloads : sequence, optional
         n values of up to 1,048,572 bytes each. They are compressed and packed into pages of one length. A search
         returns the payloads of its results; one that is far longer than the others is cut short. bytes and str (as
         UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. Dates
         and instants become ISO 8601, in UTC if they have a time zone. Durations become seconds (`"PT90.5S"`), and
         `Decimal` a text of its digits. Lists and dicts may contain such values; bytes in them become base64,
-        missing values null. From a data frame, pass a column or `.to_dict("records")`.
+        missing values null. From a data frame, pass a column, its name, or `.to_dict("records")`.
     attributes : mapping or data frame, optional
         Columns of n values by name, for filters (`Client.search(where=...)`). A column has one type: 64-bit
         integers, floats, bool, or str of up to 4096 bytes. None, NaN and missing values count as no value. Clients
@@ -625,7 +696,9 @@ def build(
         "size": records.size,
     }
     measured = _sordino.build(path, key, iter(records), settings, progress)
-    return measured_index(Index(_sordino.Index(path, key)), measured, recall, 3)
+    index = measured_index(Index(_sordino.Index(path, key)), measured, recall, 3)
+    index.taken = records.taken
+    return index
 
 
 def open(
@@ -735,7 +808,7 @@ def _door(
     """Return what a connection needs, as the native half takes it."""
     if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
         raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
-    door = {"url": _name(url, "url"), "client_key": client_key, "token": content(token, "token")}
+    door = {"url": _name(url, "url"), "client_key": client_key, "token": shown_token(token)}
     return door | {"roots": pem(roots, "roots"), "wait": real_number(wait, "wait")}
 
 

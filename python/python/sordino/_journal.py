@@ -1,4 +1,4 @@
-"""What was remembered and is not yet in the index: a sealed file next to the keys, to which a memory is appended in milliseconds."""
+"""Memories that are not yet in the index: a sealed file next to the keys, to which a memory is appended in milliseconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import secrets
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ._errors import FileError, FormatError, InputError, IntegrityError, of_file
@@ -19,30 +19,41 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-# An entry: the bytes that follow and their checksum, a nonce, and what is sealed under it. Within: the number, the bytes of the payload, it, and
-# coordinates. With the checksum a length that was damaged is no entry that was cut off.
+# An entry has its length, a checksum of that length, a nonce, and the sealed content. The content has the number, the length of
+# the payload, the payload, and the coordinates. Because of the checksum, a damaged length is not mistaken for an incomplete
+# entry.
 _LENGTH = struct.Struct("<II")
 _HEAD = struct.Struct("<QI")
 _NONCE = 12
 
-# A journal grows beyond this only where the index cannot be written: then nothing more is taken.
+# A journal exceeds this size only if the index cannot be written. Then it refuses new entries.
 _MOST_BYTES = 64 << 20
 
-# After a loss of power blocks of a file may be zeros that were not written. What is sealed has no such run.
+# After a power failure, blocks of a file may be zeros that were not written. Sealed bytes have no such run of zeros.
 _UNWRITTEN = bytes(64)
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """A memory that waits to be written into the index."""
+    """A memory that is not yet in the index."""
 
     id: int
     record: Record
     vector: np.ndarray
 
 
+@dataclass(frozen=True)
+class _Known:
+    """A file as it was read: which it was, its entries, the bytes that these take, and the last entry's bytes."""
+
+    stamp: tuple[int, int, int] | None = None
+    entries: list[Waiting] = field(default_factory=list)
+    whole: int = 0
+    last: bytes = b""
+
+
 class Journal:
-    """The file. To append or to drop needs its lock, `journal.lock`; to read needs none."""
+    """The journal's file. Appending and dropping need its lock, `journal.lock`; reading does not."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -51,28 +62,35 @@ class Journal:
             raise InputError(f"{error}: pip install 'sordino[mcp]'") from None
         self._path = folder / "journal"
         self._cipher = AESGCM(_key(folder / "journal.key", self._path))
-        # The file that was last read, its entries, and the bytes that these take.
-        self._known: tuple[tuple[int, int, int] | None, list[Waiting], int] = (None, [], 0)
+        self._known = _Known()
 
     def read(self) -> list[Waiting]:
         """What waits, in the order of its coming. Raises `IntegrityError` for a damaged file; an entry that is there in part was never acknowledged."""
-        return self._read()[0]
+        return self._read().entries
 
-    def _read(self) -> tuple[list[Waiting], int]:
-        """What waits, and the bytes that it takes in the file."""
-        stamp, known, whole = self._known
+    def _read(self) -> _Known:
+        """What the file has. Of a file that has grown since it was last read, only what is new is opened."""
+        known = self._known
         try:
-            with open(self._path, "rb") as file:
+            with open(self._path, "rb", buffering=0) as file:
                 facts = os.fstat(file.fileno())
-                now = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
-                if now == stamp:
-                    return known, whole
+                stamp = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+                if stamp == known.stamp:
+                    return known
+                # Files of one journal have no entry in common: each is sealed under its own nonce.
+                file.seek(known.whole - len(known.last))
                 content = file.read()
+                if known.last and content.startswith(known.last):
+                    content = content[len(known.last) :]
+                elif known.whole:
+                    known = _Known()
+                    file.seek(0)
+                    content = file.read()
         except FileNotFoundError:
-            return [], 0
+            return _Known()
         except OSError as error:
             raise of_file(FileError(f"{self._path}: {error.strerror}"), self._path, error.errno or 0) from None
-        found, at = [], 0
+        found, at, last = list(known.entries), 0, known.last
         while at + _LENGTH.size <= len(content):
             length, checksum = _LENGTH.unpack_from(content, at)
             whole = checksum == _checksum(length)
@@ -84,31 +102,35 @@ class Journal:
                     raise _Damaged
                 found.append(self._opened(content[at + _LENGTH.size : end]))
             except _Damaged:
-                # What was acknowledged was on the disk before.
+                # Acknowledged entries were on disk before.
                 if _UNWRITTEN in content[at : end if whole else None] or not any(content[at:]):
                     break
                 raise IntegrityError(
-                    f"{self._path} is damaged at byte {at}: move it away, and restore what it had from a backup; memories before it are in the index"
+                    f"{self._path} is damaged at byte {known.whole + at}: move it away, and restore what it had from a backup; memories before it are in "
+                    "the index"
                 ) from None
-            at = end
-        if len(content) == facts.st_size:
-            self._known = (now, found, at)
-        return found, at
+            last, at = content[at:end], end
+        read = _Known(stamp, found, known.whole + at, last)
+        if known.whole + len(content) == facts.st_size:
+            self._known = read
+        return read
 
     def append(self, entries: Sequence[Waiting]) -> None:
         """Adds entries, all or none, and returns once they are on the disk. Raises `FileError`."""
-        _, whole = self._read()
+        whole = self._read().whole
         sealed = b"".join(map(self._sealed, entries))
         if whole + len(sealed) > _MOST_BYTES:
             raise FileError(f"{self._path} has {whole} bytes, since the index cannot be written: see what sordino-memory compact says")
         new = not self._path.exists()
         try:
-            with open(self._path, "ab") as file:
+            # Without a buffer: what of one a full disk did not take would be written when the file is closed, after the end of what is whole.
+            with open(self._path, "ab", buffering=0) as file:
                 # A process that was killed may have left a part of an entry.
                 file.truncate(whole)
                 try:
-                    file.write(sealed)
-                    file.flush()
+                    left = memoryview(sealed)
+                    while left:
+                        left = left[file.write(left) :]
                     os.fsync(file.fileno())
                 except OSError:
                     with contextlib.suppress(OSError):
@@ -120,8 +142,8 @@ class Journal:
             raise of_file(FileError(f"nothing was remembered: {self._path}: {error.strerror}"), self._path, error.errno or 0) from None
 
     def drop(self, number: int) -> None:
-        """Removes the first entries, which are in the index now, for good: else they would come back after a loss of power, and with them what was
-        forgotten since."""
+        """Removes the first entries, which are now in the index, and waits until the removal is on disk. Otherwise a power
+        failure could bring them back, including memories forgotten since."""
         entries = self.read()
         rest = b"".join(map(self._sealed, entries[number:]))
         part = self._path.with_name(f"{self._path.name}.{os.getpid()}")
@@ -161,7 +183,7 @@ class Journal:
 
 
 class _Damaged(Exception):
-    """An entry that was not sealed with this key, or is not whole."""
+    """The error for an entry that was not sealed with this key, or is incomplete."""
 
 
 def _checksum(length: int) -> int:
@@ -169,29 +191,38 @@ def _checksum(length: int) -> int:
 
 
 def _key(path: Path, journal: Path) -> bytes:
-    """The key of this journal, made at the first call and readable by this user alone."""
+    """The key of this journal. The first call makes it, and only this user can read it."""
     if journal.exists() and not path.exists():
         raise FormatError(f"{path} is missing, and {journal} has memories that only it opens: restore it, or move the journal away and lose them")
-    with contextlib.suppress(FileExistsError):
-        part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(32))
-            file.flush()
-            os.fsync(file.fileno())
+    # On a full disk nothing more can be made, and what there is can be read.
+    if not path.exists():
         try:
-            # The first of two processes that begin makes it.
-            os.link(part, path)
-            _settle(path.parent)
-        finally:
-            os.unlink(part)
+            _make_key(path)
+        except OSError as error:
+            raise of_file(FileError(f"{path}: {error.strerror}"), path, error.errno or 0) from None
     key = path.read_bytes()
     if len(key) != 32:
         raise FormatError(f"{path} has {len(key)} bytes, expected 32: restore it, or remove it with the journal")
     return key
 
 
+def _make_key(path: Path) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+            file.flush()
+            os.fsync(file.fileno())
+        # The first of two processes that begin makes it.
+        with contextlib.suppress(FileExistsError):
+            os.link(part, path)
+        _settle(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def _settle(folder: Path) -> None:
-    """Waits until the folder's names are on the disk."""
+    """Waits until the folder's directory entries are on disk."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

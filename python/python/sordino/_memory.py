@@ -1,4 +1,4 @@
-"""A memory that its host cannot read: texts that are remembered, recalled by meaning, and forgotten."""
+"""A memory that its host cannot read: it remembers texts, recalls them by meaning, and forgets them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import itertools
 import json
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from ._client import Client
@@ -19,17 +21,19 @@ from ._errors import (
     ClosedError,
     Error,
     FileError,
+    ForkError,
     FormatError,
-    FormatVersionError,
     GapError,
     InputError,
     IntegrityError,
     KeyKindError,
     NetworkError,
     RefusedError,
+    RollbackError,
     UnknownIdError,
 )
 from ._home import FIRST, MOST
+from ._index import open as open_index
 from ._index import whole_number
 from ._journal import Waiting
 from ._record import Record, Where, iso
@@ -41,29 +45,38 @@ if TYPE_CHECKING:
     from ._embedding import Embedding
     from ._home import Home
 
-# The most memories of one answer: they are read by a model.
+# The most memories of one answer, since a model has to read them.
 MOST_RECALLED = 100
 
-# Memories in one version, singly and many at a time, and seconds between two: each version leaves a signed manifest of some 15 kB in the folder for good.
+# The memories in one version, added singly and in batches, and the seconds between two versions. Each version leaves a signed
+# manifest of about 15 kB in the folder.
 _BATCH = 256
 _BULK = 1024
 _PACE = 2.0
 
-# Seconds without a change after which there is time to compact, and between looks for what other processes have left.
+# The seconds without a change after which the index may be compacted, and the seconds between two checks for work that other
+# processes left.
 _REST = 1.0
 _LOOK = 30.0
 
-# Seconds that an answer waits for the server to have a change.
+# The seconds that an answer waits for the server to store a change.
 _SENT = 1.0
 
-# Seconds of silence after which a server is not asked again, and for how long.
+# The seconds after which a silent server counts as unreachable, and the seconds for which it is then not asked.
 _SILENT, _PATIENCE = 1.0, 10.0
 
-# Said by a reader that has nothing to read from.
+# The error of a reader without a place to read from.
 _AWAY = (
     "the memory at {place} cannot be reached, and this process has read nothing of it yet, so nothing can be recalled. Go on without the memory, tell the "
     "person you work for, and try again later ({error})"
 )
+
+# Tags of an answer that found none, and how alike two are of which one may be meant by the other.
+_OTHER_TAGS = 20
+_ALIKE = 0.6
+
+# Said where the journal stays.
+_TROUBLE = "What was remembered is safe in the journal, but cannot be written into the index: {error}"
 
 # Memories that are read at once where all are.
 _BLOCK = 4096
@@ -80,14 +93,14 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Change:
-    """What a change did: the numbers, and what became of it at the server, if there is one."""
+    """The result of a change: the numbers of memories, and whether the server, if there is one, has the change."""
 
     ids: list[int]
     server: str | None
 
 
 class Memory:
-    """A memory by its folder. Threads may share it; processes of one machine may use the same folder.
+    """A memory, which is stored in a folder. Threads may share it; several processes of one machine may use the same folder.
 
     What was remembered is in a journal on disk when the call returns: a process that is killed after that loses nothing. Raises `Error`s, whose words
     say what an agent can do.
@@ -100,16 +113,15 @@ class Memory:
         self._lock = threading.RLock()
         self._client: Client | None = None
         self._gap: str | None = None
-        self._stopped: str | None = None
         # A server that took its time to say nothing, and until when it is not asked again.
         self._silent: tuple[float, NetworkError | None] = (0.0, None)
-        # True while a writer reads its own folder, since the server is gone.
+        # True while a writer reads its own folder, because the server cannot be reached.
         self._alone = False
-        # The times and numbers of memories, the newest first, and the version that they are of.
+        # The times and numbers of memories, newest first, and the version that they belong to.
         self._listed: tuple[int, list[tuple[int, int]]] = (0, [])
         self._writer: Writer | Contributor | None = None
         self._pusher: Pusher | None = None
-        # Changes of this process, how many of them are in the index, and the version that they are in.
+        # The changes of this process, the number of them in the index, and the version with these.
         self._turn = threading.Condition()
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
@@ -127,13 +139,13 @@ class Memory:
             self._thread.start()
 
     def remember(self, text: Any, tags: Any = None, when: Any = None) -> tuple[Change, Record]:
-        """Writes a memory, and returns once it is on disk."""
+        """Stores a memory, and returns once it is on disk."""
         record = Record.made(text, tags, when, self._home.settings.name)
         (change,) = self.remember_all([record])
         return change, record
 
     def remember_all(self, records: Sequence[Record]) -> Iterator[Change]:
-        """Writes many memories, a batch at a time."""
+        """Stores many memories, a batch at a time."""
         self._writes()
         for first in range(0, len(records), _BULK):
             some = records[first : first + _BULK]
@@ -141,7 +153,7 @@ class Memory:
             yield self._changed(lambda writer: writer.remember(some, rows))
 
     def update(self, id: Any, text: Any = None, tags: Any = None, when: Any = None) -> tuple[Change, Record]:
-        """Replaces the text, the tags or the time of a memory. Its number stays."""
+        """Replaces the text, the tags or the time of a memory, which keeps its number."""
         self._writes()
         if text is None and tags is None and when is None:
             raise InputError("nothing to change: say a text, tags or when")
@@ -165,7 +177,8 @@ class Memory:
         return self._changed(work), record
 
     def forget(self, ids: Sequence[Any] = (), where: Where | None = None) -> Change:
-        """Takes memories out of all results: those with these numbers, or all that are chosen. Returns the numbers of those that were there."""
+        """Removes memories from all results: those with these numbers, or all that match a choice. Returns the numbers of the
+        memories that existed."""
         self._writes()
         if bool(ids) is bool(where):
             raise InputError("say which to forget: id, or where with tags, since, until or by; one of the two")
@@ -190,44 +203,53 @@ class Memory:
         return sorted(found.values(), key=lambda one: one.score or 0.0, reverse=True)[:number]
 
     def recent(self, n: Any = 10, where: Where | None = None) -> list[Remembered]:
-        """The newest memories by their times, the newest first."""
+        """The newest memories by their times, newest first."""
         number = _number(n)
         where = where or Where()
         client, waiting = self._fresh()
         pending = sorted(((one.record.when, one.id) for one in waiting if where.passes(one.record)), reverse=True)
-        # A memory of the journal may be in the index already: then two that are equal follow one another.
+        # A memory of the journal may already be in the index. Then two equal memories are next to each other.
         merged = heapq.merge(self._by_time(client, where), pending, reverse=True)
         ids = (id for (_, id), _ in itertools.groupby(merged))
         found: list[Remembered] = []
-        # Conditions on attributes let a few pass that have other tags.
+        # Conditions on attributes also let some memories with other tags pass.
         while len(found) < number and (some := list(itertools.islice(ids, 2 * number))):
             found += [one for one in _read(client, waiting, some) if where.passes(one.record)]
         return found[:number]
 
     def get(self, ids: Sequence[int]) -> list[Remembered]:
-        """The memories with these numbers that are there."""
+        """The existing memories with these numbers."""
         return _read(*self._fresh(), [id for id in ids if id > FIRST])
 
     def all(self, where: Where | None = None) -> Iterator[Remembered]:
-        """All memories that this key can read, or those that are chosen, in the order of their numbers."""
+        """All memories that this key can read, or those that match a choice, ordered by number."""
         where = where or Where()
         client, waiting = self._fresh()
         ids = sorted({id for _, id in self._by_time(client, where)} | {one.id for one in waiting})
         for first in range(0, len(ids), _BLOCK):
             yield from (one for one in _read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
 
+    def exported(self) -> tuple[Iterator[Remembered], str | None]:
+        """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
+        try:
+            first = list(itertools.islice(found := self.all(), 1))
+            return itertools.chain(first, found), None
+        except (AccessError, IntegrityError) as error:
+            if not (waiting := self._writer.waiting() if self._writer else []):
+                raise
+            return iter([Remembered(one.id, one.record) for one in waiting]), str(error)
+
     def stats(self) -> dict[str, Any]:
-        """How many memories there are, of which time and with which tags, and where they lie."""
+        """The number of memories, their times and tags, and the place where they are stored."""
         if self._writer is not None:
-            # Why some wait is known once this process has tried to write them.
+            # The reason for waiting is known after this process has tried to write them.
             with self._turn:
                 self._turn.wait_for(lambda: self._tried or not self._left(), _SENT)
-        tags: dict[str, int] = {}
+        tags: Counter[str] = Counter()
         times = []
         for one in self.all():
             times.append(one.record.when)
-            for tag in one.record.tags:
-                tags[tag] = tags.get(tag, 0) + 1
+            tags.update(one.record.tags)
         client, waiting = self._fresh()
         facts = client.stats()
         return {
@@ -247,8 +269,17 @@ class Memory:
             "note": self.note(),
         }
 
+    def other_tags(self, tags: Sequence[str]) -> list[str]:
+        """Tags that there are, those first that are most like one of these, then those that most memories have."""
+        counted = Counter(tag for one in self.all() for tag in one.record.tags)
+
+        def near(tag: str) -> float:
+            return max((ratio for asked in tags if (ratio := SequenceMatcher(None, tag, asked).ratio()) > _ALIKE), default=0.0)
+
+        return sorted(counted, key=lambda tag: (-near(tag), -counted[tag], tag))[:_OTHER_TAGS]
+
     def leaves(self) -> str:
-        """When what was forgotten leaves the folder."""
+        """When forgotten memories are erased from the folder."""
         if self._writer is None or not self._writer.forgotten():
             return "nothing that was forgotten is in the folder any more"
         minutes = self._home.settings.erase_within / 60
@@ -259,15 +290,15 @@ class Memory:
 
     def note(self) -> str | None:
         """What the last answer should be read with, such as a server that could not be reached."""
-        return " ".join(filter(None, [self._gap, self._trouble, None if self._pusher is None else self._pusher.stopped()])) or None
+        return " ".join(filter(None, [self._gap, self._trouble, None if self._pusher is None else self._pusher.note()])) or None
 
     def wait(self) -> None:
-        """Waits until what was remembered is in the index. Raises why it is not."""
+        """Waits until all memories are in the index. Raises the error if that fails."""
         if self._writer is not None:
             self._writer.flush()
 
     def close(self) -> None:
-        """Ends the threads, after what was begun, and lets go of the index."""
+        """Ends the threads after their current work, and releases the index."""
         if self._writer is not None:
             with self._turn:
                 self._ended = True
@@ -282,9 +313,11 @@ class Memory:
     # Reading
 
     def _fresh(self) -> tuple[Client, list[Waiting]]:
-        """A client of the newest version, and what waits to be in it. One that a server could not be asked for goes on with what it has, and a note says so."""
+        """A client of the newest version, and the entries that are not in it. If the server cannot be asked, the client keeps its
+        version, and a note says so."""
         with self._lock:
-            self._trusted()
+            if "://" in self._home.place:
+                self._home.trusted()
             # The journal comes first: an entry that moves into the index meanwhile is then in both, and not in neither.
             waiting = self._writer.waiting() if self._writer else []
             start = time.monotonic()
@@ -294,12 +327,8 @@ class Memory:
                 self._alone = False
             try:
                 self._answering()
-                if self._client is None:
-                    self._gap = missing
-                    self._client = self._connected()
-                else:
-                    self._client.refresh()
-                    self._gap = missing
+                self._renewed()
+                self._gap = missing
             except GapError:
                 self._over_gap()
             except AccessError as error:
@@ -307,6 +336,8 @@ class Memory:
                 raise AccessError(f"{error}. The memory's owner did not grant this key, or revoked it: ask for sordino-memory grant") from None
             except IntegrityError as error:
                 self._distrust(error)
+                if self._home.owns and isinstance(error, (RollbackError, ForkError)):
+                    raise type(error)(f"{error}. {self._home.restoring}") from None
                 raise
             except NetworkError as error:
                 self._note_silence(start, error)
@@ -315,18 +346,33 @@ class Memory:
                     self._client, self._alone = Client(self._home.index, key=self._key), True
                 if refused:
                     self._let_go()
-                    raise
+                    raise type(error)(f"{error}. This agent's public key for the server is {self._home.folder / 'client.pub'}") from None
                 if self._client is None:
                     raise type(error)(_AWAY.format(place=self._home.place, error=error)) from None
                 self._gap = f"the server cannot be reached ({error}), so this is what was known before: version {self._client.stats()['version']}"
             assert self._client is not None
-            # A folder may be older than what the server has shown.
+            # A folder may have an older version than the server has shown.
             if not self._alone:
                 self._remember_pin()
             return self._client, waiting
 
+    def _renewed(self) -> None:
+        """Has a client of the newest version. One that is refused tries again, once, with a connection of its own: a server that was started again
+        knows no login from before, and a token's file may have another token by now. So does an owner's, whose change gave way to somebody's that came first."""
+        if self._client is not None:
+            try:
+                self._client.refresh()
+                return
+            except BusyError:
+                raise
+            except (RefusedError, RollbackError, ForkError) as error:
+                if isinstance(error, IntegrityError) and not self._home.owns:
+                    raise
+                self._let_go()
+        self._client = self._connected()
+
     def _follow(self) -> str | None:
-        """Has the folder follow what writers add to the server's index; why it does not."""
+        """Updates the folder with what writers added to the server's index. Returns the reason if that fails."""
         start = time.monotonic()
         try:
             if self._writer is not None:
@@ -339,7 +385,7 @@ class Memory:
         return None
 
     def _answering(self) -> None:
-        """Raises what the server's silence raised a moment ago: each try would keep an agent waiting."""
+        """Raises the error of a server that did not answer a moment ago, since each new try would keep the agent waiting."""
         until, error = self._silent
         if error is not None and time.monotonic() < until:
             raise error.with_traceback(None)
@@ -352,8 +398,7 @@ class Memory:
     def _connected(self, over_gap: bool = False) -> Client:
         here = "://" not in self._home.place
         how = {} if here else self._home.connection() | {"cache": self._home.folder / "cache"}
-        pin = self._home.folder / "pin"
-        known = pin.read_bytes() if pin.exists() else None
+        known = self._pinned()
         client = Client(self._home.place, key=self._key, pin=known, over_gap=over_gap and known is not None, **how)
         try:
             self._meet(client)
@@ -362,8 +407,15 @@ class Memory:
             raise
         return client
 
+    def _pinned(self) -> bytes | None:
+        """The newest version that is known here: the owner's key knows it, or this folder of what was read."""
+        if self._home.owns:
+            return open_index(self._home.index, key=self._key).pin()
+        pin = self._home.folder / "pin"
+        return pin.read_bytes() if pin.exists() else None
+
     def _over_gap(self) -> None:
-        """Goes on over more versions than a server keeps, which many single memories soon are, and says so."""
+        """Continues over a gap of more versions than a server keeps, which many single memories soon cause, and adds a note."""
         self._let_go()
         self._client = self._connected(over_gap=True)
         self._gap = (
@@ -372,7 +424,7 @@ class Memory:
         )
 
     def _meet(self, client: Client) -> None:
-        """Refuses an index that holds no memory, and vectors of another model."""
+        """Refuses an index that is not a memory, and vectors of another model."""
         (payload,) = client.payloads([FIRST])
         try:
             header = json.loads(payload or b"")
@@ -385,33 +437,24 @@ class Memory:
             raise InputError(f"this memory is of vectors by {made}, and this process has {self._embedding.name}: say that model as embedding in memory.json")
 
     def _remember_pin(self) -> None:
-        """Keeps the newest version that was seen, so that no older one is taken for it."""
+        """Keeps the newest version that was seen, so that no older one is taken for it. The owner's key has a file of its own for that."""
         assert self._client is not None
+        if self._home.owns:
+            return
         pin, path = self._client.pin(), self._home.folder / "pin"
         if not path.exists() or path.read_bytes() != pin:
-            # On a full disk the version before stays there, and memories can be read.
+            # On a full disk the file keeps the previous version, and memories can still be read.
             with contextlib.suppress(FileError):
                 self._home.write("pin", pin)
 
-    def _trusted(self) -> None:
-        if self._stopped is not None or (self._home.folder / "stopped.json").exists():
-            stopped = self._stopped or self._home.read("stopped.json")
-            raise IntegrityError(
-                f"nothing is asked of {self._home.place} any more, since what it gave was not to be trusted: {stopped}. Tell the memory's owner and the "
-                f"person you work for. Once they know why, they remove {self._home.folder / 'stopped.json'}"
-            )
-
     def _distrust(self, error: IntegrityError) -> None:
-        """A server that lied is asked nothing more, by this and the next processes: it would learn from what a client does after a lie."""
         self._let_go()
-        if "://" in self._home.place and not isinstance(error, FormatVersionError):
-            self._stopped = str(error)
-            with contextlib.suppress(FileError):
-                self._home.write("stopped.json", json.dumps(self._stopped).encode())
+        if "://" in self._home.place:
+            self._home.distrust(error)
 
     def _by_time(self, client: Client, where: Where) -> list[tuple[int, int]]:
-        """The times and numbers of memories in the index that this key can read and attributes choose, the newest first. They are here:
-        the server is asked nothing."""
+        """The times and numbers of memories in the index that this key can read and that match the attributes, newest first. The
+        client has them, so nothing is sent."""
         version = client.stats()["version"]
         if not where and self._listed[0] == version:
             return self._listed[1]
@@ -438,9 +481,10 @@ class Memory:
             raise KeyKindError("this memory is closed")
 
     def _changed(self, work: Callable[[Writer | Contributor], list[int]]) -> Change:
-        """Makes a change, and says what becomes of it at the server, after a moment."""
+        """Makes a change, waits a moment, and says whether the server has it."""
         if self._writer is None or self._ended:
             raise ClosedError("this memory is closed")
+        self._check()
         ids = work(self._writer)
         with self._turn:
             self._changes += 1
@@ -452,17 +496,28 @@ class Memory:
             if self._flushed < mine:
                 return Change(ids, f"kept here, and sent to the server with the next version. {self._trouble or ''}".strip())
             version = self._version
+        if isinstance(self._writer, Writer):
+            ids = [self._writer.moved.get(id, id) for id in ids]
         if self._pusher is None or self._writer.shared:
             return Change(ids, "the server has it")
         return Change(ids, self._pusher.said(version, _SENT))
 
+    def _check(self) -> None:
+        """Has a note say that the folder is not the one that is known here. What is remembered then waits in the journal."""
+        assert self._writer is not None
+        try:
+            self._writer.check()
+        except Error as error:
+            with self._turn:
+                self._trouble = _TROUBLE.format(error=error)
+
     def _send(self, version: int) -> None:
-        """Has a new version sent, unless writing it did that."""
+        """Sends a new version, unless writing it sent it already."""
         if self._pusher is not None and self._writer is not None and not self._writer.shared:
             self._pusher.want(version)
 
     def _write(self) -> None:
-        """Writes the journal into the index at a pace, and compacts when nobody writes for a while."""
+        """Writes the journal into the index at intervals, and compacts when there were no changes for a while."""
         assert self._writer is not None
         last, idle = 0.0, 0.0
         while True:
@@ -484,7 +539,7 @@ class Memory:
                 idle = _REST if self._tend(idle=True) else _LOOK
 
     def _left(self) -> int:
-        """How many memories wait in the journal, of all processes. One that cannot be read is for the flush to tell of."""
+        """The number of memories that wait in the journal, from all processes. A flush reports a journal that cannot be read."""
         assert self._writer is not None
         try:
             return len(self._writer.waiting())
@@ -492,13 +547,13 @@ class Memory:
             return _BATCH
 
     def _flush(self, changes: int) -> None:
-        """Writes the journal into the index, and has the new version sent. What fails is tried again, and told in notes."""
+        """Writes the journal into the index, and sends the new version. Failures are noted and tried again."""
         assert self._writer is not None
         trouble, version = None, 0
         try:
             version = self._writer.flush()
         except (Error, OSError) as error:
-            trouble = f"What was remembered is safe in the journal, but cannot be written into the index: {error}"
+            trouble = _TROUBLE.format(error=error)
         with self._turn:
             self._trouble, self._tried = trouble, True
             if trouble is None:
@@ -508,7 +563,7 @@ class Memory:
             self._send(version)
 
     def _tend(self, idle: bool) -> bool:
-        """Compacts if it is time. What fails is tried again later: nothing that was remembered depends on it."""
+        """Compacts the index if it is time. A failure is tried again later, since no stored memory depends on it."""
         assert self._writer is not None
         try:
             if idle:
@@ -529,9 +584,10 @@ def _number(value: Any) -> int:
 
 
 def _nearest(client: Client, row: Any, number: int, where: Where) -> list[Remembered]:
-    """The nearest memories of the index, at least `number` of them if there are."""
+    """The nearest memories of the index, at least `number` of them if the index has them."""
     found: list[Remembered] = []
-    # What a result carries is opened for it, so few are asked for. The first record is none; with tags, conditions let a few others pass.
+    # The client decrypts all parts of a result, so it asks for few. The first record is not a memory. With tags, conditions also
+    # let some other memories pass.
     few = (4 * number if where.tags else number) + 1
     for most in (min(few, MOST), MOST):
         result = client.search(row, most, where=where.condition())
@@ -544,7 +600,7 @@ def _nearest(client: Client, row: Any, number: int, where: Where) -> list[Rememb
 
 
 def _read(client: Client, waiting: Sequence[Waiting], ids: list[int]) -> list[Remembered]:
-    """Memories by number, of the index and of what waits."""
+    """The memories by number, from the index and the journal."""
     payloads = client.payloads(ids) if ids else []
     found = {one.id: one.record for one in waiting} | {id: Record.read(payload) for id, payload in zip(ids, payloads) if payload}
     return [Remembered(id, found[id]) for id in ids if id in found]

@@ -23,12 +23,12 @@ from ._sordino import ReaderPublicKey, WriterPublicKey
 from ._writer import Pusher, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import TextIO
 
 _HOME = "~/.sordino-memory"
 
-# Seconds for which a writer may add, if the owner does not say until when.
+# The seconds for which a writer may add, unless the owner says otherwise.
 _YEAR = 365 * 86_400
 
 _REVOKED = """{name} is off the list, and the memory is written again, under keys that {name} never had.
@@ -70,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument("--label", help="the label of what is remembered here")
         made.add_argument("--server", help="the address of the index at its server, https://host:port/NAME")
         made.add_argument("--roots", help="the certificates of which one must have signed the server's, in PEM")
+        if name == "init":
+            made.add_argument("--client", metavar="FILE", help="your client key for the server, which is copied; a new one is made without it")
         if name == "join":
             made.add_argument("--owner", required=True, help="the owner's public key, owner.pub of the memory's folder")
             made.add_argument("--index", help="the folder of the index, where it is on this machine")
@@ -103,14 +105,16 @@ def _parser() -> argparse.ArgumentParser:
 def _init(given: argparse.Namespace) -> None:
     embedding = Embedding(given.embedding)
     settings = Settings(given.name, given.embedding, given.server, None, given.label, _path(given.roots))
-    home = Home.init(given.home, settings, embedding)
+    home = Home.init(given.home, settings, embedding, given.client)
     print(f"A memory in {home.folder}. Keep a copy of owner.key offline: it reads and writes everything.")
     print(embedding.shows)
     if given.server:
         name = given.server.rstrip("/").rpartition("/")[2]
         print(
-            f"Once, copy {home.index} to the server as ROOT/{name}, and {home.folder / 'owner.pub'} as ROOT/{name}.pub; there:\n"
-            "  sordino serve --root ROOT --accept-changes --cert chain.pem --cert-key key.pem --client client.pub\n"
+            f"Once, copy {home.index} to the server as ROOT/{name}, {home.folder / 'owner.pub'} as ROOT/{name}.pub, and {home.folder / 'client.pub'} as "
+            f"{name}-owner.pub; there:\n"
+            f"  sordino serve --root ROOT --accept-changes --cert chain.pem --cert-key key.pem --client {name}-owner.pub\n"
+            f'or in the file of --config: client = ["{name}-owner.pub"]\n'
             f"Then: sordino-memory --home {home.folder} push"
         )
     _print_lines(home)
@@ -143,6 +147,8 @@ def _grant(given: argparse.Namespace) -> int:
     public: ReaderPublicKey | WriterPublicKey | None = None
     if given.write:
         until = instant(given.until, "until") if given.until else int(time.time()) + _YEAR
+        if until <= time.time():
+            raise InputError(f"--until {given.until}: {iso(until)} is over, and nothing could be added; expected a later instant, or sordino-memory revoke")
         public = None if given.public is None else WriterPublicKey.load(given.public)
         writer.grant_writer(given.reader, public, given.label, until)
         under = f"under {', '.join(given.label)}" if given.label else "without a label"
@@ -185,7 +191,7 @@ def _who(given: argparse.Namespace) -> None:
         if reader["writes"] is not None:
             under = ", ".join(label or "no label" for label in reader["writes"])
             writes = f"; adds under {under} until {iso(reader['writes_until'])}"
-        # One record of those that all read says what made the memory.
+        # A record that all readers can read names the model of the memory.
         print(f"{reader['name']}: {max(reader['records'] - 1, 0)} memories, labels {labels}, {key}{more}{writes}")
 
 
@@ -210,39 +216,52 @@ def _stats(given: argparse.Namespace) -> None:
         memory.close()
 
 
-def _export(given: argparse.Namespace) -> None:
+def _export(given: argparse.Namespace) -> int:
     memory = _memory(given)
     try:
         number = 0
+        # Nothing is made where nothing can be read.
+        memories, why = memory.exported()
         with _new(given.file) as file:
-            for number, one in enumerate(memory.all(), 1):
+            for number, one in enumerate(memories, 1):
                 record = one.record
                 line = {"id": one.id, "text": record.text, "tags": list(record.tags), "when": iso(record.when), "by": record.by}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
             file.flush()
-        print(f"{number} memories", file=sys.stderr)
+        print(f"{number} memories" + (f". {note}" if (note := memory.note()) else ""), file=sys.stderr)
+        if why is not None:
+            print(f"Others cannot be read: these were remembered here, and wait to be written into the index. {why}", file=sys.stderr)
+        return 0 if why is None else 1
     except BrokenPipeError:
         raise
     except OSError as error:
-        # An error of this package says it itself.
+        # An error of this package has a full message.
         if isinstance(error, Error):
             raise
-        raise InputError(f"{given.file}: {error.strerror}; export writes a new file") from None
+        raise InputError(f"{given.file}: {error.strerror}; expected the name of a new file, and room for it") from None
     finally:
         memory.close()
 
 
-def _new(path: str | None) -> contextlib.AbstractContextManager[TextIO]:
-    """A new file, which nobody else may read: these are the texts in the clear. Or standard output."""
-    if path in (None, "-"):
-        return contextlib.nullcontext(sys.stdout)
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
+@contextlib.contextmanager
+def _new(path: str | None) -> Iterator[TextIO]:
+    """A new file, which nobody else may read: these are the texts in the clear. Or standard output. What is not whole is removed."""
+    if path is None or path == "-":
+        yield sys.stdout
+        return
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(opened, "w", encoding="utf-8") as file:
+            yield file
+    except BaseException:
+        os.unlink(path)
+        raise
 
 
 def _import(given: argparse.Namespace) -> None:
     records = []
     try:
-        with open(given.file, encoding="utf-8") as file:
+        with open(given.file, encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
@@ -256,8 +275,10 @@ def _import(given: argparse.Namespace) -> None:
                     records.append(Record.made(one.get("text"), one.get("tags"), one.get("when"), by))
                 except (ValueError, Error) as error:
                     raise InputError(f"{given.file}, line {number}: {error}. Nothing was remembered") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{given.file}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{given.file}: {error}; expected lines of JSON in UTF-8. Nothing was remembered") from None
+    except OSError as error:
+        raise InputError(f"{given.file}: {error.strerror}") from None
     memory = _memory(given)
     try:
         for change in memory.remember_all(records):
@@ -278,12 +299,12 @@ def _memory(given: argparse.Namespace) -> Any:
 
 
 def _pushed(home: Home) -> int:
-    """Sends the newest version, if there is a server, and says whether it has it."""
+    """Sends the newest version, if there is a server, and tells whether the server has it."""
     if home.settings.server is None:
         return 0
     writer = Writer(home)
     if writer.shared:
-        # Changes are at the server when they have been made.
+        # With writers, a change is at the server when it is complete.
         writer.flush()
         print("the server has it")
         return 0
@@ -312,7 +333,7 @@ Codex (config.toml):
 
 
 def _path(given: str | None) -> str | None:
-    """A path that means the same wherever an agent starts the command."""
+    """A path that is valid in any working directory from which an agent starts the command."""
     return None if given is None else os.fspath(Path(given).expanduser().absolute())
 
 

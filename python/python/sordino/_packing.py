@@ -1,4 +1,4 @@
-"""Documents of the frameworks as payloads of records, and their ids as they are stored."""
+"""Converts documents of the frameworks to payloads of records, and their ids to stored ids."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-# Record 0, of no document.
+# Record 0, which is not a document.
 NONE = 0
 _PLACES = 3
 
 
 class Found(NamedTuple):
-    """A document: its id, its stored form, its score if a search found it, and its vector if that is kept."""
+    """A document: its id, its stored form, its score if a search found it, and its vector if vectors are
+    stored."""
 
     id: str
     document: Any
@@ -32,7 +33,7 @@ class Found(NamedTuple):
 
 def places(id: str) -> list[int]:
     """Return the numbers that a document of this id may have."""
-    # An id that is no Unicode text has no document.
+    # An id that is not valid Unicode has no document.
     (digest,) = hash_each([id.encode(errors="replace")], context="sordino 2026 document ids")
     numbers = [int.from_bytes(digest[4 * at : 4 * at + 4], "little") for at in range(_PLACES)]
     return [number if number != NONE else 1 for number in numbers]

@@ -1,4 +1,4 @@
-"""Payloads as bytes: texts in UTF-8, bytes unchanged, and other values as JSON."""
+"""Converts payloads to bytes: texts to UTF-8, other values to JSON; bytes stay unchanged."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ._errors import PayloadError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Lists and dicts within one another, at most.
+# The most lists and dicts within one another.
 _MOST_DEPTH = 100
 
-# Nanoseconds of the units of numpy's durations.
+# The nanoseconds of each unit of numpy's durations.
 _NANOSECONDS = {
     "W": 604_800 * 10**9,
     "D": 86_400 * 10**9,
@@ -32,7 +32,7 @@ _NANOSECONDS = {
     "ns": 1,
 }
 
-# Digits of a decimal number that are written without an exponent, at most.
+# The most digits of a decimal number that is written without an exponent.
 _MOST_DIGITS = 100
 
 
@@ -129,7 +129,7 @@ def _of_array(value: Any, depth: int) -> Any:
         return [_plain(inner, depth + 1) for inner in array]
     if array.dtype.kind in "mM":
         return _of_time(array)
-    # The shortest digits of a number in its own precision, not in double precision.
+    # The shortest digits that identify a number in its own precision, not in double precision.
     inner = float(str(array[()])) if array.dtype.kind == "f" else array.item()
     return _plain(inner, depth + 1)
 
@@ -144,7 +144,7 @@ def _of_time(array: Any) -> str | None:
     if array.dtype.kind == "m":
         if unit not in _NANOSECONDS:
             raise TypeError(f"is or has a {array.dtype}: expected a duration in weeks to nanoseconds")
-        # Whole numbers of Python have any number of digits.
+        # Whole numbers in Python may have any number of digits.
         return _seconds(int(array.astype(np.int64)) * count * _NANOSECONDS[unit])
     if unit in ("Y", "M", "W"):
         array = array.astype("datetime64[D]")

@@ -1,4 +1,4 @@
-"""A memory as an index holds it: a text with tags, a time and an author, and the conditions by which memories are chosen."""
+"""A memory as stored in an index: a text with tags, a time and an author, and the conditions that select memories."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from ._errors import FormatError, InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Bounds of one memory, which is a note and no document: a model reads what is recalled, and an embedding is of one thought.
+# The bounds of one memory, which is a note and not a document: a model reads the results, and an embedding should express one
+# thought.
 MOST_TEXT = 16_384
 MOST_TAGS = 32
 MOST_TAG = 64
 
-# Columns of truth values that a tag is hashed to: a filter by tags is decided by them before memories are ranked, and by the tags themselves after.
+# The columns of truth values to which tags are hashed. A filter by tags uses these columns before memories are ranked, and the
+# tags themselves afterwards.
 _COLUMNS = 32
 
 
@@ -35,7 +37,7 @@ class Record:
 
     @staticmethod
     def made(text: Any, tags: Any, when: Any, by: str) -> Record:
-        """A memory of what an agent gave. Raises `InputError`, which says what to do."""
+        """Makes a memory from an agent's input. Raises `InputError`, which says what to do."""
         if not isinstance(text, str) or not is_unicode(text):
             raise InputError("text: expected Unicode text")
         if not text.strip():
@@ -46,17 +48,17 @@ class Record:
         return Record(text, tagged(tags), instant(when, "when"), by)
 
     def payload(self) -> bytes:
-        """The bytes that are sealed."""
+        """The bytes to be sealed."""
         value = {"text": self.text, "tags": list(self.tags), "when": self.when, "by": self.by}
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
     def attributes(self) -> dict[str, Any]:
-        """What filters are decided by, sealed as well."""
+        """The attributes for filters, which are also sealed."""
         return {"when": self.when, "by": self.by} | dict.fromkeys(map(_column, self.tags), True)
 
     @staticmethod
     def read(payload: bytes) -> Record:
-        """A memory from its bytes. Raises `FormatError` for bytes of another program."""
+        """Reads a memory from its bytes. Raises `FormatError` for bytes of another program."""
         try:
             value = json.loads(payload)
             text, tags, when, by = value["text"], value["tags"], value["when"], value["by"]
@@ -69,7 +71,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Where:
-    """A choice of memories: those that have all these tags, from `since` on, before `until`, by this author."""
+    """A choice of memories: those with all these tags, from `since` on, before `until`, by this author."""
 
     tags: tuple[str, ...] = ()
     since: int | None = None
@@ -78,7 +80,7 @@ class Where:
 
     @staticmethod
     def made(tags: Any = None, since: Any = None, until: Any = None, by: Any = None) -> Where:
-        """A choice of what an agent gave. Raises `InputError`."""
+        """Makes a choice from an agent's input. Raises `InputError`."""
         if not (by is None or (isinstance(by, str) and is_unicode(by))):
             raise InputError(f"by = {by!r}: expected the name of an author")
         first = None if since is None else instant(since, "since")
@@ -88,7 +90,7 @@ class Where:
         return self != Where()
 
     def condition(self) -> str | None:
-        """A condition on attributes that all chosen memories meet, and few others."""
+        """A condition on attributes that all matching memories meet, and few others."""
         tests = [f"{name} = true" for name in sorted(set(map(_column, self.tags)))]
         if self.since is not None:
             tests.append(f"when >= {self.since}")
@@ -99,7 +101,7 @@ class Where:
         return " and ".join(tests) or None
 
     def passes(self, record: Record) -> bool:
-        """Whether it is chosen."""
+        """Whether a memory matches."""
         return (
             set(self.tags) <= set(record.tags)
             and (self.since is None or record.when >= self.since)
@@ -116,13 +118,14 @@ def columns(records: Sequence[Record]) -> dict[str, list[Any]]:
 
 
 def first_attributes() -> dict[str, list[Any]]:
-    """Attributes of record 0, which has a value of each column, so that filters know them all."""
+    """The attributes of record 0, which has a value in each column, so that filters know all columns."""
     tags: dict[str, list[Any]] = {f"t{number}": [True] for number in range(_COLUMNS)}
     return tags | {"when": [0], "by": [""], "next": [1]}
 
 
 def instant(value: Any, what: str) -> int:
-    """Seconds since 1970 of an instant by ISO 8601, in UTC where it names no zone; now, for None. Raises `InputError`."""
+    """The seconds since 1970 of an ISO 8601 instant, which is in UTC if it has no time zone; now, for None. Raises
+    `InputError`."""
     if value is None:
         return int(datetime.now(timezone.utc).timestamp())
     expected = f"{what} = {str(value)[:40]!r}: expected a date or an instant by ISO 8601, 2026-11-28 or 2026-11-28T14:30:00Z"
@@ -138,12 +141,12 @@ def instant(value: Any, what: str) -> int:
 
 
 def iso(when: int) -> str:
-    """An instant as text."""
+    """An instant as a text."""
     return datetime.fromtimestamp(when, timezone.utc).isoformat().replace("+00:00", "Z")
 
 
 def tagged(tags: Iterable[Any] | None) -> tuple[str, ...]:
-    """Tags in small letters, each once. Raises `InputError`."""
+    """Tags in lower case, each once. Raises `InputError`."""
     if isinstance(tags, str) or not (tags is None or isinstance(tags, (list, tuple))):
         raise InputError("tags: expected a list of texts")
     found: dict[str, None] = {}

@@ -9,18 +9,18 @@ from itertools import chain, islice
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from . import _arrays, _attributes, _payloads
+from . import _arrays, _attributes, _payloads, _tables
 from ._errors import AttributesError, DtypeError, IdsError, InputError, PayloadError, ShapeError
 from ._sordino import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
 
     Chunk = tuple[np.ndarray, np.ndarray | list[str] | None, list[bytes] | None, _attributes.Columns | None]
 
-# Bytes of a chunk, so that a conversion copies no more at a time.
+# The bytes of a chunk, so that a conversion copies no more at a time.
 _CHUNK = 4 << 20
 
 
@@ -49,8 +49,15 @@ class Batch:
 class Records:
     """Vectors, with their ids, payloads and attributes."""
 
-    def __init__(self, vectors: Any, ids: Any = None, payloads: Any = None, attributes: Any = None) -> None:
+    def __init__(
+        self, vectors: Any, ids: Any = None, payloads: Any = None, attributes: Any = None, id_kind: str | None = None
+    ) -> None:
         _check_stream(vectors)
+        table = _tables.source(vectors, ids, payloads, attributes)
+        vectors, ids, payloads = table.vectors, table.ids, table.payloads
+        #: The columns of a table that are taken, by argument.
+        self.taken = table.taken
+        self._file = table.file | {"id_kind": id_kind}
         self._vectors = vectors
         ids, payloads = _arrays.held(ids) if ids is not None else None, _payloads.column(payloads)
         self._ids = None if ids is None else _arrays.ids(ids)
@@ -61,13 +68,15 @@ class Records:
         self.size: tuple[int, int] | None = None
         self._array = None
         if _is_path(vectors):
-            reader = Reader(os.fspath(vectors))
+            reader = Reader(os.fspath(vectors), **self._file)
+            if reader.id_kind is not None:
+                self.id_kind = reader.id_kind
             if reader.len is not None:
                 self.size = (reader.len, reader.dim)
         elif hasattr(vectors, "__next__"):
             some = list(islice(vectors, 1))
             if some and isinstance(some[0], Batch):
-                # Its ids are looked at twice.
+                # The ids are read twice.
                 some[0] = replace(some[0], ids=None if some[0].ids is None else _arrays.held(some[0].ids))
             self._vectors = chain(some, vectors)
             if some and isinstance(some[0], Batch):
@@ -101,14 +110,13 @@ class Records:
             yield from self._batches(self._first)
             return
         read = 0
-        for rows in self._chunks():
+        for rows, ids, values in self._chunks():
             n = len(rows)
-            ids = None
             if self._ids is not None:
                 ids = self._ids[read : read + n]
                 if len(ids) != n:
                     raise IdsError(f"{len(self._ids)} record ids for at least {read + n} vectors")
-            payloads = None
+            payloads = None if values is None else _payloads.encoded(values)
             if self._payloads is not None:
                 payloads = _payloads.encoded(islice(self._payloads, n))
                 if len(payloads) != n:
@@ -145,35 +153,46 @@ class Records:
             attributes = None if item.attributes is None else _attributes.columns(item.attributes, len(rows))
             yield rows, ids, payloads, attributes
 
-    def _chunks(self) -> Iterator[np.ndarray]:
+    def _chunks(self) -> Iterator[tuple[np.ndarray, Any, list[Any] | None]]:
+        """Return vectors, and of a file ids and payloads."""
         if self._array is not None:
             rows = max(1, _CHUNK // (4 * self._array.shape[1]))
             for first in range(0, len(self._array), rows):
-                yield _arrays.float32(self._array[first : first + rows])
+                yield _arrays.float32(self._array[first : first + rows]), None, None
         elif _is_path(self._vectors):
-            yield from Reader(os.fspath(self._vectors))
+            yield from Reader(os.fspath(self._vectors), **self._file)
         else:
             for at, item in enumerate(self._vectors):
                 array = _arrays.matrix(item, f"array {at} of the iterator")
                 if len(array):
-                    yield array
+                    yield array, None, None
 
 
-def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[np.ndarray, Any, Any, Any]:
-    """Return all records at once, as the native half takes them."""
+def whole(
+    vectors: Any, ids: Any, payloads: Any, attributes: Any, id_kind: Callable[[], str]
+) -> tuple[tuple[np.ndarray, Any, Any, Any], dict[str, str]]:
+    """Return all records at once, as the native half takes them, and the columns of a table that were taken, by argument.
+
+    Texts of a file are read as ids of the index's kind.
+    """
     import numpy as np
 
     _check_stream(vectors)
+    if not _is_path(vectors):
+        table = _tables.source(vectors, ids, payloads, attributes)
+        vectors, ids, payloads = table.vectors, table.ids, table.payloads
     payloads = _payloads.column(payloads)
     if payloads is not None and not hasattr(payloads, "__len__"):
         payloads = list(payloads)
     if not _is_path(vectors) and not hasattr(vectors, "__next__"):
-        # One array: converted in one go, or not at all.
+        # A single array is converted at once, or not at all.
         rows = _arrays.matrix(vectors)
         chunk_ids = None if ids is None else _arrays.ids(ids, len(rows))
         carried = None if payloads is None else _payloads.encoded(payloads)
-        return rows, chunk_ids, carried, None if attributes is None else _attributes.columns(attributes, len(rows))
-    chunks = list(Records(vectors, ids, payloads, attributes))
+        columns = None if attributes is None else _attributes.columns(attributes, len(rows))
+        return (rows, chunk_ids, carried, columns), table.taken
+    records = Records(vectors, ids, payloads, attributes, id_kind() if _is_path(vectors) else None)
+    chunks = list(records)
     if not chunks:
         raise InputError("no vectors: expected at least one")
     dims = {chunk[0].shape[1] for chunk in chunks}
@@ -183,7 +202,8 @@ def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> tuple[np.nd
     own = [chunk[1] for chunk in chunks]
     chunk_ids = None if own[0] is None else _joined(own)
     carried = None if chunks[0][2] is None else [one for chunk in chunks for one in chunk[2] or ()]
-    return rows, chunk_ids, carried, _attributes.joined((len(chunk[0]), chunk[3]) for chunk in chunks)
+    columns = _attributes.joined((len(chunk[0]), chunk[3]) for chunk in chunks)
+    return (rows, chunk_ids, carried, columns), records.taken
 
 
 def edited(
@@ -196,14 +216,14 @@ def edited(
     if carried is not None and len(carried) != len(own):
         raise PayloadError(f"{len(carried)} payloads for {len(own)} ids")
     columns = None if attributes is None else _attributes.columns(attributes, len(own))
-    # A column without any value has no type: the index knows it.
+    # A column without any value has no type of its own; the index may know its type.
     known = {name for name, _, _ in columns or ()}
     given = [] if attributes is None else list(_attributes.table(attributes))
     return own, carried, columns, [name for name in given if name not in known]
 
 
 def _check_stream(vectors: Any) -> None:
-    """Refuse values that look like a stream of batches and are none."""
+    """Refuse values that look like a stream of batches but are not."""
     if isinstance(vectors, (FunctionType, MethodType, partial)):
         raise DtypeError("vectors: a function, expected what it gives: call it")
     if isinstance(vectors, Batch):

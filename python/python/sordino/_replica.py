@@ -1,4 +1,4 @@
-"""The folder of an index that a server keeps, too, and that others add to: brought up to date from there, and sent there."""
+"""A local copy of an index that a server also has and others add to. It is updated from the server and sent to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._home import Home
     from ._sordino import WriterKey
 
-# The version that the server is known to have had, as `Client.pin` gives it.
+# The newest version that the server is known to have had, in the form of `Client.pin`.
 _PULLED = "pulled"
 
 
@@ -34,8 +34,16 @@ class Replica:
             self._client.refresh()
         return self._client
 
+    @property
+    def shared(self) -> bool:
+        """Whether others add to the server's index, by what is here or by what the server is known to have had. Then a change was made
+        once the server has it, and an owner's is made again if another came first."""
+        if self._home.settings.server is None:
+            return False
+        return (self._home.folder / _PULLED).exists() or int(open_index(self._home.index, key=self._key).info()["writers"]) > 0
+
     def pull(self) -> None:
-        """Takes the server's version. What the folder has besides is given up: a change that the server did not take."""
+        """Takes the server's version. What the folder has besides is given up, if others add: a change that the server did not take."""
         server, path = self._home.settings.server, self._home.folder / _PULLED
         if server is None:
             return
@@ -47,12 +55,13 @@ class Replica:
                 f"{error}. Compare the version with the memory's owner; then remove {self._home.index} and {path}, and it is downloaded again"
             ) from None
         if known is not None and isinstance(self._key, OwnerKey):
-            # It follows from what the server had, which the pull has checked. The owner's own file may know the change that was given up.
+            # The pull has checked that it follows from what the server had. The owner's own file may name the change that was
+            # given up.
             open_index(self._home.index, key=self._key, restored=True)
         self._note()
 
     def push(self) -> bool:
-        """Sends the newest version. False if the server has another meanwhile, from which this one does not follow."""
+        """Sends the newest version. Returns False if the server has another version, from which this one does not follow."""
         settings = self._home.settings
         if settings.server is None:
             return True
@@ -64,14 +73,17 @@ class Replica:
         return True
 
     def close(self) -> None:
-        """Lets go of the index."""
+        """Releases the index."""
         if self._client is not None:
             self._client.close()
             self._client = None
 
     def _note(self) -> None:
-        """Remembers the version, which the server has."""
+        """Remembers the version, which the server has, where others may add to it. Else the owner's changes wait here for the server, and none
+        may be given up."""
         pin = self.newest().pin()
         path = self._home.folder / _PULLED
-        if not path.exists() or path.read_bytes() != pin:
+        if isinstance(self._key, OwnerKey) and not open_index(self._home.index, key=self._key).info()["writers"]:
+            path.unlink(missing_ok=True)
+        elif not path.exists() or path.read_bytes() != pin:
             self._home.write(_PULLED, pin)

@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _sordino
-from ._errors import InputError, KeyKindError
+from ._errors import ClosedError, InputError, KeyKindError
 from ._files import pem, place
 from ._index import Index, real_number, whole_number
 
@@ -61,11 +61,21 @@ class Server:
         ------
         InputError, AddressError
             If there is no such shard, or an address is wrong.
+        ClosedError
+            If the server is stopped.
         """
+        if self._stopped.is_set():
+            raise ClosedError("this server is stopped: sordino.gather makes a new one")
         self._native.reach(whole_number(shard, "shard", 65535), _urls(urls, "urls"))
 
     def metrics(self) -> str:
-        """Return all counts in the OpenMetrics text format; empty after `stop`."""
+        """Return all counts in the OpenMetrics text format; empty after `stop`.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return self._native.metrics()
 
     def stop(self) -> None:
@@ -76,14 +86,14 @@ class Server:
     def wait(self) -> None:
         """Serve until another thread calls `stop`, or until Ctrl-C, which stops the server."""
         try:
-            # Signals are looked at between short waits on some systems.
+            # On some systems Python handles signals only between short waits.
             while not self._stopped.wait(1):
                 pass
         finally:
             self.stop()
 
     def __del__(self) -> None:
-        # A program that ends takes its servers along.
+        # When the program ends, its servers stop.
         if hasattr(self, "_stopped") and not self._stopped.is_set() and not sys.is_finalizing():
             warnings.warn(
                 f"{self!r} stops, since nothing refers to it any more: bind it to a name, call its wait(), or stop() it",

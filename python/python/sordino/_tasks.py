@@ -115,7 +115,7 @@ def build(
         job = Job(index, os.path.abspath(key_file), _train(whole, groups, columns, settings), columns | VECTORS, True)
         for lists in run(job, iter(tasks)):
             whole.take(lists)
-        # Once more, in the order of the tasks.
+        # The results are taken again in the order of the tasks.
         again = _records.Records(stream((group[:2] for group in groups), columns))
         measured = whole.finish(len(tasks), iter(again))
         return measured_index(Index(_sordino.Index(index, key)), measured, settings["recall"], 4)
@@ -174,10 +174,10 @@ def _train(whole: _sordino.Clustering, groups: Groups, columns: Columns, setting
         if rows.shape[1] != settings["size"][1]:
             raise ShapeError(f"vectors of dimensions {settings['size'][1]} and {rows.shape[1]}: expected one")
         first = ends[at] - groups[at][2]
-        # Checked here, because a place in the sample does not help to find the vector.
+        # Checked here, since a position in the sample would not help a user to find the vector.
         whole.check(rows, int(first))
         numbers = own[at] - first
-        # A lower number of rows than before is reported when all rows are read again.
+        # If there are fewer rows than before, an error is raised when all rows are read again.
         sample.append(rows[numbers[numbers < len(rows)]])
     return whole.train(np.concatenate(sample))
 
@@ -187,7 +187,7 @@ def _tasks(groups: Iterable[tuple[str, int, int]], least: int) -> Iterator[Task]
     number, first, rows = count(), 0, 0
     own: list[tuple[str, int]] = []
     for path, group, size in groups:
-        # An empty one makes no segment.
+        # An empty row group needs no segment.
         if size == 0:
             continue
         if own and rows + size > least:

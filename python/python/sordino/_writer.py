@@ -1,4 +1,5 @@
-"""Changes of a memory: what is remembered goes into a journal and from there in batches into the index, which is compacted when there is time and pushed to a server."""
+"""Changes of a memory. New memories go into a journal, and from there in batches into the index. The index is compacted when there
+is time, and pushed to a server."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
-from ._errors import Error, ForkError, IntegrityError, LockedError, RollbackError, UnknownIdError, UnsureError
+from ._errors import Error, ForkError, IntegrityError, LockedError, NetworkError, RollbackError, UnknownIdError, UnsureError
 from ._home import DRAWN, FIRST
 from ._index import open as open_index
 from ._journal import Journal, Waiting
@@ -29,29 +30,44 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Said of a change that is here and did not arrive.
+_UNSENT = (
+    "What was changed is in this folder and not at the server. It is sent with the next change, or by sordino-memory push; where others have added to the "
+    "memory before that, it is not: look whether it lasted, and else make it again"
+)
+
+# Said where the server has changes by the owner's key that are missing here.
+_TWIN = (
+    "another folder with this owner's key has changed the memory at the server, and what it wrote is missing here; or this folder was restored from a "
+    "backup. Tell the memory's owner to let one folder alone write with that key"
+)
+
 # A compaction is due at this number of segments above those that the last one left, or a 150th of the memories if that is more: it writes all of them.
 _SEGMENTS = 64
 _SHARE = 150
 _MOST_SEGMENTS = 256
 
-# Versions that can be shown to follow from one another, the number that servers show: the manifests of older ones go at a compaction.
+# The number of versions whose succession can be proved, which is also the number that servers show. A compaction removes older
+# manifests.
 _KEPT = 256
 
-# Additions by writers after which the owner's process makes room for more, of which there may be 64; and tries while a writer comes first.
+# The additions by writers after which the owner's process makes room for more; at most 64 are possible. Then the tries while a
+# writer is first.
 _TAKEN_IN = 16
 _TRIES = 8
 
-# Seconds in which the server is not asked again for what writers added.
+# The seconds for which the server is not asked again for additions by writers.
 _FOLLOWED = 0.5
 
-# Seconds to wait between tries while another program changes the index, and in all.
+# The seconds between tries while another program changes the index, and the seconds of all tries.
 _PATIENCE = 60.0
 
 
 @dataclass
 class State:
-    """What writers of one folder tell each other: the version that it is of, the next number, segments after the last compaction and now, stored
-    records, and what is to be erased with when that was first so. If its version differs from the index's, it is made again from the index."""
+    """The state that the writing processes of one folder share. It has the version, the next number, the segments after the last
+    compaction and now, and the stored records. It also has the number of forgotten records, and the time since when there are some.
+    If its version differs from the index's, it is computed again from the index."""
 
     version: int
     next: int
@@ -63,7 +79,7 @@ class State:
 
 
 class Writer:
-    """Changes, one at a time in all processes of this machine. Needs the owner's key."""
+    """Changes, of which one runs at a time among all processes of this machine. Needs the owner's key."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -71,13 +87,17 @@ class Writer:
         self._journal = Journal(home.folder)
         self._replica = Replica(home, self._key)
         self._followed = 0.0
-        # Entries of the journal that the last change has written.
+        # The entries of the journal that the last change has written.
         self._written = 0
         #: True if writers add to the server's index: then a change that was made is at the server.
-        self.shared = home.settings.server is not None and int(open_index(home.index, key=self._key).info()["writers"]) > 0
+        self.shared = self._replica.shared
+        #: Numbers that this process gave, and that another program took first, with those that the memories have instead.
+        self.moved: dict[int, int] = {}
+        # The newest version of the folder that is the one that the owner's key knows, as the folder names it.
+        self._checked = b""
 
     def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
-        """Puts memories into the journal, on disk, and returns their numbers. Nothing that is done to the index meanwhile keeps it waiting."""
+        """Puts memories into the journal, on disk, and returns their numbers. It does not wait for changes of the index."""
         with self._home.alone("journal.lock"):
             state = self._known()
             if state is not None:
@@ -88,21 +108,53 @@ class Writer:
         self.flush()
         return self.remember(records, vectors)
 
+    def check(self) -> None:
+        """Raises `RollbackError` or `ForkError` where the folder does not have the version that the owner's key knows: nothing is written into it."""
+        try:
+            line = (self._home.index / "CURRENT").read_bytes()
+        except OSError:
+            # Those who open the index say why.
+            line = b""
+        if line and line == self._checked:
+            return
+        if not self._known_here():
+            # Another process may have changed it between two looks.
+            with self._home.alone("writing.lock"):
+                self._known_here(sure=True)
+        self._checked = line
+
+    def _known_here(self, sure: bool = False) -> bool:
+        """Whether the folder's version is the one that the owner's key knows, or a later one. Says it by an error if it is `sure`."""
+        index = open_index(self._home.index, key=self._key)
+        known = index.pin()
+        if known is None:
+            return True
+        facts = index.info()
+        version, there = int.from_bytes(known[16:24], "little"), int(facts["version"])
+        same = facts["index"] == known[:16].hex()
+        if same and (there > version or (there == version and facts["manifest"] == known[24:].hex())):
+            return True
+        if sure:
+            kind, which = (RollbackError, "an older one") if same and there < version else (ForkError, "a different one")
+            raise kind(f"{self._home.index} has version {there}, and the owner's key knows version {version}: {which} was put there. {self._home.restoring}")
+        return False
+
     def waiting(self) -> list[Waiting]:
-        """Memories of the journal, which are not in the index."""
+        """The memories of the journal that are not in the index yet."""
         return self._journal.read()
 
     def flush(self) -> int:
-        """Writes what waits into the index, as one version. Returns the newest version."""
+        """Writes the waiting memories into the index, as one version. Returns the newest version."""
         return self._change(lambda _, state: state.version)
 
     def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
-        """Replaces a memory. Raises `UnknownIdError` if that is not there."""
+        """Replaces a memory. Raises `UnknownIdError` if it does not exist."""
 
         def work(index: Index, state: State) -> None:
             if number == FIRST or self._rows([number]) == [None]:
                 raise UnknownIdError(f"no memory {number}: it was forgotten, or never was; recall gives the numbers that there are")
-            # A memory keeps its label, whatever this process gives new ones: others would lose it, or see it.
+            # A memory keeps its label, whatever label this process gives new ones. Otherwise some readers would lose it, or
+            # others would see it.
             (label,) = patiently(lambda: index.labels([number]))
             self._add(index, [Waiting(number, record, vector)], label)
             _forget(state, 1)
@@ -110,7 +162,7 @@ class Writer:
         self._change(work)
 
     def delete(self, numbers: Sequence[int]) -> list[int]:
-        """Takes memories out of all results. Returns the numbers of those that were there."""
+        """Removes memories from all results. Returns the numbers of those that existed."""
 
         def work(index: Index, state: State) -> list[int]:
             there = [number for number, found in zip(numbers, self._rows(numbers)) if found is not None and number != FIRST]
@@ -122,14 +174,15 @@ class Writer:
         return self._change(work)
 
     def compact(self) -> bool:
-        """Writes the index in few segments without what was forgotten, and removes the files before. False if there was nothing to do."""
+        """Rewrites the index in few segments without forgotten memories, and removes the old files. Returns False if there was
+        nothing to do."""
 
         def work(index: Index, state: State) -> bool:
             if not state.forgotten and state.segments == state.base:
                 return False
             patiently(lambda: index.update([FIRST], attributes={"next": [state.next]}))
             patiently(lambda: index.compact(keep_versions=_KEPT))
-            # Opening the index with the owner's key removes the files of the version before.
+            # Opening the index with the owner's key removes the previous version's files.
             patiently(index.access)
             state.base, state.forgotten, state.since = int(index.info()["segments"]), 0, 0.0
             return True
@@ -137,17 +190,16 @@ class Writer:
         return self._change(work)
 
     def follow(self) -> None:
-        """Takes what writers have added to the server's index, where there are writers."""
+        """Takes the additions of writers from the server's index, if there are writers."""
         if not self.shared or time.monotonic() - self._followed < _FOLLOWED:
             return
-        # A change that is being made follows by itself.
+        # A change in progress takes them itself.
         with contextlib.suppress(LockedError), self._home.alone("writing.lock", 0.0):
-            if not self._replica.push():
-                self._replica.pull()
+            self._meet()
             self._followed = time.monotonic()
 
     def take_in(self) -> bool:
-        """Makes room for more additions by writers, where there are many. True if it did."""
+        """Makes room for more additions if writers have made many. Returns True if it did."""
         facts = open_index(self._home.index, key=self._key).info()
         if not facts["writers"] or (self._home.settings.server is None and facts["additions"] < _TAKEN_IN):
             return False
@@ -161,7 +213,7 @@ class Writer:
         return self._change(work)
 
     def due(self, idle: bool) -> bool:
-        """Whether it is time to compact: early where nobody waits."""
+        """Whether it is time to compact, which is earlier if there is no other work."""
         state = self._known()
         if state is None:
             return idle
@@ -171,7 +223,7 @@ class Writer:
         return state.segments - state.base >= (most if idle else 2 * most)
 
     def forgotten(self) -> int:
-        """Memories that are in no result, and in the folder until the next compaction."""
+        """The number of memories that are in no result, but stay in the folder until the next compaction."""
         state = self._known()
         return 0 if state is None else state.forgotten
 
@@ -180,7 +232,7 @@ class Writer:
         return int(open_index(self._home.index, key=self._key).info()["version"])
 
     def access(self) -> dict[str, Any]:
-        """Who can read what."""
+        """The readers, and what each can read."""
         return patiently(open_index(self._home.index, key=self._key).access) or {"readers": []}
 
     def grant(self, name: str, public: ReaderPublicKey | None, labels: Sequence[str]) -> int:
@@ -192,7 +244,7 @@ class Writer:
         return self._change(lambda index, _: patiently(lambda: index.grant_writer(name, public, labels=labels, until=until)))
 
     def revoke(self, name: str) -> None:
-        """Takes a reader off the list, and writes everything under keys that it does not have."""
+        """Removes a reader, and rewrites everything under keys that it does not have."""
 
         def work(index: Index, state: State) -> None:
             patiently(lambda: index.revoke(name))
@@ -202,37 +254,39 @@ class Writer:
         self.compact()
 
     def take_back(self, after: int, revoke: str | None) -> int:
-        """Takes back what writers added after a version, and revokes one of them with it. Returns the version."""
+        """Takes back the additions of writers after a version, and revokes one of them. Returns the version."""
         with self._home.alone("writing.lock"):
             if self._home.settings.server is not None:
-                self._replica.pull()
+                self._meet()
             index = open_index(self._home.index, key=self._key)
             version = patiently(lambda: index.take_back(after, revoke=revoke))
             self._sent()
             return version
 
     def close(self) -> None:
-        """Lets go of the index."""
+        """Releases the index."""
         self._replica.close()
 
     def _change(self, work: Callable[[Index, State], T]) -> T:
         """Writes what waits, and does `work`, while no other writer of this folder changes it. Where others add to the server's index, this
-        starts from what they made, and has been sent when it returns."""
+        starts from what they made, and has been sent when it returns. An owner's change that is the first to let others add need not have been."""
         with self._home.alone("writing.lock"):
             index = open_index(self._home.index, key=self._key)
-            self.shared = self._home.settings.server is not None and int(index.info()["writers"]) > 0
+            self.shared = self._replica.shared
             if not self.shared:
                 return self._changed(index, work)
             for _ in range(_TRIES):
                 # What could not be sent before goes first.
-                if not self._replica.push():
-                    self._replica.pull()
+                self._meet()
                 done = self._changed(index, work)
-                if self._replica.push():
+                try:
+                    sent = self._replica.push()
+                except NetworkError as error:
+                    raise type(error)(f"{error}. {_UNSENT}") from None
+                if sent:
                     self._drop()
                     return done
                 # A writer came first. What was done here is done again on top of that.
-                self._replica.pull()
         raise LockedError("writers add to this memory all the time: what waits is kept, and tried again")
 
     def _changed(self, index: Index, work: Callable[[Index, State], T]) -> T:
@@ -248,17 +302,25 @@ class Writer:
                 self._drop()
             return work(index, state)
         finally:
-            # Also after an error: what was made is known to be.
+            # Also after an error, the versions that were made are recorded.
             _look(index, state)
             self._keep(state)
+
+    def _meet(self) -> None:
+        """Sends what the server lacks, or else takes what it has."""
+        try:
+            if not self._replica.push():
+                self._replica.pull()
+        except (ForkError, RollbackError) as error:
+            raise type(error)(f"{_TWIN}. {error}") from None
 
     def _sent(self) -> None:
         if not self._replica.push():
             raise LockedError("a writer has added to this memory meanwhile: try again")
 
     def _flush(self, index: Index, state: State, told: bool) -> int:
-        """Writes the journal into the index; how many entries of it. After another program's changes, or where a process was killed, some of
-        them may be there, or their numbers taken."""
+        """Writes the journal into the index, and returns the number of entries. After another program's changes or a killed
+        process, some of them may be in the index already, or their numbers may be taken."""
         with self._home.alone("journal.lock"):
             waiting = self._journal.read()
             if not waiting:
@@ -267,7 +329,7 @@ class Writer:
             state.next = self._following(state)
             if not told:
                 waiting = self._renumbered(waiting, state)
-            # Memories that come from here on have numbers after these.
+            # Memories that are added from here on have higher numbers.
             self._keep(state)
         if waiting:
             self._add(index, waiting, self._home.settings.label)
@@ -275,13 +337,14 @@ class Writer:
         return number
 
     def _drop(self) -> None:
-        """Removes from the journal what is in the index, and at the server where others add to that."""
+        """Removes from the journal the entries that are in the index and, if others add to the server's index, also at the
+        server."""
         with self._home.alone("journal.lock"):
             if self._written:
                 self._journal.drop(self._written)
 
     def _renumbered(self, waiting: list[Waiting], state: State) -> list[Waiting]:
-        """What is not in the index, under numbers that are free there."""
+        """The entries that are not in the index, with numbers that are free there."""
         there = dict(zip((one.id for one in waiting), self._payloads([one.id for one in waiting])))
         found = []
         for one in waiting:
@@ -289,12 +352,13 @@ class Writer:
             if payload is None:
                 found.append(one)
             elif payload != one.record.payload():
+                self.moved[one.id] = state.next
                 found.append(Waiting(state.next, one.record, one.vector))
                 state.next += 1
         return found
 
     def _following(self, state: State) -> int:
-        """The next number, after all of the index and the journal."""
+        """The next number after all numbers of the index and the journal."""
         return max([state.next, *(one.id + 1 for one in self._journal.read())])
 
     def _keep(self, state: State) -> None:
@@ -308,14 +372,14 @@ class Writer:
             return None
 
     def _found(self, index: Index, state: State | None) -> State:
-        """What the index itself says, after another program has changed it or a process was killed: no number is given twice, and what was
-        to be erased still is."""
+        """The state computed from the index, after another program has changed it or a process was killed. No number is used
+        twice, and what was to be erased still is."""
         client = self._replica.newest()
         (header,) = client.attributes([FIRST])
         following = max(int((header or {}).get("next", 1)), *(int(id) + 1 for id in client.column("when") if id < DRAWN))
         if state is None:
             state = State(0, following, 1)
-        # What writers add erases nothing.
+        # Additions by writers erase nothing.
         if int(index.info()["owner_version"]) > state.version:
             _forget(state, 1)
         state.next = max(state.next, following)
@@ -324,7 +388,7 @@ class Writer:
         return state
 
     def _add(self, index: Index, entries: Sequence[Waiting], label: str | None) -> None:
-        """Adds records once, also where it is not sure whether the first try did."""
+        """Adds records exactly once, even if it is unknown whether the first try succeeded."""
         import numpy as np
 
         numbers, records = [one.id for one in entries], [one.record for one in entries]
@@ -345,7 +409,7 @@ class Writer:
 
 
 class Pusher:
-    """Brings a server's copy of the index up to date, in a thread of its own, and goes on trying where that fails."""
+    """Updates a server's copy of the index in its own thread, and repeats after failures."""
 
     def __init__(self, home: Home, again: float = 15.0) -> None:
         self._home = home
@@ -353,20 +417,20 @@ class Pusher:
         self._changed = threading.Condition()
         self._wanted = 0
         self._pushed = 0
-        # Why the last try failed.
+        # The reason why the last try failed.
         self._trouble: Error | OSError | None = None
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="sordino-memory push", daemon=True)
         self._thread.start()
 
     def want(self, version: int) -> None:
-        """There is this version to push."""
+        """Tells the thread that there is a new version to push."""
         with self._changed:
             self._wanted = max(self._wanted, version)
             self._changed.notify_all()
 
     def said(self, version: int, seconds: float) -> str:
-        """Whether the server has this version, after waiting so long."""
+        """Whether the server has this version, after a wait of at most this time."""
         end = time.monotonic() + seconds
         with self._changed:
             while self._pushed < version and self._trouble is None and (left := end - time.monotonic()) > 0:
@@ -375,20 +439,23 @@ class Pusher:
                 return "the server has it"
         return self.stopped() or f"kept here, and sent to the server as soon as it can be: {self._trouble or 'it takes its time'}"
 
+    def note(self) -> str | None:
+        """What the server lacks of what was changed here, and why, if a try to send it failed."""
+        if self._trouble is None:
+            return None
+        return self.stopped() or f"What was changed here last is not at the server yet, and is sent as soon as it can be: {self._trouble}"
+
     def stopped(self) -> str | None:
-        """Why this process sends nothing to the server any more, if it does not."""
+        """The reason why this process no longer sends to the server, if there is one."""
         trouble = self._trouble
         if isinstance(trouble, (ForkError, RollbackError)):
-            return (
-                "kept here and not sent, since another folder with this owner's key has changed the memory at the server, and what it wrote is missing "
-                f"here. Tell the memory's owner to let one folder alone write with that key. {trouble}"
-            )
+            return f"kept here and not sent, since {_TWIN}. {trouble}"
         if isinstance(trouble, IntegrityError):
             return f"kept here and not sent, since the server is not to be trusted: {trouble}. Tell the memory's owner"
         return None
 
     def end(self, seconds: float) -> None:
-        """Ends the thread, after one more try for what is not sent."""
+        """Ends the thread, after one more try to send what is not sent yet."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
@@ -414,7 +481,7 @@ class Pusher:
                     self._changed.wait(self._again)
 
     def _push(self) -> Error | OSError | None:
-        """Why the server does not have the newest version, or None."""
+        """The reason why the server does not have the newest version, or None."""
         settings = self._home.settings
         try:
             with self._home.alone("pushing.lock"):
@@ -436,7 +503,7 @@ def _forget(state: State, number: int) -> None:
 
 
 def patiently(work: Callable[[], T]) -> T:
-    """Does what needs the index's own lock, and tries again while another program or thread has it."""
+    """Runs work that needs the index's own lock, and repeats it while another program or thread has the lock."""
     start = time.monotonic()
     while True:
         try:

@@ -30,7 +30,8 @@ DIGITS = "0123456789"
 LOWER_ALPHANUMERIC = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-# In annotations a str is a sequence of str too, so overloads overlap. The first, for one text, comes first.
+# For type checkers a str is also a sequence of str, so the overloads overlap. The overload for one text comes
+# first.
 
 
 class FF1:

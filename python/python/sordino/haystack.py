@@ -12,6 +12,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy, FilterPolicy, apply_filter_policy
 from haystack.errors import FilterError
+from haystack.utils import Secret
 from haystack.utils.filters import document_matches_filter
 
 from ._documents import Documents
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SordinoDocumentStore", "SordinoEmbeddingRetriever"]
 
-# Numbers of an embedding, if nothing is said when the index is made.
+# The dimension of embeddings, unless the settings say otherwise.
 _DIM = 768
 
 
@@ -40,9 +41,9 @@ class SordinoDocumentStore:
     ----------
     index : path or str
         The directory of an index, which the first `write_documents` makes; or the address of a server.
-    key : OwnerKey, ReaderKey or path
-        The owner's key to change documents, or a reader's key to search them; or the path of its file. `to_dict`
-        writes a store only with paths, because keys are secret.
+    key : OwnerKey, ReaderKey, path or Secret
+        The owner's key to change documents, or a reader's key to search them; or the path of its file, or a Secret
+        with the text of `to_text()`. `to_dict` writes paths and the names of environment variables, and no key.
     embedding_dim : int, default 768
         The dimension of embeddings, fixed when the index is made.
     max_results : int, default 20
@@ -58,7 +59,7 @@ class SordinoDocumentStore:
         all documents.
     client_key, token, roots : optional
         As for `sordino.Client`, for the address of a server: the key or the path of its file, and the paths of the
-        others.
+        others. `client_key` and `token` may be a Secret, whose text is of `to_text()` or `sordino token issue --text`.
 
     Notes
     -----
@@ -79,13 +80,13 @@ class SordinoDocumentStore:
         self,
         index: Index | str | os.PathLike[str],
         *,
-        key: OwnerKey | ReaderKey | str | os.PathLike[str],
+        key: OwnerKey | ReaderKey | str | os.PathLike[str] | Secret,
         embedding_dim: int | None = None,
         max_results: int | None = None,
         mode: Mode | None = None,
         attributes: Iterable[str] | None = None,
-        client_key: ClientKey | str | os.PathLike[str] | None = None,
-        token: str | os.PathLike[str] | None = None,
+        client_key: ClientKey | str | os.PathLike[str] | Secret | None = None,
+        token: str | os.PathLike[str] | Secret | None = None,
         roots: str | os.PathLike[str] | None = None,
     ) -> None:
         if index is None:
@@ -106,32 +107,94 @@ class SordinoDocumentStore:
     def to_dict(self) -> dict[str, Any]:
         """Return the store's settings, with the paths of keys.
 
+        Returns
+        -------
+        dict
+            The settings, as `from_dict` takes them.
+
         Raises
         ------
-        InputError
-            If the key was given itself, and not as a path.
+        ValueError
+            If a key was given itself, or as a Secret that is no environment variable.
         """
         return default_to_dict(self, **self._documents.settings(_SETTINGS))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SordinoDocumentStore:
-        """Return the store with these settings."""
-        return default_from_dict(cls, data)
+        """Return the store with these settings.
+
+        Parameters
+        ----------
+        data : dict
+            What `to_dict` returned.
+
+        Returns
+        -------
+        SordinoDocumentStore
+            The store.
+        """
+        # The caller may use its dict once more.
+        settings = dict(data.get("init_parameters", {}))
+        for name in ("key", "client_key", "token"):
+            if isinstance(settings.get(name), dict):
+                settings[name] = Secret.from_dict(settings[name])
+        return default_from_dict(cls, {**data, "init_parameters": settings})
 
     def count_documents(self) -> int:
-        """Return the number of documents. Needs the owner's key."""
+        """Return the number of documents. Needs the owner's key.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return len(self._documents.ids())
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Return the documents that match, without embeddings and in no particular order. Needs the owner's key."""
+        """Return the documents that match, without embeddings and in no particular order. Needs the owner's key.
+
+        Parameters
+        ----------
+        filters : dict, optional
+            The condition, in Haystack's form.
+
+        Returns
+        -------
+        list of Document
+            The documents.
+        """
         return [_document(one) for one in self._matching(filters)]
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
-        """Return the number of documents that match. Needs the owner's key."""
+        """Return the number of documents that match. Needs the owner's key.
+
+        Parameters
+        ----------
+        filters : dict
+            The condition, in Haystack's form.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return len(self._matching(filters))
 
     def count_unique_metadata_by_filter(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
-        """Count the different values of some names of `meta` in the documents that match. Needs the owner's key."""
+        """Count the different values of some names of `meta` in the documents that match. Needs the owner's key.
+
+        Parameters
+        ----------
+        filters : dict
+            The condition, in Haystack's form.
+        metadata_fields : list of str
+            The names.
+
+        Returns
+        -------
+        dict
+            The number of values, by name.
+        """
         metas = [_meta(one.document) for one in self._matching(filters)]
         counts = {}
         for field in metadata_fields:
@@ -178,7 +241,13 @@ class SordinoDocumentStore:
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(chosen)
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Delete documents, and ignore unknown ids."""
+        """Delete documents, and ignore unknown ids.
+
+        Parameters
+        ----------
+        document_ids : list of str
+            The ids.
+        """
         self._documents.delete(document_ids)
 
     def delete_all_documents(self) -> None:
@@ -187,6 +256,16 @@ class SordinoDocumentStore:
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
         """Delete the documents that match, and return their number.
+
+        Parameters
+        ----------
+        filters : dict
+            The condition, in Haystack's form.
+
+        Returns
+        -------
+        int
+            The number of documents that were deleted.
 
         Raises
         ------
@@ -198,7 +277,20 @@ class SordinoDocumentStore:
         return self._documents.delete([one.id for one in self._matching(filters)])
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """Set these values in the `meta` of documents that match, keep the others, and return the number of documents."""
+        """Set these values in the `meta` of documents that match, keep the others, and return the number of documents.
+
+        Parameters
+        ----------
+        filters : dict
+            The condition, in Haystack's form.
+        meta : dict
+            The values.
+
+        Returns
+        -------
+        int
+            The number of documents that were changed.
+        """
         if not isinstance(meta, dict):
             raise InputError(f"meta: a {type(meta).__name__}, expected a dict")
         passes = _passing(filters)
@@ -249,7 +341,13 @@ class SordinoDocumentStore:
         return await asyncio.to_thread(self.update_by_filter, filters, meta)
 
     def refresh(self) -> bool:
-        """Follow the index to its newest version, if others change it. Return True if there was one."""
+        """Follow the index to its newest version, if others change it. Return True if there was one.
+
+        Returns
+        -------
+        bool
+            True if there was a newer version.
+        """
         return self._documents.refresh()
 
     def close(self) -> None:
@@ -261,7 +359,7 @@ class SordinoDocumentStore:
         stored = document.to_dict(flatten=False)
         stored.pop("embedding", None)
         stored.pop("score", None)
-        # Zeros, and none, stand for no meaning.
+        # A missing embedding, or one of zeros, has no meaning to compare.
         vector = np.zeros(dim, np.float32)
         if document.embedding is not None:
             vector = np.asarray(document.embedding, dtype=np.float32)
@@ -271,7 +369,7 @@ class SordinoDocumentStore:
                 )
         found = bool(vector.any())
         if not found:
-            # A record needs a vector: one of no meaning, and a note to leave it out of results.
+            # A record needs a vector. This one has no meaning, and a note leaves it out of results.
             vector = np.random.default_rng().standard_normal(dim, dtype=np.float32)
         return vector, [stored, found]
 
@@ -284,7 +382,7 @@ class SordinoDocumentStore:
         self, embedding: list[float], filters: dict[str, Any] | None, top_k: int
     ) -> list[Document]:
         passes = _passing(filters)
-        # Those without an embedding are not found, whatever vector stands for it.
+        # Documents without an embedding are not found, whatever vector stands for it.
         found = self._documents.search(
             embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))
         )
@@ -315,7 +413,13 @@ class SordinoEmbeddingRetriever:
         self.filter_policy = filter_policy
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the component's settings and its store's."""
+        """Return the component's settings and its store's.
+
+        Returns
+        -------
+        dict
+            The settings, as `from_dict` takes them.
+        """
         return default_to_dict(
             self,
             document_store=self.document_store,
@@ -326,7 +430,18 @@ class SordinoEmbeddingRetriever:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SordinoEmbeddingRetriever:
-        """Return the component with these settings."""
+        """Return the component with these settings.
+
+        Parameters
+        ----------
+        data : dict
+            What `to_dict` returned.
+
+        Returns
+        -------
+        SordinoEmbeddingRetriever
+            The component.
+        """
         # The caller may use its dict once more.
         settings = dict(data.get("init_parameters", {}))
         if isinstance(settings.get("document_store"), dict):
@@ -342,7 +457,22 @@ class SordinoEmbeddingRetriever:
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
     ) -> dict[str, list[Document]]:
-        """Return the nearest documents, best first, each with its score and without its embedding."""
+        """Return the nearest documents, best first, each with its score and without its embedding.
+
+        Parameters
+        ----------
+        query_embedding : list of float
+            The vector.
+        filters : dict, optional
+            The condition, in Haystack's form; `filter_policy` joins it with the component's own.
+        top_k : int, optional
+            The number of documents. The default is the component's.
+
+        Returns
+        -------
+        dict
+            `documents`: list of Document.
+        """
         # The policy takes what is empty for none.
         _passing(filters)
         chosen = apply_filter_policy(self.filter_policy, self.filters, filters)
@@ -367,7 +497,7 @@ def _number(top_k: int) -> int:
     return top_k
 
 
-# The settings that `to_dict` gives, by their names in `Documents`.
+# The settings of `to_dict`, by their names in `Documents`.
 _SETTINGS = {
     "index": "place",
     "key": "key",
@@ -380,7 +510,7 @@ _SETTINGS = {
     "roots": "roots",
 }
 
-# Comparisons that attributes may decide.
+# The comparisons that attributes may decide.
 _WORDS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in", "not in": "$nin"}
 
 
@@ -412,7 +542,7 @@ def _tree(filters: dict[str, Any] | None) -> Tree:
         if not isinstance(conditions, list) or not all(isinstance(one, dict) for one in conditions):
             return None
         trees = [_tree(one) for one in conditions]
-        # `NOT` is true unless all are.
+        # `NOT` is true unless all its conditions are true.
         return {"AND": ("and", trees), "OR": ("or", trees), "NOT": ("not", ("and", trees))}.get(str(operator))
     name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), filters.get("value")
     values = value if isinstance(value, list) else [value]

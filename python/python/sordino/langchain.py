@@ -160,26 +160,78 @@ class SordinoVectorStore(VectorStore):
         return names
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
-        """Delete documents by id, or all of them without ids. Unknown ids are ignored."""
+        """Delete documents by id, or all of them without ids. Unknown ids are ignored.
+
+        Parameters
+        ----------
+        ids : list of str, optional
+            The ids; None for all documents.
+
+        Returns
+        -------
+        bool
+            True.
+        """
         known(kwargs, "delete")
         self._documents.delete(ids)
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the existing documents with these ids, by a private fetch."""
+        """Return the existing documents with these ids, by a private fetch.
+
+        Parameters
+        ----------
+        ids : sequence of str
+            The ids.
+
+        Returns
+        -------
+        list of Document
+            The documents, in the order of the ids.
+        """
         return [_document(found) for found in self._documents.get(ids)]
 
     def similarity_search(
         self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[Document]:
-        """Return the `k` documents nearest to a text."""
+        """Return the `k` documents nearest to a text.
+
+        Parameters
+        ----------
+        query : str
+            The text, which is embedded on the client.
+        k : int, default 4
+            The number of documents.
+        filter : dict or callable, optional
+            The condition that documents meet: see the class.
+
+        Returns
+        -------
+        list of Document
+            The documents, best first.
+        """
         known(kwargs, "similarity_search")
         return [document for document, _ in self.similarity_search_with_score(query, k, filter)]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        """Return the `k` documents nearest to a text, with cosines."""
+        """Return the `k` documents nearest to a text, with cosines.
+
+        Parameters
+        ----------
+        query : str
+            The text, which is embedded on the client.
+        k : int, default 4
+            The number of documents.
+        filter : dict or callable, optional
+            The condition that documents meet: see the class.
+
+        Returns
+        -------
+        list of (Document, float)
+            The documents, best first, with cosines.
+        """
         known(kwargs, "similarity_search_with_score")
         k = self._documents.wanted(k, "k")
         found = self._search(self._embedding.embed_query(query), k, filter)
@@ -188,7 +240,22 @@ class SordinoVectorStore(VectorStore):
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[Document]:
-        """Return the `k` documents nearest to a vector."""
+        """Return the `k` documents nearest to a vector.
+
+        Parameters
+        ----------
+        embedding : list of float
+            The vector.
+        k : int, default 4
+            The number of documents.
+        filter : dict or callable, optional
+            The condition that documents meet: see the class.
+
+        Returns
+        -------
+        list of Document
+            The documents, best first.
+        """
         known(kwargs, "similarity_search_by_vector")
         k = self._documents.wanted(k, "k")
         return [_document(found) for found in self._search(embedding, k, filter)]
@@ -202,7 +269,26 @@ class SordinoVectorStore(VectorStore):
         filter: Filter | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """Return `k` of the `fetch_k` nearest documents: near the text, and far from one another."""
+        """Return `k` of the `fetch_k` nearest documents: near the text, and far from one another.
+
+        Parameters
+        ----------
+        query : str
+            The text, which is embedded on the client.
+        k : int, default 4
+            The number of documents.
+        fetch_k : int, default 20
+            The number of nearest documents that are chosen from.
+        lambda_mult : float, default 0.5
+            1 for documents that are near, 0 for documents that differ from one another.
+        filter : dict or callable, optional
+            The condition that documents meet: see the class.
+
+        Returns
+        -------
+        list of Document
+            The documents, best first.
+        """
         known(kwargs, "max_marginal_relevance_search")
         vector = self._embedding.embed_query(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter)
@@ -216,10 +302,29 @@ class SordinoVectorStore(VectorStore):
         filter: Filter | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """Return `k` of the `fetch_k` nearest documents: near the vector, and far from one another."""
+        """Return `k` of the `fetch_k` nearest documents: near the vector, and far from one another.
+
+        Parameters
+        ----------
+        embedding : list of float
+            The vector.
+        k : int, default 4
+            The number of documents.
+        fetch_k : int, default 20
+            The number of nearest documents that are chosen from.
+        lambda_mult : float, default 0.5
+            1 for documents that are near, 0 for documents that differ from one another.
+        filter : dict or callable, optional
+            The condition that documents meet: see the class.
+
+        Returns
+        -------
+        list of Document
+            The documents, best first.
+        """
         known(kwargs, "max_marginal_relevance_search_by_vector")
         k = self._documents.wanted(k, "k")
-        # The caller did not ask for the default number.
+        # The caller chose this number itself.
         fetched = whole_number(fetch_k, "fetch_k") if fetch_k == 20 else self._documents.wanted(fetch_k, "fetch_k")
         found = self._search(embedding, fetched, filter, k)
         if not found:
@@ -267,7 +372,13 @@ class SordinoVectorStore(VectorStore):
         return self._documents.key
 
     def refresh(self) -> bool:
-        """Follow the index to its newest version, if others change it. Return True if there was one."""
+        """Follow the index to its newest version, if others change it. Return True if there was one.
+
+        Returns
+        -------
+        bool
+            True if there was a newer version.
+        """
         return self._documents.refresh()
 
     def close(self) -> None:
@@ -275,7 +386,7 @@ class SordinoVectorStore(VectorStore):
         self._documents.close()
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        # The base class's, of the cosine distance, within the bounds that it promises.
+        # The base class's function of the cosine distance, within the bounds that the class promises.
         return lambda cosine: min(1.0, max(0.0, self._cosine_relevance_score_fn(1 - cosine)))
 
     def _search(

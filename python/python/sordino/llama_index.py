@@ -123,6 +123,11 @@ class SordinoVectorStore(BasePydanticVectorStore):
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """Return the store's settings, with the paths of keys, as `from_dict` takes them.
 
+        Returns
+        -------
+        dict
+            The settings.
+
         Raises
         ------
         InputError
@@ -133,7 +138,13 @@ class SordinoVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name by which LlamaIndex knows the class."""
+        """Return the name by which LlamaIndex knows the class.
+
+        Returns
+        -------
+        str
+            The name.
+        """
         return "SordinoVectorStore"
 
     @property
@@ -142,7 +153,18 @@ class SordinoVectorStore(BasePydanticVectorStore):
         return self._documents.client()
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """Add nodes with embeddings, or replace the nodes whose ids exist. Return the ids."""
+        """Add nodes with embeddings, or replace the nodes whose ids exist. Return the ids.
+
+        Parameters
+        ----------
+        nodes : sequence of BaseNode
+            The nodes, each with its embedding.
+
+        Returns
+        -------
+        list of str
+            The ids.
+        """
         known(kwargs, "add")
         nodes = list(nodes)
         ids = [node.node_id for node in nodes]
@@ -152,7 +174,13 @@ class SordinoVectorStore(BasePydanticVectorStore):
         return ids
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Delete the nodes of a document."""
+        """Delete the nodes of a document.
+
+        Parameters
+        ----------
+        ref_doc_id : str
+            The id of the document.
+        """
         known(delete_kwargs, "delete")
         found = self._documents.matching(lambda stored: stored.get("ref_doc_id") == ref_doc_id)
         self._documents.delete([one.id for one in found])
@@ -164,6 +192,13 @@ class SordinoVectorStore(BasePydanticVectorStore):
         **delete_kwargs: Any,
     ) -> None:
         """Delete nodes by id, by filters, or by both.
+
+        Parameters
+        ----------
+        node_ids : list of str, optional
+            The ids.
+        filters : MetadataFilters, optional
+            The condition that nodes meet.
 
         Raises
         ------
@@ -189,7 +224,20 @@ class SordinoVectorStore(BasePydanticVectorStore):
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
-        """Return nodes by ids, in a private fetch; or all nodes that pass the filters, which needs the owner's key."""
+        """Return nodes by ids, in a private fetch; or all nodes that pass the filters, which needs the owner's key.
+
+        Parameters
+        ----------
+        node_ids : list of str, optional
+            The ids.
+        filters : MetadataFilters, optional
+            The condition that nodes meet.
+
+        Returns
+        -------
+        list of BaseNode
+            The nodes.
+        """
         passes = _passing(filters)
         if node_ids is None:
             found = self._documents.matching(passes)
@@ -198,10 +246,22 @@ class SordinoVectorStore(BasePydanticVectorStore):
         return [metadata_dict_to_node(_metadata(one.document)) for one in found]
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """Return the nodes nearest to the query's embedding, with cosines."""
+        """Return the nodes nearest to the query's embedding, with cosines.
+
+        Parameters
+        ----------
+        query : VectorStoreQuery
+            The query, with its embedding. Its mode is "default" or "mmr".
+
+        Returns
+        -------
+        VectorStoreQueryResult
+            Nodes, cosines and ids, best first.
+        """
         known(kwargs, "query")
-        if query.mode not in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR):
-            raise ModeError(f"query mode {query.mode.value!r}: expected 'default', or 'mmr' of a store with keep_vectors=True")
+        mode = _mode(query.mode)
+        if mode not in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR):
+            raise ModeError(f"query mode {mode.value!r}: expected 'default', or 'mmr' of a store with keep_vectors=True")
         if query.query_embedding is None:
             raise InputError("a query without an embedding: expected query_embedding, which the client makes")
         most = self._documents.wanted(query.similarity_top_k, "similarity_top_k")
@@ -223,7 +283,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
             trees.append(None)
         if doc_ids is not None:
             trees.append(("ref_doc_id", "$in", list(doc_ids)))
-        diverse = query.mode == VectorStoreQueryMode.MMR
+        diverse = mode == VectorStoreQueryMode.MMR
         first = max(self._documents.most() or most, most) if diverse else most
         found = self._documents.search(query.query_embedding, first, ("and", trees), passes, most)
         if diverse:
@@ -266,7 +326,13 @@ class SordinoVectorStore(BasePydanticVectorStore):
         return await asyncio.to_thread(self.query, query, **kwargs)
 
     def refresh(self) -> bool:
-        """Follow the index to its newest version, if others change it. Return True if there was one."""
+        """Follow the index to its newest version, if others change it. Return True if there was one.
+
+        Returns
+        -------
+        bool
+            True if there was a newer version.
+        """
         return self._documents.refresh()
 
     def close(self) -> None:
@@ -274,8 +340,16 @@ class SordinoVectorStore(BasePydanticVectorStore):
         self._documents.close()
 
     def __getstate__(self) -> dict[Any, Any]:
-        # LlamaIndex's own would leave out what cannot be pickled, and the copy would be no store.
+        # LlamaIndex's own method would leave out what cannot be pickled, and the copy would not work.
         return BaseModel.__getstate__(self)
+
+
+def _mode(mode: Any) -> VectorStoreQueryMode:
+    """Return the mode of a query, which may be a plain text."""
+    try:
+        return VectorStoreQueryMode(mode)
+    except ValueError:
+        raise ModeError(f"query mode {mode!r}: expected 'default', or 'mmr' of a store with keep_vectors=True") from None
 
 
 def _embedding(node: BaseNode) -> list[float]:
@@ -363,7 +437,7 @@ def _tree_of(one: Any) -> Tree:
     return None if word is None else (one.key, word, one.value)
 
 
-# The settings that `to_dict` gives, by their names in `Documents`.
+# The settings of `to_dict`, by their names in `Documents`.
 _SETTINGS = {
     "index": "place",
     "key": "key",
@@ -382,7 +456,7 @@ _JOINED: dict[Any, Callable[[Iterable[bool]], bool]] = {
     FilterCondition.NOT: lambda some: not any(some),
 }
 
-# Operators that this store has, and their words in conditions on attributes if these may decide them.
+# The operators of this store, with their form in conditions on attributes if attributes may decide them.
 _OPERATORS = {
     FilterOperator.EQ: "$eq",
     FilterOperator.NE: "$ne",

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hmac
 import logging
 import os
+import socket
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from ._embedding import Embedding
-from ._errors import Error, InputError
+from ._errors import Error, InputError, ListenError
 from ._home import Home
 from ._memory import MOST_RECALLED, Change, Memory, Remembered
 from ._record import MOST_TAGS, MOST_TEXT, Where, iso
@@ -31,6 +32,7 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcp_types import Tool
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 T = TypeVar("T")
@@ -75,6 +77,7 @@ class Items(BaseModel):
     """Memories that were found, best or newest first."""
 
     memories: list[Item]
+    other_tags: list[str] | None = Field(None, description="Where no memory has the tags that were asked for: tags that there are, the most like them first.")
     note: str | None = Field(None, description="What to know before relying on this answer.")
 
 
@@ -122,9 +125,28 @@ _Id = Annotated[int, Field(description="The number of the memory, as recall give
 _Few = Annotated[int, Field(ge=1, le=MOST_RECALLED, description="The most memories to give back.")]
 
 
+class _Strict(MCPServer[Any]):
+    """A server that refuses arguments that a tool does not have: an agent that names a filter wrongly would take all memories for those it chose."""
+
+    async def list_tools(self) -> list[Tool]:
+        """The tools, whose forms say that there are no other arguments."""
+        tools = await super().list_tools()
+        for tool in tools:
+            tool.input_schema = tool.input_schema | {"additionalProperties": False}
+        return tools
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Calls a tool, once its arguments are among those it has."""
+        for tool in await super().list_tools():
+            known = tool.input_schema.get("properties", {})
+            if tool.name == name and (unknown := sorted(set(arguments) - set(known))):
+                raise ToolError(f"{name} has no {', '.join(one[:40] for one in unknown)}: expected {', '.join(known) or 'no arguments'}")
+        return await super().call_tool(name, arguments, context)
+
+
 def server(memory: Memory) -> MCPServer[Any]:
     """A server of this memory's tools."""
-    made: MCPServer[Any] = MCPServer("sordino-memory", title="Memory", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    made: MCPServer[Any] = _Strict("sordino-memory", title="Memory", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     _reading(made, memory)
     _writing(made, memory)
     _prompts(made, memory)
@@ -137,14 +159,20 @@ def _reading(made: MCPServer[Any], memory: Memory) -> None:
         """Finds the memories that are nearest to a question in meaning, best first. Say the question in full; where chooses among them."""
 
         def work() -> Items:
-            return _items(memory, memory.recall(question, k, _where(where)))
+            chosen = _where(where)
+            return _items(memory, memory.recall(question, k, chosen), chosen)
 
         return await _done(work)
 
     @made.tool(title="Recent memories", annotations=_READS)
     async def recent(k: _Few = 10, where: Chosen | None = None) -> Items:
         """Lists the newest memories by their times, the newest first."""
-        return await _done(lambda: _items(memory, memory.recent(k, _where(where))))
+
+        def work() -> Items:
+            chosen = _where(where)
+            return _items(memory, memory.recent(k, chosen), chosen)
+
+        return await _done(work)
 
     @made.tool(title="About this memory", annotations=_READS)
     async def stats() -> Stats:
@@ -226,8 +254,9 @@ def _where(chosen: Chosen | None) -> Where | None:
     return None if chosen is None else chosen.where()
 
 
-def _items(memory: Memory, found: list[Remembered]) -> Items:
-    return Items(memories=[_item(one) for one in found], note=memory.note())
+def _items(memory: Memory, found: list[Remembered], where: Where | None = None) -> Items:
+    other = memory.other_tags(where.tags) if where and where.tags and not found else None
+    return Items(memories=[_item(one) for one in found], other_tags=other, note=memory.note())
 
 
 def _item(one: Remembered) -> Item:
@@ -257,10 +286,18 @@ def serve(folder: str | os.PathLike[str], port: int | None = None) -> None:
             import uvicorn
 
             app = Guarded(made.streamable_http_app(), home.http_token())
-            print(f"http://127.0.0.1:{port}/mcp, with the token of {home.folder / 'http-token'}", file=sys.stderr)
-            uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
+            with _listening(port) as listener:
+                print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp, with the token of {home.folder / 'http-token'}", file=sys.stderr)
+                uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listener])
     finally:
         memory.close()
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        raise ListenError(f"--http {port}: {error}; expected a port of this machine that is free, or 0 for any") from None
 
 
 class Guarded:
@@ -268,12 +305,13 @@ class Guarded:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._shown = f"Bearer {token}".encode()
+        self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or refuses it with status 401."""
-        headers = dict(scope.get("headers", ()))
-        if scope["type"] == "lifespan" or hmac.compare_digest(headers.get(b"authorization", b""), self._shown):
+        # The scheme's name is the same in capital and small letters.
+        scheme, _, shown = dict(scope.get("headers", ())).get(b"authorization", b"").partition(b" ")
+        if scope["type"] == "lifespan" or (scheme.lower() == b"bearer" and hmac.compare_digest(shown.strip(), self._token)):
             await self._app(scope, receive, send)
             return
         if scope["type"] == "http":

@@ -63,7 +63,7 @@ def batches(
     attributes: Iterable[str] = (),
     readers: int = 2,
 ) -> Iterator[Batch]:
-    """Read the records of Parquet files, one row group at a time.
+    """Read the records of Parquet files, one row group at a time. Columns that are not named are left out.
 
     Parameters
     ----------

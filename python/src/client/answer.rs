@@ -1,4 +1,4 @@
-//! The arrays that a search gives.
+//! Makes the arrays that a search returns.
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -8,7 +8,8 @@ use sordino_search::{Found, IdKind};
 use crate::ids;
 use crate::transport::Moved;
 
-/// ids, scores, payloads, whether each is shortened, bytes up, bytes down, milliseconds of the server.
+/// The ids, scores, payloads, a flag for each payload that was shortened, bytes up, bytes down, and
+/// the server's milliseconds.
 pub(super) type Answer<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyArray2<f32>>,
@@ -19,7 +20,7 @@ pub(super) type Answer<'py> = (
     f64,
 );
 
-/// Arrays of what was found: -1 and NaN in places for which there is nothing.
+/// The arrays of results, with -1 and NaN where there are fewer results.
 pub(super) fn answer<'py>(
     py: Python<'py>,
     found: &[Found],

@@ -1,4 +1,4 @@
-//! Searches of an index that is loaded into this process.
+//! Searches an index that is loaded into this process.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,11 +15,12 @@ use sordino_search::{
 use super::{Known, Payloads, Searched};
 use crate::transport::{Counted, Moved};
 
-/// Searches that share a pass over the index. There are two such groups or more, so that processors have work
-/// while one of them waits for its last search: with one, a batch of 100 kept 1.75 of 2 processors busy.
+/// The number of searches that share a pass over the index. At least two such groups exist, so that processors have
+/// work while one group waits for its last search. With one group, a batch of 100 kept 1.75 of 2 processors
+/// busy.
 const AT_ONCE: usize = 8;
 
-/// An index of a directory, as a server has it.
+/// An index from a directory, loaded as a server would.
 pub(super) struct Here {
     path: PathBuf,
     client: RwLock<Client>,
@@ -28,7 +29,7 @@ pub(super) struct Here {
 
 struct Loaded {
     server: Arc<Server>,
-    /// The directory's word for its newest version.
+    /// The directory's line that names its newest version.
     current: Option<Vec<u8>>,
 }
 
@@ -71,8 +72,8 @@ impl Here {
         Arc::clone(&loaded.server)
     }
 
-    /// Answers one question. The client's lock is held for as long, so that it and the server stay at one
-    /// version.
+    /// Answers one question. It holds the client's lock until the end, so that the client and the server stay
+    /// at one version.
     pub(super) fn search(&self, question: &Question<'_>) -> Searched {
         let client = self.client();
         let server = self.server();
@@ -83,7 +84,7 @@ impl Here {
         Ok((found, counted.moved))
     }
 
-    /// Answers several questions on all processors; those that wait together share a pass.
+    /// Answers several questions on all processors. Questions that wait together share a pass.
     pub(super) fn search_all(
         &self,
         questions: &[Question<'_>],
@@ -105,13 +106,13 @@ impl Here {
             let mut counted = Counted::new(&mut *member);
             let found = client.ask(&mut rng, &mut counted, &questions[at])?;
             let mut moved = counted.moved;
-            // It also waited for the others.
+            // This search also waited for the other searches of its pass.
             moved.waited = member.take_server_time();
             Ok((found, moved))
         })
     }
 
-    /// The payloads of records, and what moved.
+    /// The payloads of records, and the bytes moved.
     pub(super) fn payloads(&self, ids: &[Id]) -> Result<(Payloads, Moved), Error> {
         let client = self.client();
         let server = self.server();
@@ -122,7 +123,7 @@ impl Here {
         Ok((payloads, counted.moved))
     }
 
-    /// Loads the directory's newest version, if it is another.
+    /// Loads the directory's newest version, if it has changed.
     pub(super) fn refresh(&self, keys: &ReaderKeys) -> Result<bool, Error> {
         let now = fs::read(self.path.join("CURRENT")).ok();
         {
@@ -139,7 +140,7 @@ impl Here {
     }
 }
 
-/// A generator seeded by the system.
+/// A generator seeded by the operating system.
 fn rng() -> Result<StdRng, Error> {
     let seeded = StdRng::try_from_rng(&mut SysRng);
     seeded.map_err(|error| Error::transport(Kind::Local, error))

@@ -1,4 +1,4 @@
-//! A client of an index with a way to its server, and what it does for one call.
+//! A client with its connection to an index, and the work of one call.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -15,9 +15,10 @@ use crate::compute::{computing, stoppable};
 use crate::errors;
 use crate::transport::Moved;
 
-/// A client with a way to its server.
+/// A client with its connection to a server.
 ///
-/// Its locks are waited for without Python's: another thread may hold one for as long as a server takes to answer.
+/// Threads release Python's lock before they wait for these locks, since another thread may hold one until a
+/// server answers.
 pub(super) struct Open {
     server: Server,
     total: RwLock<Total>,
@@ -35,7 +36,7 @@ pub(super) struct Total {
     pub(super) moved: Moved,
 }
 
-/// The manifest's account of the index that is searched.
+/// Facts about the index, from its manifest.
 pub(super) struct Facts {
     pub(super) index: [u8; 16],
     pub(super) version: u64,
@@ -45,7 +46,7 @@ pub(super) struct Facts {
     pub(super) k: usize,
     pub(super) ids: IdKind,
     pub(super) payloads: bool,
-    /// True if a search may bring payloads that are shortened.
+    /// True if a search may return shortened payloads.
     pub(super) shortens: bool,
     pub(super) bytes_once: usize,
 }
@@ -65,7 +66,7 @@ impl Open {
         }
     }
 
-    /// Does `work` with the client, of which no call is under way.
+    /// Runs `work` with the client while no other call uses it.
     pub(super) fn asked<T: Send>(
         &self,
         py: Python<'_>,
@@ -92,7 +93,7 @@ impl Open {
         })
     }
 
-    /// Does a call that Ctrl-C ends at once where a server may be slow, or gone.
+    /// Runs a call that Ctrl-C ends at once if the server is slow or gone.
     pub(super) fn doing<T: Send + 'static>(
         self: &Arc<Self>,
         py: Python<'_>,
@@ -108,7 +109,7 @@ impl Open {
         done.map_err(|error| errors::search(py, &error))
     }
 
-    /// Searches for each of some rows of `dim` numbers, which were checked.
+    /// Searches for several rows of `dim` numbers, which were checked before.
     pub(super) fn search(
         self: &Arc<Self>,
         py: Python<'_>,
@@ -178,7 +179,7 @@ impl Open {
         *self.total.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes over TCP, up and down, of a server's connections.
+    /// The bytes sent and received over TCP on all connections to a server.
     pub(super) fn wire(&self) -> Option<(u64, u64)> {
         match &self.server {
             Server::Here(_) => None,
@@ -187,7 +188,7 @@ impl Open {
     }
 }
 
-/// Refuses what no search takes, with the number of the row.
+/// Refuses a query that no search accepts; the error names its row.
 pub(super) fn check(py: Python<'_>, rows: &[f32], facts: &Facts) -> PyResult<()> {
     let dim = facts.dim;
     if let Some(at) = rows.iter().position(|x| !x.is_finite()) {

@@ -1,8 +1,9 @@
-//! Questions for several vectors, which ask for the same of each.
+//! Builds the questions for several vectors with the same conditions.
 
 use sordino_search::{Error, Filter, Question};
 
-/// The conditions of a search on its results. The client applies them, and no message shows them.
+/// The conditions of a search on its results. The client applies them, and no message to the server
+/// contains them.
 pub(super) struct Asked {
     k: usize,
     filter: Option<Filter>,
@@ -22,7 +23,7 @@ impl Asked {
         })
     }
 
-    /// The question for a vector.
+    /// The question for one vector.
     pub(super) fn of<'a>(&'a self, vector: &'a [f32]) -> Question<'a> {
         let mut question = Question::new(vector);
         question.k = Some(self.k);

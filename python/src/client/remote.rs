@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use rand::rngs::StdRng;
 use sordino_net::{Connection, Endpoint};
@@ -14,7 +13,7 @@ use sordino_search::{
 use super::{Known, Payloads, Searched};
 use crate::transport::{Counted, Moved};
 
-/// Connections of one client, which its searches share.
+/// The connections of one client, which its searches share.
 const CONNECTIONS: usize = 8;
 
 /// A session with a server.
@@ -23,20 +22,20 @@ pub(super) struct Remote {
     wire: Arc<Wire>,
 }
 
-/// Bytes over TCP, up and down, of all connections.
+/// The bytes sent and received over TCP on all connections.
 #[derive(Default)]
 struct Wire {
     up: AtomicU64,
     down: AtomicU64,
 }
 
-/// Connections that count.
+/// Makes connections that count their bytes.
 pub(super) struct Counting {
     endpoint: Endpoint,
     wire: Arc<Wire>,
 }
 
-/// A connection that counts, and what was counted of it.
+/// A connection that counts its bytes, and its counts.
 pub(super) struct Line {
     connection: Connection,
     counted: (u64, u64),
@@ -74,17 +73,13 @@ impl Remote {
         keys: &ReaderKeys,
         known: Option<&Known>,
         cache: Option<Cache>,
-        wait: Duration,
+        retry: Retry,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Error> {
         let wire = Arc::default();
         let dial = Counting {
             endpoint,
             wire: Arc::clone(&wire),
-        };
-        let retry = Retry {
-            busy: wait,
-            away: Duration::ZERO,
         };
         let options = SessionOptions::default()
             .pins(Box::new(known.map(|known| known.pin)))
@@ -97,7 +92,7 @@ impl Remote {
         Ok(Self { session, wire })
     }
 
-    /// Searches over the number of connections that helps: the server answers simultaneous searches in one scan.
+    /// Runs searches over several connections, since the server answers simultaneous searches in one scan.
     pub(super) fn search_all(
         &self,
         questions: &[Question<'_>],
@@ -112,7 +107,7 @@ impl Remote {
         })
     }
 
-    /// One search.
+    /// Runs one search.
     pub(super) fn search(&self, question: &Question<'_>, stop: &Arc<AtomicBool>) -> Searched {
         let batch = self.session.batch()?.stopped_by(stop);
         self.counted(&batch, |client, rng, transport| {
@@ -120,7 +115,7 @@ impl Remote {
         })
     }
 
-    /// The payloads of records, and what moved.
+    /// The payloads of records, and the bytes moved.
     pub(super) fn payloads(
         &self,
         ids: &[Id],
@@ -132,7 +127,7 @@ impl Remote {
         })
     }
 
-    /// Does `work`, and counts what moves.
+    /// Runs `work`, and counts the bytes that it moves.
     fn counted<T>(
         &self,
         batch: &SearchBatch,
@@ -150,7 +145,7 @@ impl Remote {
         self.session.refresh_in(&batch)
     }
 
-    /// Bytes over TCP, up and down.
+    /// The bytes sent and received over TCP.
     pub(super) fn wire(&self) -> (u64, u64) {
         let sum = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
         (sum(&self.wire.up), sum(&self.wire.down))

@@ -1,4 +1,4 @@
-//! Versions that go to a server and come from it.
+//! Sends versions to a server, and receives versions from it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::errors;
 use crate::keys::{self, ClientKey};
 
 /// A pin's index, version and digest.
-type PinParts = ([u8; 16], u64, [u8; 32]);
+pub(super) type PinParts = ([u8; 16], u64, [u8; 32]);
 
-/// What a connection needs, next to the address.
+/// The settings of a connection, apart from the address.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Door {
@@ -46,7 +46,8 @@ impl Door {
     }
 }
 
-/// Brings a directory to the version that a server has, or makes it; the version. With a pin, what does not follow from that is given up.
+/// Brings a directory to the server's version, or creates it. Returns the version. With a pin, versions in the directory that do
+/// not follow from the pin are given up.
 #[pyfunction]
 pub(crate) fn pull(
     py: Python<'_>,
@@ -72,7 +73,7 @@ pub(crate) fn pull(
     Ok(pulled.map_err(|error| errors::search(py, &error))?.version)
 }
 
-/// Brings a server's index to the newest version of a directory; the version.
+/// Brings a server's index to the newest version of a directory. Returns the version.
 pub(super) fn push(
     py: Python<'_>,
     path: &Path,

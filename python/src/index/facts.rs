@@ -1,16 +1,19 @@
-//! The signed manifest's account of an index.
+//! Facts about an index from its signed manifest.
+
+use std::path::Path;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sordino_search::manifest::SignedManifest;
-use sordino_search::{Id, Verified};
+use sordino_search::{Error, Id, OwnerPublicKey, Server, Verified};
 
 use super::Key;
+use crate::compute::computing;
 use crate::errors;
 use crate::ids;
 use crate::vectors::metric_name;
 
-/// What a version is, in a dict, and until when a writer may add to it.
+/// Facts about a version, as a dict, including the time until which a writer may add to it.
 pub(super) fn of<'py>(
     py: Python<'py>,
     manifest: &SignedManifest,
@@ -36,6 +39,9 @@ pub(super) fn of<'py>(
         info.set_item("writes_until", right.map(|right| right.until))?;
     }
     info.set_item("payloads", manifest.has_payloads())?;
+    let segments = manifest.segments();
+    let filtered = segments.iter().any(|it| it.attributes.is_some());
+    info.set_item("attributes", filtered)?;
     let look = manifest.second_look().map(|look| look.candidates);
     info.set_item("second_look", look)?;
     info.set_item("bytes", stored(py, manifest)?)?;
@@ -44,7 +50,7 @@ pub(super) fn of<'py>(
     Ok(info)
 }
 
-/// Bytes of an index's files.
+/// The bytes of an index's files.
 pub(super) fn stored(py: Python<'_>, manifest: &SignedManifest) -> PyResult<u64> {
     let parts = manifest.parts();
     let parts = parts.map_err(|error| errors::search(py, &error))?;
@@ -52,7 +58,7 @@ pub(super) fn stored(py: Python<'_>, manifest: &SignedManifest) -> PyResult<u64>
     Ok(stored.map(|part| part.len).sum())
 }
 
-/// The account of a version that was checked whole.
+/// Facts about a version that was checked completely.
 pub(super) fn verified(py: Python<'_>, verified: Verified) -> PyResult<Bound<'_, PyDict>> {
     let found = PyDict::new(py);
     found.set_item("version", verified.version)?;
@@ -61,6 +67,26 @@ pub(super) fn verified(py: Python<'_>, verified: Verified) -> PyResult<Bound<'_,
     found.set_item("deleted", verified.deleted)?;
     found.set_item("bytes", verified.bytes)?;
     found.set_item("full", true)?;
+    Ok(found)
+}
+
+/// The account of a version that was checked without a secret.
+pub(super) fn seen<'py>(
+    py: Python<'py>,
+    path: &Path,
+    owner: &OwnerPublicKey,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    let opened = computing(py, || {
+        let index = sordino_search::Index::open_dir(path, owner)?;
+        let manifest = index.manifest().clone();
+        Server::new(index)?;
+        Ok::<_, Error>(manifest)
+    })?;
+    let manifest = opened.map_err(|error| errors::search(py, &error))?;
+    found.set_item("version", manifest.version)?;
+    found.set_item("bytes", stored(py, &manifest)?)?;
+    found.set_item("full", false)?;
     Ok(found)
 }
 

@@ -1,4 +1,4 @@
-//! The key that an index was opened with.
+//! The key with which an index was opened.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use sordino_search::{OwnerKeys, OwnerPublicKey, Pins, ReaderKeys, WriterKeys};
 
 use crate::keys::{self, OwnerKey, PublicKey, ReaderKey, WriterKey};
 
-/// What may be done with an index.
+/// The key that an index was opened with, which decides what may be done.
 pub(super) enum Key {
     Owner(OwnerKeys, Arc<Pins>),
     Reader(ReaderKeys),
@@ -17,7 +17,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// The key that was given.
+    /// Converts the key that a caller gave.
     pub(super) fn of(key: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(key) = key else {
             return Ok(Self::None);
@@ -36,7 +36,7 @@ impl Key {
         }
     }
 
-    /// The words for it.
+    /// The key's name in messages.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Owner(..) => "an owner's key",
@@ -47,7 +47,7 @@ impl Key {
         }
     }
 
-    /// The key to read with, if it is one.
+    /// The key for reading, if this key can read.
     pub(super) fn reader(&self) -> Option<ReaderKeys> {
         match self {
             Self::Owner(keys, _) => Some(keys.reader()),

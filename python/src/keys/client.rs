@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use sordino_net::KeyFile;
 
-use super::{Place, digest, number, read, short, write};
+use super::{Place, digest, number, parse, pickled, read, short, unpickled, write};
 use crate::compute::random;
 use crate::errors;
 
@@ -45,6 +45,35 @@ impl ClientKey {
         Ok(Self(Arc::new(key)))
     }
 
+    /// Return the line of the key's file, which is the secret: for an environment variable or a store of secrets.
+    fn to_text(&self) -> String {
+        KeyFile::of_client(&self.0).text().to_string()
+    }
+
+    /// Return the key whose file has this line.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///     The line.
+    ///
+    /// Raises
+    /// ------
+    /// KeyFileError, KeyKindError
+    ///     If the text is no key's, or a different kind of key's.
+    #[staticmethod]
+    fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = text.py();
+        let key = parse(text)?.client();
+        Ok(Self(Arc::new(
+            key.map_err(|error| errors::net(py, &error))?,
+        )))
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(unpickled(py, "ClientKey"))
+    }
+
     /// The public half, which a server lists.
     fn public(&self) -> ClientPublicKey {
         ClientPublicKey(self.0.public().clone())
@@ -71,6 +100,36 @@ impl ClientPublicKey {
     fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
         let key = read(py, &path.0)?.client_public();
         Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    /// Return the line of the key's file.
+    fn to_text(&self) -> String {
+        KeyFile::of_client_public(&self.0).text().to_string()
+    }
+
+    /// Return the key whose file has this line.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///     The line.
+    ///
+    /// Raises
+    /// ------
+    /// KeyFileError, KeyKindError
+    ///     If the text is no key's, or a different kind of key's.
+    #[staticmethod]
+    fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = text.py();
+        let key = parse(text)?.client_public();
+        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        pickled::<Self>(py, &KeyFile::of_client_public(&self.0))
     }
 
     /// The BLAKE3 digest of the key, in hexadecimal, by which a policy names the client.

@@ -4,7 +4,10 @@ use pyo3::prelude::*;
 use sordino_net::KeyFile;
 use sordino_search::{WriterKeys, WriterSecret};
 
-use super::{Place, PublicKey, ReaderKey, ReaderPublicKey, digest, number, read, short, write};
+use super::{
+    Place, PublicKey, ReaderKey, ReaderPublicKey, digest, number, parse, pickled, read, short,
+    unpickled, write,
+};
 use crate::compute::random;
 use crate::errors;
 
@@ -43,6 +46,33 @@ impl WriterKey {
     fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
         let keys = read(py, &path.0)?.writer();
         Ok(Self(keys.map_err(|error| errors::net(py, &error))?))
+    }
+
+    /// Return the line of the key's file, which is the secret: for an environment variable or a store of secrets.
+    fn to_text(&self) -> String {
+        KeyFile::of_writer(&self.0).text().to_string()
+    }
+
+    /// Return the key whose file has this line.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///     The line.
+    ///
+    /// Raises
+    /// ------
+    /// KeyFileError, KeyKindError
+    ///     If the text is no key's, or a different kind of key's.
+    #[staticmethod]
+    fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = text.py();
+        let key = parse(text)?.writer();
+        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(unpickled(py, "WriterKey"))
     }
 
     /// The owner's public key.
@@ -84,6 +114,36 @@ impl WriterPublicKey {
     fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
         let key = read(py, &path.0)?.writer_public();
         Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    /// Return the line of the key's file.
+    fn to_text(&self) -> String {
+        KeyFile::of_writer_public(&self.0).text().to_string()
+    }
+
+    /// Return the key whose file has this line.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///     The line.
+    ///
+    /// Raises
+    /// ------
+    /// KeyFileError, KeyKindError
+    ///     If the text is no key's, or a different kind of key's.
+    #[staticmethod]
+    fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = text.py();
+        let key = parse(text)?.writer_public();
+        Ok(Self(key.map_err(|error| errors::net(py, &error))?))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        pickled::<Self>(py, &KeyFile::of_writer_public(&self.0))
     }
 
     /// The half that a reader has, to which the owner may grant reading alone.

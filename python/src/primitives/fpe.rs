@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::wrong;
 use crate::compute::computing;
 
-/// The key of a cipher, 16, 24 or 32 bytes.
+/// The key of a cipher, which must have 16, 24 or 32 bytes.
 fn aes_key(py: Python<'_>, key: Vec<u8>) -> PyResult<AesKey> {
     let key = Zeroizing::new(key);
     let size = match key.len() {
@@ -39,7 +39,7 @@ pub(crate) struct Ff1Range(sordino_fpe::Ff1Range);
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Format(FormatCipher);
 
-/// An error of one record among many, or of the call.
+/// An error of one record, with its number, or of the whole call.
 type Failed = (Option<usize>, Error);
 
 fn failed(py: Python<'_>, (record, error): &Failed) -> PyErr {
@@ -71,7 +71,7 @@ impl Ff1 {
         self.cipher.min_len()
     }
 
-    /// Each text encrypted, or decrypted. One tweak is for all.
+    /// Encrypts or decrypts each text. There may be one tweak for all texts.
     fn texts(
         &self,
         py: Python<'_>,
@@ -115,7 +115,7 @@ impl Ff1 {
         texts.iter().enumerate().map(one).collect()
     }
 
-    /// Texts of one length at a time, many in step.
+    /// Processes texts of one length together, so that many run in parallel.
     fn in_step(
         &self,
         mut texts: Vec<String>,
@@ -139,7 +139,7 @@ impl Ff1 {
                 _ => Tweaks::Each(&own),
             };
             if self.batch(&plan, shared, &mut records, encrypt).is_err() {
-                // One of them is at fault: it is found, and named, one by one.
+                // One of the texts has a fault. It is found by processing them one by one.
                 return self.one_by_one(&texts, tweaks, encrypt);
             }
             for (&at, record) in places.iter().zip(records.chunks_exact(len)) {
@@ -164,7 +164,7 @@ impl Ff1 {
     }
 }
 
-/// The tweak of a record: its own, or the one of all.
+/// The tweak of a record: its own, or the common one.
 fn tweak(tweaks: &[Vec<u8>], at: usize) -> &[u8] {
     match tweaks {
         [one] => one,
@@ -174,7 +174,7 @@ fn tweak(tweaks: &[Vec<u8>], at: usize) -> &[u8] {
 
 #[pymethods]
 impl Ff1Range {
-    /// Each integer encrypted, or decrypted, under one tweak.
+    /// Encrypts or decrypts each integer under one tweak.
     fn integers(
         &self,
         py: Python<'_>,
@@ -233,7 +233,7 @@ impl Format {
         Ok(Self(cipher.map_err(|error| wrong(py, &error))?))
     }
 
-    /// Each field encrypted, or decrypted. One tweak is for all.
+    /// Encrypts or decrypts each field. There may be one tweak for all fields.
     fn fields(
         &self,
         py: Python<'_>,

@@ -7,7 +7,7 @@ use sordino_mldsa::{BatchVerifier, Error, Item, MlDsa44, MlDsa65, MlDsa87, Param
 use super::{borrowed, wrong};
 use crate::compute::computing;
 
-/// True for each signature that is valid. One public key is for all.
+/// True for each valid signature. All signatures have the same public key.
 #[pyfunction]
 pub(crate) fn verify_batch<'py>(
     py: Python<'py>,
@@ -24,7 +24,7 @@ pub(crate) fn verify_batch<'py>(
         65 => verdicts::<MlDsa65>(&keys, &messages, &signatures, &context),
         _ => verdicts::<MlDsa87>(&keys, &messages, &signatures, &context),
     })?;
-    // A length that no key or context has is a mistake of the caller's, and no forgery.
+    // A key or context of an impossible length is the caller's mistake, and not a forgery.
     let verdicts = verdicts.into_iter().map(|verdict| match verdict {
         Ok(()) => Ok(true),
         Err(error @ (Error::PublicKeyLength { .. } | Error::ContextLength { .. })) => {

@@ -1,7 +1,8 @@
-//! SimplePIR: a record from a server that does not learn which.
+//! SimplePIR: fetches a record from a server that does not learn which record it is.
 //!
-//! Records of a database have one length, and here each keeps its own: an end mark follows it, then zeros (ISO/IEC 7816-4).
-//! A query begins with a digest of what its client has downloaded, so that a server of other records can refuse it.
+//! All records of a database have one length. Here each record keeps its own length: an end mark follows it, then zeros
+//! (ISO/IEC 7816-4). A query begins with a digest of its client's downloads, so that a server with other records can refuse
+//! it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,10 +15,10 @@ use super::{borrowed, wrong};
 use crate::compute::{computing, random};
 use crate::errors;
 
-/// The byte after a record's last.
+/// The byte after the end of a record.
 const END: u8 = 0x80;
 
-/// A digest of the parameters, the seed and the hint: of the records, and of how they are laid out.
+/// A digest of the parameters, the seed and the hint. It identifies the records and their layout.
 type Version = [u8; 16];
 
 const CONTEXT: &str = "sordino 2026 python pir version";
@@ -54,9 +55,9 @@ pub(crate) struct PirClient {
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct PirSecret(Mutex<Option<Secret>>);
 
-/// Refuses a database for which there is no memory: later it would be the end of the process.
+/// Refuses a database that does not fit into memory. Otherwise a later allocation would end the process.
 fn check_memory(py: Python<'_>, params: &Params) -> PyResult<()> {
-    // Rows are filled up to whole vectors; a hint is there as words and as bytes.
+    // Rows are padded to whole vectors. The hint is stored both as words and as bytes.
     let row = params.columns().next_multiple_of(64) + 8 * params.n();
     let bytes = params.rows().saturating_mul(row);
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| {
@@ -111,7 +112,7 @@ impl PirServer {
         PyBytes::new(py, &self.hint)
     }
 
-    /// Answers queries, in one pass over the records.
+    /// Answers queries in one pass over the records.
     fn answer<'py>(
         &self,
         py: Python<'py>,
@@ -180,7 +181,7 @@ impl PirClient {
         self.params.records()
     }
 
-    /// A query for one record, and the secret that opens its answer.
+    /// Makes a query for one record, and the secret that opens its answer.
     fn query<'py>(
         &self,
         py: Python<'py>,
@@ -194,7 +195,7 @@ impl PirClient {
         Ok((PirSecret(Mutex::new(Some(secret))), query))
     }
 
-    /// The record in an answer.
+    /// Opens an answer and returns the record.
     fn recover<'py>(
         &self,
         py: Python<'py>,
@@ -216,7 +217,7 @@ impl PirClient {
         };
         let record = computing(py, || self.client.recover(secret, &answer))?;
         let record = record.map_err(|error| wrong(py, &error))?;
-        // An answer of other records than the hint's opens to anything.
+        // An answer about other records than the hint's would decrypt to arbitrary bytes.
         let end = record.iter().rposition(|&byte| byte != 0);
         let Some(end) = end.filter(|&end| record[end] == END) else {
             return Err(wrong(

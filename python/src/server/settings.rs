@@ -1,4 +1,4 @@
-//! The choices that an operator has.
+//! The choices of an operator.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -10,14 +10,14 @@ use zeroize::Zeroizing;
 use crate::errors;
 use crate::keys::{ClientPublicKey, IssuerPublicKey};
 
-/// The choices that an operator has.
+/// The choices of an operator.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(super) struct Settings {
     listen: String,
-    /// The keys that may ask.
+    /// The keys of clients that may ask.
     clients: Option<Vec<Py<ClientPublicKey>>>,
-    /// The keys whose tokens let others ask, for the audience.
+    /// The keys of issuers whose tokens are accepted, if they name the audience.
     issuers: Option<Vec<Py<IssuerPublicKey>>>,
     audience: Option<String>,
     cert: Option<Vec<u8>>,
@@ -31,12 +31,12 @@ pub(super) struct Settings {
     rate_per_address: Option<f64>,
     max_connections: Option<usize>,
     max_connections_per_address: Option<usize>,
-    /// Its number and how many there are.
+    /// The number of the shard, and the number of all shards.
     shard: Option<(u16, u16)>,
 }
 
 impl Settings {
-    /// The clients that may ask: anyone, where neither clients nor issuers are named.
+    /// The clients that may ask: anyone, if neither clients nor issuers are given.
     pub(super) fn access(&self) -> Access {
         let keys = self.clients.iter().flatten();
         let keys = keys.map(|key| key.get().0.clone()).collect();
@@ -51,7 +51,7 @@ impl Settings {
         }
     }
 
-    /// The bounds. The requests of all clients come to a shard from one address.
+    /// The limits. All requests to a shard come from one address, so its limit is higher.
     pub(super) fn limits(&self) -> Limits {
         let all = match self.shard {
             Some(_) => Limits::default().from_one_address(),
@@ -65,7 +65,7 @@ impl Settings {
             .per_address(self.max_connections_per_address.unwrap_or(all.per_address))
     }
 
-    /// The share of the index that is served, if it is one.
+    /// The shard to serve, if only a shard is served.
     pub(super) fn shard(&self, py: Python<'_>) -> PyResult<Option<Shard>> {
         let Some((number, of)) = self.shard else {
             return Ok(None);
@@ -81,7 +81,7 @@ impl Settings {
         Ok(Some(shard))
     }
 
-    /// The port, and true if it has TLS.
+    /// The port, and true if it uses TLS.
     pub(super) fn listen(&self, py: Python<'_>) -> PyResult<(Listen, bool)> {
         let mut listen = Listen::on(address(py, &self.listen)?);
         let tls = self.cert.is_some();
@@ -103,7 +103,7 @@ impl Settings {
     }
 }
 
-/// The address that text stands for; a host may be a name.
+/// Parses an address, whose host may be a name.
 fn address(py: Python<'_>, text: &str) -> PyResult<SocketAddr> {
     let wrong = |why: &dyn std::fmt::Display| {
         let text = format!("{text:?}: {why}; expected HOST:PORT, for instance \"127.0.0.1:7700\"");
@@ -111,7 +111,8 @@ fn address(py: Python<'_>, text: &str) -> PyResult<SocketAddr> {
     };
     let found = text.to_socket_addrs().map_err(|error| wrong(&error))?;
     let mut found: Vec<SocketAddr> = found.collect();
-    // A name of this machine may stand for both families; the older is what URLs are tried with first.
+    // A name of this machine may have addresses of both families. IPv4 comes first, since programs try
+    // it first for URLs.
     found.sort_by_key(SocketAddr::is_ipv6);
     found.first().copied().ok_or_else(|| wrong(&"no such host"))
 }

@@ -1,4 +1,4 @@
-//! The place that an index's versions come from.
+//! The source of an index's versions.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 use sordino_net::Service;
 use sordino_search::{Bytes, Disk, Files, OpenOptions, OwnerPublicKey};
 
-/// The pause before a version that could not be put in place is tried again.
+/// The time before the load of a version that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Bytes of the file that names the newest version, at most.
+/// The most bytes of the file that names the newest version.
 const CURRENT_LEN: u64 = 1 << 10;
 
-/// The place that an index's versions come from.
+/// The source of an index's versions.
 pub(super) enum Source {
     Folder(Folder),
     /// Other servers.
     Shards,
 }
 
-/// A folder, and the version that was served of it last.
+/// A folder, and its version that was served last.
 pub(super) struct Folder {
     path: PathBuf,
     owner: OwnerPublicKey,
@@ -28,7 +28,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// The folder as it is before the index is opened.
+    /// The folder before the index is opened.
     pub(super) fn new(path: &Path, owner: &OwnerPublicKey) -> Self {
         let mut folder = Self {
             path: path.to_owned(),
@@ -40,7 +40,7 @@ impl Folder {
         folder
     }
 
-    /// The directory's word for its newest version.
+    /// The directory's line that names its newest version.
     fn current(&self) -> Option<Bytes> {
         Files.read(&self.path.join("CURRENT"), CURRENT_LEN).ok()
     }
@@ -53,7 +53,8 @@ impl Folder {
         if self.failed.is_some_and(|when| when.elapsed() < RETRY) {
             return false;
         }
-        // A damaged version is not served: the version before goes on, and this is tried again.
+        // A damaged version is not served. The previous version continues, and the load is tried
+        // again.
         let before = service.server();
         let options = OpenOptions::new(&self.owner).after(&before);
         match options.open_dir(&self.path) {
@@ -71,7 +72,7 @@ impl Folder {
 }
 
 impl Source {
-    /// Puts the version in place that there is now: false if it cannot be.
+    /// Loads the newest version; false if that fails.
     pub(super) fn follow(&mut self, service: &Service) -> bool {
         match self {
             Self::Folder(folder) => folder.follow(service),

@@ -17,7 +17,7 @@ def unit_vector(rng: random.Random) -> list[float]:
 
 
 def context() -> tenseal.Context:
-    """One multiplication at 40 bits of scale: 160 bits of modulus at N = 8192."""
+    """Times one multiplication at 40 bits of scale: 160 bits of modulus at N = 8192."""
     made = tenseal.context(
         tenseal.SCHEME_TYPE.CKKS,
         poly_modulus_degree=8192,

@@ -1,4 +1,4 @@
-"""faiss on one thread: what a search costs that protects nothing.
+"""faiss on one thread: the cost of a search that protects nothing.
 
 The sets follow the recipe of the example's built-in ones (`datasets/README.md`), from another
 generator: the same distributions, other vectors.

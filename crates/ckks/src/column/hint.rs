@@ -48,7 +48,7 @@ impl std::fmt::Debug for HintDelta {
     }
 }
 
-/// Bytes of a block's number on the wire.
+/// The size in bytes of a block's number on the wire.
 const BLOCK_LEN: usize = 4;
 
 impl Hint {

@@ -32,7 +32,7 @@ pub(super) const TILE: usize = 8;
 /// The most products that a kernel's accumulators can hold.
 const MOST: usize = 4096;
 
-/// Bytes that a kernel may read beyond the end of a block.
+/// The number of bytes that a kernel may read beyond the end of a block.
 pub(super) const SLACK: usize = 64;
 
 /// Blocks, and the polynomials of the queries to multiply them with.

@@ -111,7 +111,7 @@ impl Params {
         NORM
     }
 
-    /// Bytes of a stored coefficient.
+    /// The size in bytes of a stored coefficient.
     #[must_use]
     pub(crate) const fn coefficient_len(&self) -> usize {
         (u64::BITS - self.q.leading_zeros()).div_ceil(8) as usize

@@ -46,7 +46,7 @@ impl std::fmt::Debug for Query {
     }
 }
 
-/// Bytes of an epoch on the wire.
+/// The size in bytes of an epoch on the wire.
 const EPOCH_LEN: usize = 8;
 
 impl Query {

@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// Bytes of a state on the wire.
+/// The size in bytes of a state on the wire.
 pub(super) const STATE_LEN: usize = 16;
 
 /// The epoch, which names the public polynomials, and the version, which counts the changes of the

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::bits::Width;
 use crate::wire::{self, Head, Kind};
 
-/// Bytes of a seed.
+/// The size in bytes of a seed.
 const SEED_LEN: usize = 32;
 /// Values of the head's word about `c1` in a ciphertext: all of it follows, or its seed.
 const WHOLE: u8 = 0;

@@ -26,12 +26,12 @@ use std::{
 #[derive(Debug, Serialize)]
 pub(super) struct Measured {
     pub(super) mode: &'static str,
-    /// The packing, or how a client finds its buckets.
+    /// The packing, or the way in which a client finds its buckets.
     pub(super) form: &'static str,
     pub(super) n: usize,
     pub(super) dim: usize,
     pub(super) k: usize,
-    /// Part of the true nearest that was found, if they are known.
+    /// The share of the true nearest records that was found, if they are known.
     pub(super) recall: Option<f64>,
     pub(super) server_ms: f64,
     pub(super) client_ms: f64,
@@ -41,19 +41,20 @@ pub(super) struct Measured {
     pub(super) bytes_down: u64,
     pub(super) bytes_once: u64,
     pub(super) connect_ms: f64,
-    /// Time that building took, if it was built here.
+    /// The time to build the index, if it was built here.
     pub(super) build_s: Option<f64>,
     /// The builder's measurement on held-out vectors; sealed and routed mode only.
     pub(super) expected_recall: Option<f64>,
-    /// True if the builder found a number of probes or groups for the recall wished for.
+    /// True if the builder found a number of probes or groups that reaches the requested recall.
     pub(super) reached: bool,
-    /// The part of the second look in all these figures, if there is one.
+    /// The second look's part of these figures, if there is one.
     pub(super) second_look: Option<SecondLook>,
-    /// The part of payloads, if records have any; with a second look, vectors are in it.
+    /// The payloads' part of these figures, if records have any. With a second look it includes the vectors.
     pub(super) payloads: Option<Payloads>,
-    /// The texts that records were given, if they were.
+    /// The texts that were given to records, if any.
     pub(super) texts: Option<Texts>,
-    /// True if all searches sent messages of the same number, order and sizes, but for the keys of sessions.
+    /// True if all searches sent messages of the same number, order and sizes, apart from the keys of
+    /// sessions.
     pub(super) identical_messages: bool,
 }
 
@@ -61,7 +62,7 @@ pub(super) struct Measured {
 struct Built {
     index: Index,
     time: Duration,
-    /// The recall that the builder expects, where it measures it, and whether that is enough.
+    /// The recall that the builder expects, if it measures one, and whether it is high enough.
     recall: Option<(f64, bool)>,
 }
 
@@ -85,7 +86,7 @@ pub(super) fn mode(
     measured(set, (built, &keys), pool, output)
 }
 
-/// The measurements of the mode that is asked for first, with a text for each record.
+/// The measurements of the first requested mode, with a text for each record.
 pub(super) fn with_texts(
     set: &Set,
     args: &Args,
@@ -114,7 +115,7 @@ pub(super) fn with_texts(
     Ok(measured)
 }
 
-/// Serves and searches each of these.
+/// Serves and searches each of these indexes.
 fn measured(
     set: &Set,
     (built, keys): (Vec<Built>, &OwnerKeys),
@@ -123,7 +124,7 @@ fn measured(
 ) -> Result<Vec<Measured>, Error> {
     let measured = built.into_iter().map(|built| {
         let recall = built.recall;
-        // All processors prepare the server as well.
+        // All processors also prepare the server.
         let server = Server::new(built.index)?;
         let measured = pool.install(|| search(set, &keys.reader(), &server, output))?;
         Ok(Measured {
@@ -136,7 +137,7 @@ fn measured(
     measured.collect()
 }
 
-/// The indexes of a mode: one for each of its forms.
+/// The indexes of a mode, one for each of its forms.
 fn indexes(
     set: &Set,
     mode: Mode,
@@ -207,7 +208,7 @@ fn indexes(
     Ok(built)
 }
 
-/// The measurements of an index as it is.
+/// The measurements of an existing index.
 pub(super) fn index(
     set: &Set,
     dir: &Path,
@@ -231,7 +232,7 @@ fn search(
     let client = Client::connect(&mut transport, keys, None)?;
     let connect = start.elapsed();
     let mut rng = random()?;
-    // One to warm up: it faults pages in.
+    // The first search is not measured, since it loads pages into memory.
     client.search(&mut rng, &mut transport, set.queries.row(0))?;
     transport.take_exchanges();
     transport.take_server_time();
@@ -245,7 +246,7 @@ fn search(
         manifest.k as usize,
     );
     if let Some(truth) = &set.truth {
-        // Record ids of an index need not be below its number of vectors.
+        // The record ids of an index may be larger than its number of vectors.
         let most = if set.base.is_some() { n } else { usize::MAX };
         truth.check(count, k, most)?;
     }
@@ -295,7 +296,7 @@ fn search(
     })
 }
 
-/// The part of pages: the last message, where they are fetched by one.
+/// The part of pages: the last message, if one message fetches them.
 fn pages(manifest: &Manifest, transcripts: &[Vec<Exchange>], times: &mut [Duration]) -> Pages {
     let fetches = manifest.payloads.as_ref();
     let fetches = fetches.is_some_and(|it| it.fetch != Fetch::Download);
@@ -307,7 +308,7 @@ fn pages(manifest: &Manifest, transcripts: &[Vec<Exchange>], times: &mut [Durati
     }
 }
 
-/// The packing, or how a client finds its buckets.
+/// The packing, or the way in which a client finds its buckets.
 fn form(manifest: &Manifest) -> &'static str {
     match &manifest.mode {
         manifest::Mode::Sealed(mode) => mode.routing.name(),

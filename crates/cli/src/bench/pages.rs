@@ -7,12 +7,12 @@ use sordino_search::manifest::Manifest;
 use sordino_search::plan::{Bytes, Way};
 use std::fmt;
 
-/// The last message of a search, and the time of it.
+/// The last message of a search, and its time.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Pages {
     pub(super) bytes_up: u64,
     pub(super) bytes_down: u64,
-    /// Server and client.
+    /// The milliseconds of server and client together.
     pub(super) ms: f64,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Payloads {
     fetched: Fetched,
     #[serde(flatten)]
     pages: Pages,
-    /// Memory of the server for them.
+    /// The server's memory for payloads.
     server_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A set of vectors, the queries, and the right answers.
+//! A set of vectors, queries, and their true neighbours.
 
 use super::{Args, Synthetic};
 use crate::{Error, Output};
@@ -8,13 +8,13 @@ use sordino_search::vectors::{ColumnNames, Format};
 use sordino_search::{Metric, Vectors, synthetic};
 use std::path::{Path, PathBuf};
 
-/// Vectors of a generated set, if their number is not given.
+/// The number of generated vectors, if no number is given.
 const N: usize = 100_000;
 
 /// A set of vectors with queries and their true neighbours.
 pub(super) struct Set {
     pub(super) name: String,
-    /// The vectors, where they are not in an index already.
+    /// The vectors, unless they are in an index already.
     pub(super) base: Option<Vectors>,
     pub(super) queries: Vectors,
     pub(super) truth: Option<Truth>,
@@ -113,7 +113,7 @@ impl Args {
     }
 }
 
-/// The bytes of downloading all `n` vectors.
+/// The bytes of a download of all `n` vectors.
 pub(super) fn download_all(n: usize, dim: usize, k: usize) -> Result<u64, Error> {
     let wish = Wish::default().k(k);
     Ok(Plan::new(n, dim, wish)?.download().once)

@@ -11,7 +11,7 @@ use sordino_search::{Form, Spec, Vectors, synthetic};
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Texts {
     pub(super) count: usize,
-    /// Bytes of all of them, of the one in the middle, and of the longest.
+    /// The bytes of all texts, of the median text, and of the longest.
     pub(super) bytes: usize,
     pub(super) median_bytes: usize,
     pub(super) longest_bytes: usize,

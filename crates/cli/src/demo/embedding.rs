@@ -1,15 +1,15 @@
-//! Vectors of texts without a model: pieces of words, hashed to coordinates.
+//! Vectors of texts without a model: pieces of words are hashed to coordinates.
 
-/// Coordinates of a vector.
+/// The number of coordinates of a vector.
 pub(super) const DIM: usize = 128;
 
-/// Letters of a piece.
+/// The number of letters of a piece.
 const PIECE: usize = 4;
 
-/// The share of words that most texts have.
+/// The weight of words that occur in most texts.
 const SHORT_WORD: f32 = 0.15;
 
-/// The vector of a text, of length 1; none of a text without letters.
+/// The vector of a text, with length 1; `None` if the text has no letters.
 pub(super) fn of(text: &str) -> Option<Vec<f32>> {
     let mut vector = vec![0.0_f32; DIM];
     let lower = text.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! The sight that a server has of questions: sizes of messages, and bytes of them.
+//! The server's view of questions: the sizes of messages, and some of their bytes.
 
 use crate::{Error, endpoint::endpoint, random};
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub(super) struct Sights<'a> {
     same_sizes: bool,
 }
 
-/// Its view of one, whose words it is not told.
+/// The server's view of one question; its words are shown only to the user.
 #[derive(Debug, Serialize)]
 struct Sight<'a> {
     question: &'a str,
@@ -33,7 +33,7 @@ struct Message {
     reply_ends: String,
 }
 
-/// A connection whose messages are noted.
+/// A connection that records its messages.
 struct Noted {
     connection: Connection,
     messages: Vec<Message>,

@@ -1,4 +1,4 @@
-//! Errors with the files that they are about.
+//! Adds file names to errors.
 
 use super::Error;
 use sordino_net::Error as Net;
@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 impl Error {
-    /// Names the file that an error of the system is about.
+    /// Adds the file's name to an error of the system.
     pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, source }
@@ -60,7 +60,8 @@ impl Error {
         }
     }
 
-    /// The same for an error of a session. One of connecting is told without the words for a request, for none was made.
+    /// Adds the file names to an error of a session. An error while connecting is reported without mentioning a request,
+    /// since none was made.
     pub(crate) fn session(files: &[&Path]) -> impl Fn(Search) -> Self + Clone + use<> {
         let named = Self::certificate(files);
         move |error| match error {

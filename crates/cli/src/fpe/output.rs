@@ -1,4 +1,4 @@
-//! Where the result goes: standard output, or a file that appears only when it is whole.
+//! The destination of the result: standard output, or a file that appears only when it is complete.
 
 use crate::{atomic_file::AtomicFile, stdio::stdout};
 use sordino_fpe_files::Error;

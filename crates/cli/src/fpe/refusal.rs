@@ -44,6 +44,6 @@ pub(super) fn tell(report: Output, error: &Error) {
     } else {
         format!("sordino: {error}")
     };
-    // With standard error closed there is no one left to tell.
+    // If standard error is closed, nobody can be told.
     let _ = writeln!(io::stderr(), "{line}");
 }

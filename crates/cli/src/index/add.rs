@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let first_id = store.next_number().filter(|_| !args.input.has_ids(&layout));
     let (added, rounding, left_out) = match layout.labels().is_empty() {
         true => args.add(&mut store, layout, output)?,
-        // An exported file, whose numbers are of 32 bits.
+        // An exported file has numbers of 32 bits.
         false => (args.add_each(&mut store, &layout, output)?, None, 0),
     };
     let report = Report {

@@ -1,4 +1,4 @@
-//! The advice that a build ends with.
+//! The advice that a build prints at its end.
 
 use sordino_search::manifest::Mode;
 use sordino_search::plan::Bytes;
@@ -30,7 +30,7 @@ pub(super) fn precision(recall: f64, mode: &Mode, looked: bool) -> String {
     text + ". Coordinates that are far larger than the others may be scaled, or --metric changed"
 }
 
-/// A warning about records that were added.
+/// A warning about added records.
 pub(super) fn among_added(k: u32, recall: f64) -> String {
     format!(
         "\nrecall@{k} among these records: {recall:.3}; they lie far from the records of which the index was built, and \

@@ -70,9 +70,9 @@ pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
     Ok(held.finish()?)
 }
 
-/// The reason why an export does not go on.
+/// The reason why an export stops.
 enum Fault {
-    /// A part cannot be read, which may be one of a version that is not the newest any more.
+    /// A part cannot be read. It may belong to a version that is no longer the newest.
     Read(Search),
     Write(Error),
 }
@@ -154,16 +154,16 @@ impl Export {
 /// Bytes for standard output that are kept back, in case another version has to be written from its beginning.
 const HELD: usize = 64 << 20;
 
-/// Standard output, behind its first bytes.
+/// Standard output, whose first bytes are held back.
 #[derive(Default)]
 struct Held {
     first: Vec<u8>,
-    /// True once they were too many.
+    /// True once there were too many bytes to hold back.
     passed: bool,
 }
 
 impl Held {
-    /// Begins from the beginning, unless something is out already.
+    /// Starts again, unless some bytes were already written.
     fn begin(&mut self) -> Result<(), ()> {
         self.first.clear();
         if self.passed { Err(()) } else { Ok(()) }
@@ -221,7 +221,7 @@ fn columns(contents: &Contents<AnyDisk>, vectors: bool) -> Result<parquet::Colum
             .map(|(name, column)| (name.to_owned(), column.kind()))
             .collect(),
         labels: !contents.labels().is_empty(),
-        // At most 8,192.
+        // The dimension is at most 8,192.
         dim: vectors.then(|| manifest.dim.cast_signed()),
     })
 }

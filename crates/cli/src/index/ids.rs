@@ -1,4 +1,4 @@
-//! Record ids from a file of their own.
+//! Record ids from a separate file.
 
 use super::list::{List, Part};
 use crate::Error;

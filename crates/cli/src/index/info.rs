@@ -39,14 +39,14 @@ struct Report {
     /// Candidates that a search ranks by their exact vectors, if it does.
     second_look: Option<u32>,
     attributes: bool,
-    /// Stored vectors, those deleted or replaced since the last compaction among them.
+    /// The number of stored vectors, including those deleted or replaced since the last compaction.
     n: u32,
     dim: u32,
     k: u32,
-    /// Recall of held-out vectors, as the build measured it, where the key opens it.
+    /// The recall of held-out vectors that the build measured, if the key can open it.
     recall: Option<f64>,
     segments: usize,
-    /// Those who may add records as the owner does.
+    /// The writers, who may add records as the owner does.
     writers: Vec<Writer>,
     /// The additions by writers since the owner's last change, oldest first.
     additions: Vec<Added>,
@@ -148,7 +148,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     })
 }
 
-/// The recall that the build measured: `None` if it did not, or the key does not open it.
+/// The recall that the build measured. `None` if it measured none, or the key cannot open it.
 fn recall(
     args: &Args,
     manifest: &SignedManifest,
@@ -172,7 +172,7 @@ fn recall(
     }
 }
 
-/// Bytes of an index's files.
+/// The size in bytes of an index's files.
 pub(super) fn stored(manifest: &Manifest) -> Result<u64, Error> {
     let parts = manifest.parts()?;
     let stored = parts.iter().filter(|part| part.holder.is_stored());

@@ -170,7 +170,7 @@ impl Input {
         reader.flatten().map_while(Result::ok)
     }
 
-    /// The same fault with the line that it is in, if the file is one of text.
+    /// The same fault with its line, if the file is a text file.
     fn in_its_line(&self, error: vectors::Error) -> vectors::Error {
         let line = error.row().and_then(|row| {
             let mut chunks = self.again(None);

@@ -87,7 +87,7 @@ impl Labelled<'_> {
         all: bool,
     ) -> Result<Added, Error> {
         let mut sum = Added::none(store.version());
-        // None comes first.
+        // Records without a label come first.
         let labels = self.layout.labels().iter();
         let labels = labels.map(|(label, count)| (label.as_deref(), *count));
         for (label, count) in labels.filter(|(label, _)| all || label.is_some()) {

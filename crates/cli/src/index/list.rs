@@ -15,7 +15,7 @@ commas and quotes have no special meaning.";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) text: String,
-    /// It stood in quotes.
+    /// True if it was in quotes.
     pub(super) quoted: bool,
 }
 
@@ -40,7 +40,7 @@ impl<T: TryFrom<Part, Error: Display>> FromStr for List<T> {
 }
 
 impl<T> List<T> {
-    /// The parts of all of these lists.
+    /// The parts of all these lists.
     pub(super) fn all(lists: &[Self]) -> impl Iterator<Item = &T> {
         lists.iter().flat_map(|list| &list.0)
     }

@@ -121,7 +121,7 @@ impl Args {
         known.map(Some).ok_or_else(missing)
     }
 
-    /// Remembers the version of the folder as the newest: what was given up is known no more.
+    /// Remembers the folder's version as the newest, and forgets the versions that were given up.
     fn remember(&self, keys: &OwnerKeys, place: &Place) -> Result<(), Error> {
         let pins = self.pins.ready(&self.key)?;
         let (disk, root, name) = (place.disk(), place.root(), place.name());

@@ -68,7 +68,7 @@ fn push(args: &Args, keys: &impl ChangeSigner, output: Output) -> Result<(), Err
     let endpoint = endpoint(&args.url, None, roots, name)?.proxy_of_environment();
     let certificate = Error::session(roots.as_slice());
     let named = Error::index(&args.index);
-    // Before anybody is asked.
+    // This is checked before the server is asked.
     let place = Place::of(&args.index)?;
     if !place.is_here() {
         let index = args.index.display();
@@ -90,7 +90,7 @@ fn push(args: &Args, keys: &impl ChangeSigner, output: Output) -> Result<(), Err
             };
             connection.push_watched(place.root(), keys, &mut watch)
         });
-        // When something has arrived, the waiting begins again.
+        // After some bytes have arrived, the waiting time starts again.
         match pushed {
             Err(error) if error.kind().is_passing() && sent > before && args.wait > 0 => (),
             pushed => break pushed,

@@ -152,7 +152,7 @@ impl Attribute {
         }
     }
 
-    /// Refuses what a table has as JSON unless a type is named, but for dates and instants: by ISO 8601 these compare as texts do.
+    /// Refuses JSON values that have no named type. Dates and instants are accepted, since in ISO 8601 they compare as texts do.
     fn check_typed(&self, column: &Column, first: usize) -> Result<(), Search> {
         let (None, Column::Json(values)) = (self.kind, column) else {
             return Ok(());
@@ -166,7 +166,7 @@ impl Attribute {
             Some(at) => Err(self.unexpected(
                 first + at,
                 "a whole number below 2^63, a number, a truth value, a text, a date, an instant or a list of these; for \
-                 decimals say NAME:float, for durations NAME:text",
+                 decimals and larger numbers say NAME:float, for durations NAME:text",
             )),
         }
     }
@@ -280,7 +280,7 @@ impl Payloads {
         let object = |row: usize| {
             let members = sorted.iter().map(|(&name, column)| {
                 let value = match column {
-                    // The text stays as it is: a parser would round numbers.
+                    // The text is kept, since a parser would round numbers.
                     Column::Json(values) => values[row].as_deref().unwrap_or("null").to_owned(),
                     other => other.json(row).to_string(),
                 };
@@ -349,7 +349,7 @@ mod tests {
             payloads.of(vec![column.clone()], 2).unwrap()
         };
         assert_eq!(one(&text), [b"a".to_vec(), Vec::new()]);
-        // JSON's null is no text, and no other value either.
+        // JSON's null is not a text, and not any other value either.
         let lines = Column::Json(vec![Some("\"null\"".into()), None]);
         assert_eq!(one(&lines), [b"null".to_vec(), Vec::new()]);
         assert_eq!(one(&number), [b"7".to_vec(), Vec::new()]);

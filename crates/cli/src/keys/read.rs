@@ -1,4 +1,4 @@
-//! The keys that arguments name.
+//! Reads the keys that arguments name.
 
 use super::{KeyFile, KeyKind};
 use crate::{Error, key_source};
@@ -13,25 +13,31 @@ use std::path::Path;
 /// The key that an argument names: a file's content, that of a variable (`env:NAME`), or what a command prints (`command:COMMAND`), with a warning on standard error if others can read a secret.
 ///
 /// # Errors
-/// If it cannot be read, or is no key file.
+/// Fails if the key cannot be read, or is not in the form of a key file.
 pub fn read(path: &Path) -> Result<KeyFile, Error> {
     let file = match key_source::line(path)? {
         Some(line) => KeyFile::parse(&line).map_err(|why| Error::KeyFile {
             path: path.to_owned(),
             why,
         })?,
-        None => KeyFile::read(path).map_err(at(path))?,
+        None => KeyFile::read(path).map_err(|error| match error {
+            sordino_net::Error::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
+                let why = "there is no such file: expected a key file, as `sordino keys new` writes it, or env:NAME or command:COMMAND";
+                Error::Arguments(format!("{}: {why}", path.display()))
+            }
+            error => at(path)(error),
+        })?,
     };
     if file.is_exposed() {
         let path = path.display();
         let warning = format!("others can read the secret in {path}: chmod 600 {path}");
-        // With standard error closed there is no one left to tell.
+        // If standard error is closed, nobody can be told.
         let _ = writeln!(io::stderr(), "sordino: warning: {warning}");
     }
     Ok(file)
 }
 
-/// An error of a key file as this program says it.
+/// Converts an error of a key file to this program's error.
 pub(super) fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
     use sordino_net::Error as Net;
     |error| match error {
@@ -51,7 +57,7 @@ pub(super) fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
 /// The owner's keys of a file.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
     read(path)?.owner().map_err(at(path))
 }
@@ -59,7 +65,7 @@ pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
 /// A reader's public key of a file: that key's or the pair's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn reader_public(path: &Path) -> Result<ReaderPublicKey, Error> {
     read(path)?.reader_public().map_err(at(path))
 }
@@ -67,12 +73,12 @@ pub fn reader_public(path: &Path) -> Result<ReaderPublicKey, Error> {
 /// A writer's public key of a file: that key's or the writer's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn writer_public(path: &Path) -> Result<WriterPublicKey, Error> {
     read(path)?.writer_public().map_err(at(path))
 }
 
-/// The keys of one who may change an index.
+/// The keys of an owner or writer, who may change an index.
 #[derive(Debug)]
 pub enum Author {
     /// The owner.
@@ -84,7 +90,7 @@ pub enum Author {
 /// The keys of one who may change an index: the owner's or a writer's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn author(path: &Path) -> Result<Author, Error> {
     let file = read(path)?;
     match file.kind() {
@@ -96,7 +102,7 @@ pub fn author(path: &Path) -> Result<Author, Error> {
 /// The readers' keys of a file: a reader's or the owner's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
     read(path)?.reader().map_err(at(path))
 }
@@ -104,7 +110,7 @@ pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
 /// The owner's public key of a file: that key's, a reader's or the owner's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
     read(path)?.public().map_err(at(path))
 }
@@ -112,7 +118,7 @@ pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
 /// The client key of a file.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn client(path: &Path) -> Result<ClientKey, Error> {
     read(path)?.client().map_err(at(path))
 }
@@ -120,7 +126,7 @@ pub fn client(path: &Path) -> Result<ClientKey, Error> {
 /// The client's public key of a file: that key's or the client's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
     read(path)?.client_public().map_err(at(path))
 }
@@ -128,7 +134,7 @@ pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
 /// The key of a file that issues tokens.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn issuer(path: &Path) -> Result<SigningKey, Error> {
     read(path)?.issuer().map_err(at(path))
 }
@@ -136,7 +142,7 @@ pub fn issuer(path: &Path) -> Result<SigningKey, Error> {
 /// The issuer's public key of a file: that key's or the issuer's.
 ///
 /// # Errors
-/// If it cannot be read or is another kind.
+/// Fails if it cannot be read or is another kind.
 pub fn issuer_public(path: &Path) -> Result<PublicKey, Error> {
     read(path)?.issuer_public().map_err(at(path))
 }

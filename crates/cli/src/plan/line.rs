@@ -1,17 +1,17 @@
-//! The time that bytes take on a line between client and server.
+//! The time to send bytes over a line between client and server.
 
 use crate::delivery::Line;
 use serde::Serialize;
 use sordino_search::plan::Row;
 
-/// Seconds that one mode takes on a line, bytes and computing.
+/// The seconds of one mode on a line, for sending and computing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Seconds {
-    /// Before the first search.
+    /// The time before the first search.
     pub(super) once: f64,
-    /// Each search.
+    /// The time of each search.
     pub(super) search: f64,
-    /// All searches of a client, one after the other.
+    /// The time of all searches of a client, one after the other.
     pub(super) in_all: f64,
 }
 

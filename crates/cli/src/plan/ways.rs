@@ -1,4 +1,4 @@
-//! The ways to payloads side by side, and the one that a build takes.
+//! The ways to fetch payloads, and the one that a build takes.
 
 use super::ms;
 use crate::delivery::FetchName;
@@ -12,11 +12,11 @@ use std::fmt::Write;
 pub(super) struct PlannedWay {
     /// The value of `--fetch`.
     fetch: &'static str,
-    /// True of the one that a build takes without `--fetch`.
+    /// True for the way that a build takes without `--fetch`.
     chosen: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Costs>,
-    /// Why it cannot serve.
+    /// The reason why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_possible: Option<String>,
     /// Memory that a server needs for it, where that is more than it may take.
@@ -32,9 +32,9 @@ struct Costs {
     bytes_once: u64,
     bytes_up: u64,
     bytes_down: u64,
-    /// Memory of the server.
+    /// The memory of the server.
     server_bytes: u64,
-    /// Times of one thread.
+    /// The times on one thread.
     server_ms: f64,
     client_ms: f64,
     /// The download on the line.

@@ -6,16 +6,16 @@ use sordino_search::{Bytes, Id, IdKind, Stored};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Bytes of the payloads of a page, but for its first record.
+/// The most bytes of the payloads of a page, not counting its first record.
 const PAGE_BYTES: usize = 16 << 20;
 
 /// Records that are read at a time, at most, unless a page has more.
 const AHEAD: usize = 1 << 14;
 
-/// Bytes of the payloads that are kept for the next pages, but for the first record.
+/// The most bytes of the payloads that are kept for the next pages, not counting the first record.
 const AHEAD_BYTES: usize = 2 * PAGE_BYTES;
 
-/// What was read ahead of a page, if anything was.
+/// The records that were read ahead of a page, if there are any.
 #[derive(Default)]
 pub(super) struct Ahead(Option<Window>);
 
@@ -27,7 +27,7 @@ struct Window {
     kind: IdKind,
     /// The id that the records come after; none if they are the first.
     after: Option<Id>,
-    /// Without a gap, each with the bytes of its payload.
+    /// Consecutive records, each with the bytes of its payload.
     records: BTreeMap<Id, (Listed, usize)>,
     /// True if no record comes after these.
     is_last: bool,

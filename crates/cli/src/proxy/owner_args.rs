@@ -1,12 +1,13 @@
 //! Options of an index that programs write to.
 
 use super::records::OwnedRecords;
+use super::served_index::ServedIndex;
 use crate::owned_index::{OwnedArgs, PinsArgs};
 use crate::place::Place;
 use crate::{Error, Output, keys};
 use clap::Args as ClapArgs;
 use sordino_net::Endpoint;
-use sordino_proxy::{Token, Writing};
+use sordino_proxy::Token;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -32,13 +33,13 @@ pub(super) struct OwnerArgs {
 }
 
 impl OwnerArgs {
-    /// The records, if programs may write them; known to be an index that the key is the owner's of.
+    /// The records, and the token of programs that write them, if any may; known to be an index that the key is the owner's of.
     pub(super) fn writing(
         &self,
         search_token: &Token,
         server: &Endpoint,
         output: Output,
-    ) -> Result<Option<Writing>, Error> {
+    ) -> Result<Option<(Arc<OwnedRecords>, Token)>, Error> {
         let options = (&self.owner_key, &self.index, &self.write_token_file);
         let (Some(key), Some(index), Some(file)) = options else {
             return Ok(None);
@@ -58,6 +59,7 @@ impl OwnerArgs {
             server: self.push.then(|| server.clone()),
             output,
             pushed: AtomicBool::new(false),
+            served: ServedIndex::default(),
             turn: Mutex::default(),
         };
         if self.push && !records.place.is_here() {
@@ -65,7 +67,6 @@ impl OwnerArgs {
             return Err(Error::Arguments(why.to_owned()));
         }
         drop(records.open()?);
-        let records = Arc::new(records);
-        Ok(Some(Writing { records, token }))
+        Ok(Some((Arc::new(records), token)))
     }
 }

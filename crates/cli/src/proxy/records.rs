@@ -2,6 +2,7 @@
 
 use super::attribute_columns;
 use super::listing::Ahead;
+use super::served_index::ServedIndex;
 use crate::owned_index::{OwnedArgs, OwnedIndex};
 use crate::place::Place;
 use crate::{Error, Output, random};
@@ -35,6 +36,7 @@ pub(super) struct OwnedRecords {
     pub(super) output: Output,
     /// True if the server has all changes that were made here; not known at the start.
     pub(super) pushed: AtomicBool,
+    pub(super) served: ServedIndex,
     /// The turn of one request, with what was read for the pages after the last.
     pub(super) turn: Mutex<Ahead>,
 }
@@ -96,11 +98,24 @@ impl OwnedRecords {
             .read(&self.keys.reader(), |contents| contents.get(ids).collect())
     }
 
+    /// Notes which index the server serves, and refuses to stand before one that is not here.
+    pub(super) fn stand_before(&self, served: [u8; 16]) -> Result<(), Error> {
+        self.served.put(served);
+        match self.served.check(&self.index, &self.open()?) {
+            Ok(()) => Ok(()),
+            Err(
+                RecordsError::Failed(why) | RecordsError::Busy(why) | RecordsError::Request(why),
+            ) => Err(Error::Arguments(why)),
+        }
+    }
+
+    /// The index, locked, and known to be the one that the server serves.
     fn opened(&self) -> Result<OwnedIndex, RecordsError> {
-        self.open().map_err(|error| match error {
+        let index = self.open().map_err(|error| match error {
             Error::Search(source) | Error::Index { source, .. } => fault(&source),
             error => RecordsError::Failed(error.to_string()),
-        })
+        })?;
+        self.served.check(&self.index, &index).map(|()| index)
     }
 
     /// Makes a change, and pushes it.

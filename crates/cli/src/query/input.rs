@@ -1,4 +1,4 @@
-//! The vectors to search for, one after another, as they come.
+//! The vectors to search for, in the order in which they arrive.
 
 use super::columns::Columns;
 use crate::file_args;
@@ -14,18 +14,18 @@ use std::{
     time::Duration,
 };
 
-/// The longest line of text: 8192 numbers, generously.
+/// The most bytes of a line of text, which is more than 8192 numbers need.
 const MAX_LINE: u64 = 1 << 19;
 
-/// Vectors that are read before they are asked for.
+/// The number of vectors that are read ahead.
 const AHEAD: usize = 64;
 
-/// The pause between looks at whether the command is to stop.
+/// The time between two checks whether the command must stop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A vector to search for.
 pub(super) struct Query {
-    /// Its number, from 0.
+    /// The vector's number, from 0.
     pub(super) number: usize,
     /// The vector, or why a line has none.
     pub(super) vector: Result<Vec<f32>, Error>,
@@ -34,7 +34,7 @@ pub(super) struct Query {
     pub(super) id: Option<Id>,
 }
 
-/// Where a vector was given.
+/// The source of a vector.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     Argument,
@@ -132,7 +132,7 @@ impl Queries {
         let read = move || {
             for item in items() {
                 let last = item.is_err();
-                // Nobody receives any more when the command ends.
+                // When the command ends, there is no receiver.
                 if send.send(item).is_err() || last {
                     return;
                 }
@@ -192,7 +192,7 @@ impl Queries {
 /// The vectors of a file, read a chunk at a time, and the faults of rows that the reader leaves out, in their order.
 fn rows(mut reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item> {
     let named = Error::vectors(&path);
-    // Rows that were read or left out.
+    // The number of rows that were read or left out.
     let mut passed = 0;
     let chunks = std::iter::from_fn(move || {
         let chunk = reader.next();

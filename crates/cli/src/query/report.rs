@@ -26,7 +26,7 @@ pub(super) enum Form {
     Object,
 }
 
-/// One search's results, or why there are none, while others go on.
+/// The results of one search, or its error if others continue.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Line {
@@ -39,11 +39,11 @@ pub(super) enum Line {
     },
 }
 
-/// One search's results.
+/// The results of one search.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) query: usize,
-    /// The id that the file of queries has for it.
+    /// The query's id in the file of queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) query_id: Option<Id>,
     pub(super) hits: Vec<Hit>,
@@ -53,15 +53,15 @@ pub(super) struct Answer {
 pub(super) struct Hit {
     id: Id,
     score: f32,
-    /// The payload, where records have them, and its form: json, text or base64.
+    /// The payload, if records have any, and its form: json, text or base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_form: Option<&'static str>,
-    /// True if the payload is longer than what a search brings: `index get` brings all of it.
+    /// True if the payload is longer than a search returns: `index get` returns all of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// The attributes, where the index has some.
+    /// The attributes, if the index has any.
     #[serde(skip_serializing_if = "Map::is_empty")]
     attributes: Map<String, Value>,
 }
@@ -110,7 +110,7 @@ struct Report<'a> {
     n: u32,
     dim: u32,
     metric: &'static str,
-    /// Bytes of messages that were downloaded before the first search, or because the index changed.
+    /// The size in bytes of messages that were downloaded before the first search, or because the index changed.
     bytes_once: usize,
     connect_ms: f64,
     search_ms_median: f64,
@@ -125,7 +125,7 @@ pub(super) struct Printer {
     form: Form,
     /// The query whose answer is printed next.
     next: usize,
-    /// Answers that wait: for those before them, or for the end.
+    /// The answers that wait for earlier ones, or for the end.
     waiting: BTreeMap<usize, Line>,
     times: Vec<Duration>,
 }

@@ -74,13 +74,13 @@ impl Work<'_> {
         let (told, printer) = (searches.told.into_inner(), searches.printer.into_inner());
         let told = told.unwrap_or_else(PoisonError::into_inner);
         let printer = printer.unwrap_or_else(PoisonError::into_inner);
-        // The results of searches that came to an end are kept, whatever became of the others.
+        // The results of completed searches are kept, even if others fail.
         let client = session.client();
         let summary = Summary::new(&client, connected, elapsed);
         let printed = printer.finish(&summary, self.output);
         let waited = |error: &Search| error.kind().is_passing() && !error.is_bad_reply();
         let done = match told {
-            // Ctrl-C has ended the waiting.
+            // Ctrl-C has ended the wait.
             Some(error) if waited(&error) && done.is_err() => done,
             Some(error) => Err(named(error)),
             None => done,
@@ -89,7 +89,7 @@ impl Work<'_> {
     }
 }
 
-/// Searches under way.
+/// The searches that are running.
 struct Searches<'a, D: Dial> {
     session: &'a Session<D>,
     batch: SearchBatch,
@@ -99,7 +99,7 @@ struct Searches<'a, D: Dial> {
     output: Output,
     /// Something other than a search failed: each thread ends after its current search.
     failed: AtomicBool,
-    /// The gravest error of a search.
+    /// The most serious error of a search.
     told: Mutex<Option<Search>>,
     printer: Mutex<Printer>,
     bar: indicatif::ProgressBar,
@@ -121,7 +121,7 @@ where
                     })
                 })
                 .collect();
-            // All of them are waited for.
+            // The command waits for all threads.
             let mut done = Ok(());
             for thread in threads {
                 let joined = thread.join();
@@ -137,7 +137,7 @@ where
             let (number, id) = (query.number, query.id.clone());
             match self.answer(query) {
                 Err(error) if self.form == Form::Lines && matches!(error, Error::Query { .. }) => {
-                    // The lines of others are waited for.
+                    // The command waits for the lines of the others.
                     self.skip((number, id), &error)?;
                     skipped = skipped.and(Err(error));
                 }
@@ -162,7 +162,7 @@ where
         self.printer().put(query, failed)
     }
 
-    /// The next query, unless there is none, or a reason to stop.
+    /// The next query, unless there is none or the command must stop.
     fn next(&self) -> Result<Option<Query>, Error> {
         let interrupted = || self.stop.load(Ordering::Relaxed);
         let over = || self.batch.is_over() || self.failed.load(Ordering::Relaxed);
@@ -205,7 +205,7 @@ where
             Err(error) => {
                 let printed = match error.seen() {
                     Some(_) => Ok(()),
-                    // Others go on.
+                    // The other searches continue.
                     None => self.skip((query.number, query.id), &error),
                 };
                 let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);

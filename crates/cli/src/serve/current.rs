@@ -1,17 +1,17 @@
-//! The folder of an index, followed from version to version.
+//! Follows the folder of an index from version to version.
 
 use crate::place::Place;
 use sordino_net::Service;
 use sordino_search::{Bytes, OwnerPublicKey};
 use std::time::Duration;
 
-/// The pause before it tries again to open an index that is damaged.
+/// The time before the next attempt to open a damaged index.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The file that names the newest version of an index.
 pub(super) struct Current {
     place: Place,
-    /// Its content when that version was served, and when it could not be.
+    /// The file's content when a version was served, or when one could not be.
     seen: Option<Bytes>,
     failed: Option<Bytes>,
 }

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Longer than any such file.
+/// A length that no policy file reaches.
 #[cfg(feature = "policies")]
 const MAX_FILE: u64 = 4 << 20;
 
@@ -48,12 +48,12 @@ pub(super) struct Written {
 /// Marks of these files when they were read.
 pub(super) type Stamp = [Option<Mark>; 2];
 
-/// Marks by which a file is told from another in its place, also from one that was given its time.
+/// Marks that distinguish a file from a replacement, even if the replacement has the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     modified: SystemTime,
     len: u64,
-    /// Its number on the disk, and when that was changed.
+    /// The file's number on the disk, and the time of the last change of its inode.
     #[cfg(unix)]
     changed: (u64, i64, i64),
 }
@@ -169,7 +169,7 @@ impl Written {
         stamp: &Stamp,
         groups: &mut Groups,
     ) -> Result<(), Error> {
-        // Without a file the groups before stay.
+        // If there is no file, the previous groups stay in force.
         if stamp[1].is_some() {
             policy.follow(&self.policy, self.groups(stamp, groups)?)?;
         }

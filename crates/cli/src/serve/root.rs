@@ -8,7 +8,7 @@ use crate::{Command, Error, Output};
 use sordino_net::Indexes;
 use std::{sync::mpsc, time::Duration};
 
-/// The pause between looks at the folder.
+/// The time between two checks of the folder.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Serves until it is told to stop.
@@ -24,7 +24,8 @@ pub(super) fn run(args: Args, output: Output) -> Result<(), Error> {
     tenants.begin().map_err(Error::at(&root))?;
     let running = server_loop::listen(&args.door, exporter, |listen| indexes.listen(listen))?;
     let (new, news) = mpsc::channel();
-    // On a thread of its own, since an index may take long to load, and signals are heeded.
+    // This runs on a separate thread, since an index may take long to load, and signals must be
+    // handled meanwhile.
     std::thread::spawn(move || follow(tenants, &new));
     Serve::new(Several { args, news }, running, output).run(signals)
 }
@@ -40,7 +41,7 @@ fn follow(mut tenants: Tenants, new: &mpsc::Sender<()>) {
                     return;
                 }
             }
-            // It is said once.
+            // This is reported once.
             Err(error) => {
                 if !std::mem::replace(&mut said, true) {
                     tracing::error!(%error, "the folder of the indexes cannot be read; the known indexes are served");
@@ -54,7 +55,7 @@ fn follow(mut tenants: Tenants, new: &mpsc::Sender<()>) {
 /// The indexes in a folder.
 struct Several {
     args: Args,
-    /// Something changed.
+    /// Sent when something has changed.
     news: mpsc::Receiver<()>,
 }
 
@@ -70,7 +71,7 @@ impl Source for Several {
         root.map_or_else(String::new, |root| root.display().to_string())
     }
 
-    /// They are followed by a thread of its own.
+    /// A separate thread follows them.
     fn follow(&mut self, _: &Indexes) -> bool {
         self.news.try_iter().count() > 0
     }

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The pause before it tries again to open an index that is damaged.
+/// The time before the next attempt to open a damaged index.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The pause between looks at whether an index is opened, and at the policies while one is.
@@ -25,13 +25,13 @@ const MEANWHILE: Duration = Duration::from_millis(50);
 /// A folder of indexes, and the open ones.
 pub(super) struct Tenants {
     root: PathBuf,
-    /// The owner of indexes that have none of their own.
+    /// The owner of indexes without their own key.
     owner: Option<OwnerPublicKey>,
-    /// Bytes that an index may have.
+    /// The most bytes that an index may have.
     most: u64,
-    /// Owners change their indexes over the network.
+    /// True if owners change their indexes over the network.
     changing: bool,
-    /// The folder for what is encoded of them.
+    /// The folder for the encoded vectors.
     encodings: Option<Encodings>,
     indexes: Indexes,
     open: HashMap<IndexName, Tenant>,
@@ -50,7 +50,7 @@ pub(super) struct Tenants {
     waits: bool,
 }
 
-/// An index that is open. Its owner stays the same until it is closed.
+/// An open index. Its owner stays the same until it is closed.
 struct Tenant {
     owner: OwnerPublicKey,
     current: Current,
@@ -99,7 +99,7 @@ impl Tenants {
     /// opened is left out, one that cannot be followed stays as it is; the log says so.
     ///
     /// # Errors
-    /// If the folder itself cannot be read. Nothing is changed then.
+    /// Fails if the folder itself cannot be read. Nothing is changed then.
     pub(super) fn look(&mut self) -> io::Result<bool> {
         let names = self.names()?;
         self.waits = false;
@@ -132,12 +132,12 @@ impl Tenants {
         Ok(changed)
     }
 
-    /// The folders whose names an index may have.
+    /// The folders whose names can be names of indexes.
     fn names(&mut self) -> io::Result<BTreeSet<IndexName>> {
         let mut names = BTreeSet::new();
         for entry in fs::read_dir(&self.root)? {
             let entry = entry?;
-            // A link stands for what it leads to.
+            // A link counts as the folder to which it leads.
             if !fs::metadata(entry.path()).is_ok_and(|found| found.is_dir()) {
                 continue;
             }

@@ -7,14 +7,14 @@ use sordino_token::{Claims, Token, rfc3339};
 
 use crate::{Error, Output};
 
-/// A token's blocks, the issuer's first.
+/// The token's blocks, the issuer's first.
 #[derive(Serialize)]
 pub(super) struct Report {
     token: PathBuf,
     bytes: usize,
     /// `issued`, `narrowed`, `verified` or `not verified`.
     state: &'static str,
-    /// The BLAKE3 digest of the key that is said to have issued it.
+    /// The BLAKE3 digest of the stated issuer's key.
     issuer: String,
     blocks: Vec<Block>,
 }
@@ -49,7 +49,7 @@ impl Block {
 
     fn lines(&self) -> [(&'static str, String); 7] {
         [
-            // It may come from anybody: no control character reaches a terminal.
+            // A token may come from an attacker, so no control character reaches the terminal.
             ("audience", self.audience.escape_debug().to_string()),
             ("holder", self.holder.clone()),
             ("holder's algorithm", self.algorithm.to_owned()),

@@ -18,7 +18,7 @@ const VARIABLE: &str = "SORDINO_TOKEN";
 /// A token that a client shows.
 pub(crate) struct Shown {
     pub(crate) token: Token,
-    /// Its file, or the variable.
+    /// The name of its file or of the variable.
     name: String,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn shown(path: Option<&Path>, key: &ClientKey) -> Result<Option<Shown
     }
     let now = now();
     if !(claims.not_before..claims.expiry).contains(&now) {
-        // With standard error closed there is no one left to tell.
+        // If standard error is closed, nobody can be told.
         let _ = writeln!(
             io::stderr(),
             "sordino: warning: {name}: the token is valid from {} to {}, and by this clock it is {}",
@@ -63,7 +63,7 @@ pub(crate) fn shown(path: Option<&Path>, key: &ClientKey) -> Result<Option<Shown
 }
 
 impl Shown {
-    /// Its claims, for the holder whom a server refused.
+    /// The token's claims, for a holder whom a server refused.
     pub(crate) fn words(&self) -> String {
         let claims = self.token.granted();
         let indexes: Vec<String> = claims.indexes.iter().map(hex::encode).collect();

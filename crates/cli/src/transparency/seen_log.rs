@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Longer than any such file.
+/// A length that no such file reaches.
 const MAX_FILE: u64 = 1 << 12;
 
 /// The newest head that a reader has seen, in a file that no other command reads or writes meanwhile.

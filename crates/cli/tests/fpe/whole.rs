@@ -88,6 +88,21 @@ fn the_command_works_and_leaves_good_files_alone() {
     let message = String::from_utf8(out.stderr).unwrap();
     let said = "k2: not a key of format-preserving encryption";
     assert!(!out.status.success() && message.contains(said) && !message.contains("secret"));
+    // What PowerShell and editors of Windows write.
+    let wide: Vec<u8> = std::iter::once(0xfeff)
+        .chain(String::from_utf8(key.clone()).unwrap().encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let marked = [&b"\xef\xbb\xbf"[..], &key].concat();
+    for (bytes, said) in [
+        (wide, "iconv -f UTF-16 -t ASCII"),
+        (marked, "byte-order mark"),
+    ] {
+        fs::write(folder.join("k2"), bytes).unwrap();
+        let out = run(&["encrypt", "--key-file", "k2", "--format", "ssn"], b"");
+        let message = String::from_utf8(out.stderr).unwrap();
+        assert!(!out.status.success() && message.contains(said), "{message}");
+    }
     fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -100,8 +100,8 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
     let bad = bad
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let mut lines: Vec<u64> = bad.map(|bad| bad["line"].as_u64().unwrap()).collect();
-    lines.sort_unstable();
+    // The last line has their number.
+    let lines: Vec<u64> = bad.filter_map(|bad| bad["line"].as_u64()).collect();
     assert_eq!(lines, [5, 9, 13, 21, 25]);
     // The report exists already, so the command refuses to write it.
     let again = format!("index build @base.csv @j {options} --key @owner.key {bad_report}");

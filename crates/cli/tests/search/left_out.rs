@@ -124,6 +124,102 @@ fn an_update_leaves_out_records_that_are_not_there() {
     );
 }
 
+/// Faults are found in more than one step, and the report has them as the file does.
+#[test]
+fn the_report_has_the_files_order_and_ends_with_the_number() {
+    let place = Place::new();
+    let mut text = lines("", 20);
+    for bad in [
+        "{\"id\": \"x\", \"vector\": [1, 1, 2], \"text\": \"kind\"}\n",
+        "{\"id\": 21, \"vector\": [1, 2], \"text\": \"dimension\"}\n",
+        "{\"id\": 22, \"vector\": [0, 0, 0], \"text\": \"zero\"}\n",
+        "{\"id\": 23, \"vector\": [1, null, 2], \"text\": \"null\"}\n",
+        "no JSON\n",
+        "{\"id\": 25, \"vector\": [0, 0, 0], \"text\": \"zero\"}\n",
+        "{\"vector\": [1, 2, 3], \"text\": \"no id\"}\n",
+    ] {
+        text = text + bad + "{\"id\": 4";
+        let good = text.matches('\n').count();
+        text += &format!("{good}, \"vector\": [{good}, 1, 2], \"text\": \"good\"}}\n");
+    }
+    fs::write(place.path("mixed.jsonl"), text).unwrap();
+    let line = format!(
+        "index build @mixed.jsonl @mixed --id-column id {KEY} --on-error report={}",
+        place.at("bad.jsonl")
+    );
+    assert_eq!(json(&place.line(&line))["left_out"], 7);
+    let report = fs::read_to_string(place.path("bad.jsonl")).unwrap();
+    let report: Vec<serde_json::Value> = report
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (total, rows) = report.split_last().unwrap();
+    assert_eq!(*total, serde_json::json!({"left_out": 7, "kept": 27}));
+    let lines: Vec<u64> = rows
+        .iter()
+        .map(|row| row["line"].as_u64().unwrap())
+        .collect();
+    assert_eq!(lines, [21, 23, 25, 27, 29, 31, 33]);
+    assert!(
+        rows.iter()
+            .all(|row| row["why"].as_str().unwrap().len() > 10)
+    );
+}
+
+/// Other ids than the file has would be made of them, or all be left out.
+#[test]
+fn decimal_numbers_are_no_ids() {
+    let place = Place::new();
+    let csv = |ids: [&str; 3]| {
+        let rows = ids
+            .iter()
+            .enumerate()
+            .map(|(at, id)| format!("{id},\"[{at}, 1, 2]\"\n"));
+        "id,vector\n".to_owned() + &rows.collect::<String>()
+    };
+    let jsonl = |ids: [&str; 3]| {
+        let rows = ids.iter().enumerate();
+        let rows = rows.map(|(at, id)| format!("{{\"id\": {id}, \"vector\": [{at}, 1, 2]}}\n"));
+        rows.collect::<String>()
+    };
+    let all = [
+        ["17.0", "18.0", "19.0"],
+        ["1", "2", "3.5"],
+        ["1e3", "2e3", "3e3"],
+    ];
+    for (at, ids) in all.into_iter().enumerate() {
+        for (file, text) in [
+            (format!("f{at}.csv"), csv(ids)),
+            (format!("f{at}.jsonl"), jsonl(ids)),
+        ] {
+            fs::write(place.path(&file), text).unwrap();
+            let line = format!("index build @{file} @{file}.index --id-column id {KEY}");
+            for more in ["", " --on-error skip", " --id-kind number --on-error skip"] {
+                let error = failed(&place.line(&format!("{line}{more}")), 1);
+                assert!(
+                    error.contains("is a decimal number, and ids are whole"),
+                    "{error}"
+                );
+                assert!(
+                    error.contains("astype('Int64')") && error.contains("--id-kind text"),
+                    "{error}"
+                );
+            }
+            done(&place.line(&format!("{line} --id-type text")));
+            let shown = done(&place.line(&format!(
+                "index get @{file}.index --ids {} --key @owner.key",
+                ids[0]
+            )));
+            assert!(shown.contains(ids[0]), "{shown}");
+        }
+    }
+    // Beside other texts such a text is one.
+    fs::write(place.path("texts.csv"), csv(["v1", "1.0", "2e3"])).unwrap();
+    done(&place.line(&format!(
+        "index build @texts.csv @texts --id-column id {KEY}"
+    )));
+}
+
 #[test]
 fn a_report_is_not_overwritten() {
     let place = Place::new();

@@ -130,7 +130,7 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
         (
             "cut.jsonl",
             lines("\"b\"")[..30].to_owned(),
-            "cut.jsonl: line 2: EOF while parsing",
+            "cut.jsonl: line 2: it ends within a value, so it was cut short",
         ),
         (
             "kind.jsonl",
@@ -328,6 +328,18 @@ fn numbers_out_of_bounds_are_usage() {
 #[test]
 fn fields_are_named_with_their_file() {
     let place = Place::without_keys();
+    // A line of a key where its file is expected is not shown, and a file that is not there is named with what makes one.
+    let secret = ["keys", "show", "sordino-owner-key-1:0a0b0c"];
+    let error = failed(&secret, 1);
+    assert!(
+        error.contains("env:NAME") && !error.contains("0a0b0c"),
+        "{error}"
+    );
+    let error = failed(&place.line("keys show @none.key"), 1);
+    assert!(
+        error.contains("none.key: there is no such file") && error.contains("keys new"),
+        "{error}"
+    );
     fs::write(place.path("cards.csv"), "name,card\nann,12x4\n").unwrap();
     done(&place.line("fpe keygen --output @fpe.key"));
     let again = failed(&place.line("fpe keygen --output @fpe.key"), 1);

@@ -161,6 +161,8 @@ fn the_plan_shows_all_ways_to_payloads() {
     let text = done(&place.line(&format!("{sizes} {given}")));
     let used = text.lines().find(|line| line.starts_with("use: "));
     assert!(used.unwrap().ends_with(given), "{text}");
+    let runs = "use: sordino index build base.npy base.index --key owner.key --mode ";
+    assert!(used.unwrap().starts_with(runs), "{text}");
     let usual = done(&place.line(sizes));
     assert!(
         !usual.contains("--queries") && !usual.contains("--line"),

@@ -1,6 +1,6 @@
 //! `sordino proxy` for programs on this machine, over HTTP.
 
-use crate::binary::{done, failed, json};
+use crate::binary::{command, done, failed, json};
 use crate::documents;
 use crate::place::{DIM, Place};
 use crate::proxied::{Proxy, Relay};
@@ -75,6 +75,7 @@ fn programs_search_through_it_and_it_follows_the_index() {
     });
     // Without a server, the proxy reports an error within its time limit.
     let quick = Proxy::new(&place, &served.url(), "--client-key @alice.key --timeout 1");
+    let address = served.url().replace("http://", "");
     drop(served);
     let (status, problem) = quick.search(one.as_bytes());
     assert_eq!((status, &problem["error"]["code"]), (502, &json!("server")));
@@ -84,7 +85,30 @@ fn programs_search_through_it_and_it_follows_the_index() {
     for _ in 0..3 {
         assert_eq!(quick.search(one.as_bytes()), (502, problem.clone()));
     }
-    assert_eq!(quick.get("/health").0, 200);
+    let absent = |proxy: &Proxy| {
+        let (status, problem) = proxy.get("/health");
+        let why = problem["error"]["message"].as_str().unwrap_or_default();
+        status == 503 && why.contains("the server behind this proxy cannot be reached")
+    };
+    assert!(absent(&quick));
+    assert_eq!(quick.get("/healthz").0, 200);
+    // It asks by itself, too.
+    until("it seems ready", || absent(&proxy));
+    let line = format!(
+        "serve --json --listen {address} @masked --key @owner.pub --plaintext --client @alice.pub"
+    );
+    let _served = Served::started(&mut command(&place.line(&line)));
+    until("it is not ready again", || proxy.get("/readyz").0 == 200);
+    until("it is not ready again", || quick.get("/readyz").0 == 200);
+}
+
+/// Waits for what a proxy does by itself.
+fn until(not_yet: &str, is_so: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !is_so() {
+        assert!(start.elapsed().as_secs() < 90, "{not_yet}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
 }
 
 #[test]

@@ -13,6 +13,20 @@ use std::{
 const MODES: [&str; 5] = ["masked", "routed", "open", "sealed", "local"];
 
 #[test]
+fn an_address_that_is_taken_is_named_with_what_to_do() {
+    let place = Place::new();
+    place.build_mode("open");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let line = format!("serve @open --key @owner.pub --plaintext --anyone --listen {address}");
+    let error = failed(&place.line(&line), 1);
+    assert!(
+        error.contains("another program listens there") && error.contains("--listen"),
+        "{error}"
+    );
+}
+
+#[test]
 fn every_mode_is_served_to_another_process() {
     let place = Place::new();
     for mode in MODES {

@@ -89,7 +89,7 @@ fn dates_decimals_and_lists_are_payloads_and_attributes() {
     );
 
     for (attribute, expected) in [
-        ("price", "for decimals say NAME:float"),
+        ("price", "for decimals and larger numbers say NAME:float"),
         ("big", "a whole number below 2^63"),
         (
             "day:int",

@@ -1,6 +1,6 @@
 //! `sordino proxy --owner-key`: programs write and list records over HTTP; pages of browsers.
 
-use crate::binary::{command, done, json};
+use crate::binary::{command, done, failed, json};
 use crate::documents;
 use crate::place::{DIM, Place};
 use crate::proxied::Proxy;
@@ -115,6 +115,57 @@ fn programs_write_change_list_and_delete_records() {
     // Another command changes the index between two requests.
     done(&place.line("index delete @docs --ids doc-1 --key @owner.key"));
     assert_eq!(count().1["count"], 299);
+}
+
+#[test]
+fn a_proxy_writes_to_no_index_but_the_one_that_its_server_serves() {
+    let place = Place::new();
+    let id = |index: &str| {
+        json(&place.line(&format!("index info @{index} --key @owner.pub")))["id"].clone()
+    };
+    for index in ["a", "b"] {
+        place.build(index, &[]);
+    }
+    let (a, b) = (id("a"), id("b"));
+    let served = Served::plain(&place, "a");
+    let owner = "--write-token-file @writing --owner-key @owner.key --index";
+    let url = served.url();
+    let line = format!(
+        "proxy --connect {url} --key @reader.key --token-file @token --cache @cache --listen 127.0.0.1:0 {owner} @b"
+    );
+    let why = failed(&place.line(&line), 1);
+    for said in [
+        a.as_str().unwrap(),
+        b.as_str().unwrap(),
+        "--index",
+        "--connect",
+    ] {
+        assert!(why.contains(said), "{why}");
+    }
+    // Where another index comes into the folder's place later, nothing is written to it.
+    let proxy = Proxy::new(&place, &url, &format!("{owner} @a"));
+    let gone = json!({"ids": [1]});
+    assert_eq!(proxy.records("DELETE", "/records", &gone).0, 200);
+    let before = place.verify("b");
+    fs::rename(place.path("a"), place.path("elsewhere")).unwrap();
+    fs::rename(place.path("b"), place.path("a")).unwrap();
+    // The owner's memory would refuse it, too, unless the owner accepts what is there.
+    done(&place.line("index compact @a --restored --key @owner.key"));
+    for (method, path, body) in [
+        ("DELETE", "/records", gone),
+        ("POST", "/records/scroll", json!({})),
+        ("GET", "/records/count", Value::Null),
+    ] {
+        let (status, problem) = proxy.records(method, path, &body);
+        let why = problem["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!(status, 500, "{problem}");
+        assert!(
+            why.contains(a.as_str().unwrap()) && why.contains(b.as_str().unwrap()),
+            "{why}"
+        );
+    }
+    fs::rename(place.path("a"), place.path("b")).unwrap();
+    assert_eq!(place.verify("b"), before);
 }
 
 #[test]

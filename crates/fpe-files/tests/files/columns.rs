@@ -90,7 +90,8 @@ fn refused_values_are_reported_and_kept_or_left_out() {
          characters that pass",
         "line 4: 1 fields, expected 2",
         "line 6, column 2: text after the closing quotation mark",
-        "line 7, column 2: not UTF-8",
+        "line 7, column 2: not UTF-8: expected text in UTF-8, as `iconv -f WINDOWS-1252 -t UTF-8 FILE` gives it, or with the \
+         encoding that the file has",
     ];
     let (done, kept, reports) = run(OnError::Keep, true, input);
     assert!(done.is_ok());
@@ -121,6 +122,31 @@ fn refused_values_are_reported_and_kept_or_left_out() {
         let message = done.unwrap_err().to_string();
         let expected = "line 3, column 2: the quotation mark that opens the field is not closed";
         assert_eq!(message, expected);
+    }
+}
+
+#[test]
+fn a_file_in_utf16_is_named_with_the_command_that_converts_it() {
+    for big in [false, true] {
+        let units = std::iter::once(0xfeff).chain("n,x\n1,123456\n".encode_utf16());
+        let input: Vec<u8> = units
+            .flat_map(|unit: u16| {
+                if big {
+                    unit.to_be_bytes()
+                } else {
+                    unit.to_le_bytes()
+                }
+            })
+            .collect();
+        let transform = Transform {
+            on_error: OnError::Skip,
+            ..transform("digits", true)
+        };
+        let table = table(Column::Name("x".into()));
+        for error in [csv(&transform, &table, &input), lines(&transform, &input)] {
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("iconv -f UTF-16 -t UTF-8"), "{error}");
+        }
     }
 }
 

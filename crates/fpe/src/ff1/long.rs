@@ -55,7 +55,7 @@ impl Half {
         }
     }
 
-    /// Bytes of the largest number, `m - 1`.
+    /// The size in bytes of the largest number, `m - 1`.
     pub(crate) fn bytes(&self) -> usize {
         let mut max = self.modulus.m.clone();
         limbs::sub(&mut max, &[1]);

@@ -13,7 +13,7 @@ pub(super) type Half30 = Residue<64, 4>;
 
 impl Half30 {
     /// # Panics
-    /// If `m` is above `2^30`.
+    /// Panics if `m` is above `2^30`.
     pub(super) fn of(m: u64) -> Self {
         Self::new(m, [32; 4]).expect("2^30 fits four words")
     }

@@ -7,7 +7,7 @@ use sordino_aes::{Aes, Key, Operation};
 struct Mac<A: Aes> {
     aes: A,
     state: A::Block,
-    /// Bytes of the incomplete block, the first one most significant.
+    /// The bytes of the incomplete block, the first one most significant.
     block: u128,
     len: usize,
 }

@@ -27,7 +27,7 @@ pub fn copies(params: &Params) -> usize {
     BITS.div_ceil(most)
 }
 
-/// Bytes of the combinations of an index.
+/// The size in bytes of the combinations of an index.
 ///
 /// # Errors
 /// [`Error`] if rows of this width cannot exist, or the set rounds its answers.

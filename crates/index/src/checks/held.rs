@@ -30,7 +30,7 @@ pub const GROUP: usize = 12_288;
 /// then except with probability `2^-63`, and otherwise with a smaller one.
 pub const COORDINATE_LEN: usize = 3;
 
-/// Bytes of the sums of `n` rows.
+/// The size in bytes of the sums of `n` rows.
 #[must_use]
 pub fn len(n: usize, width: usize) -> usize {
     n.div_ceil(GROUP) * COUNT * width * COORDINATE_LEN

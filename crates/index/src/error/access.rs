@@ -5,9 +5,9 @@
 #[error("{what} {name}: {why}")]
 #[non_exhaustive]
 pub struct AccessFault {
-    /// What it concerns: a reader, a group, a label or a record.
+    /// The thing that the fault concerns: a reader, a group, a label or a record.
     pub what: &'static str,
-    /// Its name.
+    /// The thing's name.
     pub name: String,
     /// The reason.
     pub why: &'static str,

@@ -109,8 +109,8 @@ pub(super) fn lost(path: &Path, versions: &[u64]) -> String {
     };
     format!(
         "{path} has {versions} and no file CURRENT: the copy is incomplete, or a change was interrupted. Nothing was \
-         changed. `sordino index restore --from-manifests {path}` takes the newest whole version; for a new index \
-         choose another folder"
+         changed. `sordino index restore --from-manifests {path} --key owner.pub`, with the owner's public key, takes the newest whole \
+         version; for a new index choose another folder"
     )
 }
 

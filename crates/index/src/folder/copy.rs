@@ -18,7 +18,7 @@ pub struct Copied {
     pub parts: usize,
     /// The number of parts that were written. The others existed and were whole.
     pub written: usize,
-    /// Bytes of the written parts.
+    /// The size in bytes of the written parts.
     pub bytes: u64,
 }
 

@@ -8,7 +8,7 @@ use super::{Folder, names};
 use crate::manifest::Part;
 use crate::{Bytes, Disk, Error};
 
-/// Bytes of a part: a range of it, or the same range of each of its pieces, if it consists of pieces of one length.
+/// The bytes of a part: a range of it, or the same range of each of its pieces, if it consists of pieces of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     range: Range<u64>,

@@ -9,7 +9,7 @@ use crate::manifest::SignedManifest;
 use crate::pin::Pin;
 use crate::{Error, LogFault};
 
-/// Bytes of an entry.
+/// The size in bytes of an entry.
 pub(super) const ENTRY_LEN: usize = 16 + 8 + 32 + 32;
 
 /// The context that separates entries from everything else that is digested.

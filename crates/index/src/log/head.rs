@@ -7,10 +7,10 @@ use crate::digest::Digest;
 use crate::public_key::{OwnerPublicKey, OwnerSigner, SIGNATURE_LEN};
 use crate::{Error, LogFault};
 
-/// Bytes that the owner signs: length and root.
+/// The number of bytes that the owner signs: length and root.
 const SIGNED_LEN: usize = 8 + 32;
 
-/// Bytes of a head with its signature.
+/// The size in bytes of a head with its signature.
 pub(super) const HEAD_LEN: usize = SIGNED_LEN + SIGNATURE_LEN;
 
 /// The length and the root of a log. Store it where a reader's next run finds it. It is not secret.

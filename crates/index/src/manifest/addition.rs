@@ -180,7 +180,7 @@ impl Manifest {
         Ok(addition)
     }
 
-    /// Bytes of a segment's rows in sealed chunks, as in local mode.
+    /// The size in bytes of a segment's rows in sealed chunks, as in local mode.
     fn row_bytes(&self, column: &ColumnSegment) -> u64 {
         let layout = column.segment.layout(self.stored_dim(), self.chunk_codec());
         u64::from(column.segment.chunks()) * layout.sealed_len() as u64

@@ -58,7 +58,7 @@ impl Checking {
     /// All ways to check.
     pub const ALL: [Self; 3] = [Self::None, Self::Sums, Self::Exact];
 
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -173,7 +173,7 @@ impl Packing {
         Self::ALL.into_iter().find(|packing| packing.t() == t)
     }
 
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

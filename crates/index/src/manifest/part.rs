@@ -175,7 +175,7 @@ impl Manifest {
         Ok(parts)
     }
 
-    /// Bytes of all stored parts.
+    /// The size in bytes of all stored parts.
     ///
     /// # Errors
     /// The errors of [`parts`](Self::parts).
@@ -199,7 +199,7 @@ impl Manifest {
         }
     }
 
-    /// Bytes of the data that a server computes from a version's parts, if these may be many times larger than the
+    /// The bytes of the data that a server computes from a version's parts, if these may be many times larger than the
     /// parts.
     fn expanded_len(&self) -> Result<u64, Error> {
         let hint = match &self.mode {

@@ -47,7 +47,7 @@ pub enum PartKind {
 }
 
 impl PartKind {
-    /// Its name in reports and errors.
+    /// The name in reports and errors.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -20,16 +20,16 @@ pub const MAX_READERS: usize = 1024;
 /// The longest list that the owner keeps of its readers, labels and groups.
 pub const MAX_DIRECTORY: usize = 1 << 24;
 
-/// Bytes of a wrapped content key in addition to the key: its number.
+/// The size in bytes of a wrapped content key in addition to the key: its number.
 pub const NUMBER_LEN: usize = 4;
 
-/// Bytes of the head of a ring: of its file, and of three lengths.
+/// The size in bytes of the head of a ring: of its file, and of three lengths.
 pub const RING_HEAD_LEN: usize = crate::wire::FILE_HEAD_LEN + 12;
 
-/// Bytes of the encapsulation for a reader: an X-Wing ciphertext.
+/// The size in bytes of the encapsulation for a reader: an X-Wing ciphertext.
 pub const CIPHERTEXT_LEN: usize = 1120;
 
-/// Bytes of a reader's entry with room for `keys` keys.
+/// The size in bytes of a reader's entry with room for `keys` keys.
 #[must_use]
 pub const fn entry_len(keys: usize) -> usize {
     CIPHERTEXT_LEN + keys * (NUMBER_LEN + 32) + TAG_LEN

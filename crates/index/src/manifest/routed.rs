@@ -110,14 +110,14 @@ impl Grid {
         self.groups as usize * self.clusters as usize
     }
 
-    /// Rows of a cluster: its places, followed by its check rows.
+    /// The number of rows of a cluster: its places, followed by its check rows.
     #[must_use]
     pub fn stored(&self) -> usize {
         let slots = self.slots as usize;
         slots.saturating_add(balance::count(slots))
     }
 
-    /// Rows of all clusters.
+    /// The number of rows of all clusters.
     #[must_use]
     pub fn all_stored(&self) -> usize {
         self.all_clusters().saturating_mul(self.stored())
@@ -168,20 +168,20 @@ impl Grid {
     /// The shape of the table, for vectors of `width` coordinates.
     ///
     /// # Errors
-    /// If no table has this shape.
+    /// Fails if no table has this shape.
     pub fn shape(&self, width: usize) -> Result<lwe::Shape, Error> {
         let (groups, rows) = (self.groups as usize, self.stored());
         let columns = (self.clusters as usize).saturating_mul(width);
         Ok(lwe::Shape::new(groups, rows, columns)?)
     }
 
-    /// Bytes of the table.
+    /// The size in bytes of the table.
     #[must_use]
     pub(crate) fn table_len(&self, width: usize) -> usize {
         self.all_stored().saturating_mul(width * ENTRY_LEN)
     }
 
-    /// Bytes of the hint of one group.
+    /// The bytes of the hint of one group.
     ///
     /// # Errors
     /// [`Error`] if there are more places than a hint can have.
@@ -201,7 +201,7 @@ impl Grid {
         7 * Self::params().n() as u64 * self.scores() as u64
     }
 
-    /// Bytes of an encrypted query for the clusters.
+    /// The size in bytes of an encrypted query for the clusters.
     ///
     /// # Errors
     /// [`Error`] if no table has this shape.
@@ -211,7 +211,7 @@ impl Grid {
         Ok(words + column::Query::encoded_len(&params, Self::params().n())?)
     }
 
-    /// Bytes of the encrypted scores of the clusters.
+    /// The bytes of the encrypted scores of the clusters.
     ///
     /// # Errors
     /// [`Error`] if there are more scores than one reply can hold.
@@ -221,14 +221,14 @@ impl Grid {
         Ok(column::Reply::encoded_len(&params, n, self.scores())?)
     }
 
-    /// Bytes of the sealed centroids.
+    /// The size in bytes of the sealed centroids.
     #[must_use]
     pub fn route_len(&self, width: usize) -> usize {
         let (coordinate, share) = (size_of::<f32>(), size_of::<f32>());
         width * coordinate + self.all_clusters() * (share + width) + TAG_LEN
     }
 
-    /// Bytes of the sealed list of each cluster's records, for `n` records.
+    /// The size in bytes of the sealed list of each cluster's records, for `n` records.
     #[must_use]
     pub fn members_len(&self, n: u32) -> usize {
         let clusters = self.all_clusters().saturating_mul(self.cluster_len(n));
@@ -250,10 +250,10 @@ impl Grid {
     }
 }
 
-/// Bytes of an entry of the table.
+/// The size in bytes of an entry of the table.
 pub const ENTRY_LEN: usize = 3;
 
-/// Bytes of the range of a cluster's parts.
+/// The size in bytes of the range of a cluster's parts.
 pub const SPREAD_LEN: usize = 8;
 
 /// Bits of the position of a part in that range.

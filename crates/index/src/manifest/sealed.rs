@@ -79,7 +79,7 @@ impl Routing {
     /// All routings.
     pub const ALL: [Self; 2] = [Self::Downloaded, Self::Encrypted];
 
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use crate::{Error, TAG_LEN};
 /// The most bases of a frame.
 pub const MAX_BASES: usize = 256;
 
-/// Bytes of a frame before its centre: a bound, a recall, the number of bases.
+/// The size in bytes of a frame before its centre: a bound, a recall, the number of bases.
 pub const FRAME_HEAD_LEN: usize = 2 + 4 + 2;
 
 /// The length of a frame of this number of bases before it is sealed.
@@ -55,7 +55,7 @@ pub fn route_len(routing: Routing, clusters: usize, width: usize) -> usize {
     }
 }
 
-/// Bytes of a coordinate of a row.
+/// The size in bytes of a coordinate of a row.
 pub const COORDINATE_LEN: usize = 4;
 
 /// The length of the rows of `n` vectors.

@@ -13,7 +13,7 @@ pub const MAX_WRITERS: usize = 32;
 /// The most content keys under which a writer may add.
 pub const MAX_WRITABLE: usize = 64;
 
-/// Bytes of a tag.
+/// The size in bytes of a tag.
 pub const TAG_OF_LABEL_LEN: usize = 16;
 
 /// A writer, as the owner names it.

@@ -13,10 +13,10 @@ use sordino_lwe as lwe;
 use super::Message;
 use crate::Error;
 
-/// Bytes of each piece of a request. They follow from the manifest, and are the same for every shard.
+/// The bytes of each piece of a request. They follow from the manifest, and are the same for every shard.
 #[derive(Clone, Copy, Debug)]
 pub struct Lens {
-    /// The words of the query for clusters.
+    /// The number of words of the query for clusters.
     pub words: usize,
     /// Their encrypted secret.
     pub secret: usize,
@@ -25,7 +25,7 @@ pub struct Lens {
 }
 
 impl Lens {
-    /// Bytes of the whole body.
+    /// The size in bytes of the whole body.
     #[must_use]
     pub fn all(self) -> usize {
         self.words + self.secret + self.tail

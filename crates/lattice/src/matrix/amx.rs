@@ -29,7 +29,7 @@ pub(super) const CACHED: usize = 2 << 20;
 /// Columns of `D` per cache block of [`mul_panels`]. A panel's block takes 32 KiB and 16 rows of `D` 8 KiB. The L1
 /// cache has 48 KiB on Sapphire Rapids.
 const DEPTH: usize = 512;
-/// Rows of `D` per cache block of [`mul_panels`]: 128 KiB of the L2 cache at full depth.
+/// The number of rows of `D` per cache block of [`mul_panels`]: 128 KiB of the L2 cache at full depth.
 const HEIGHT: usize = 256;
 
 /// `out += D q`, with `q` given in planes for vectors and in planes for tiles.

@@ -21,7 +21,7 @@ use super::{amx, avx2, avx512};
 #[derive(Clone, Copy)]
 pub struct Digits<'a> {
     bytes: &'a [u8],
-    /// The rows of the matrix that this is a view of, and the number of the first row in view.
+    /// The number of rows of the matrix that this is a view of, and the number of the first row in view.
     height: usize,
     first: usize,
     rows: usize,

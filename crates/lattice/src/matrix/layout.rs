@@ -8,7 +8,7 @@ use super::LANES;
 use super::PANEL;
 use crate::pages::Pages;
 
-/// Words that start on a cache line.
+/// The words that start on a cache line.
 #[derive(Debug)]
 pub(super) struct Aligned(Pages);
 
@@ -34,7 +34,7 @@ impl DerefMut for Aligned {
 /// The encoding of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Words of 32 bits, in the layout of the kernels.
+    /// The words of 32 bits, in the layout of the kernels.
     Whole,
     /// Multiples of `2^shift`, 24 bits each: planes of balanced 16-bit limbs and of bytes.
     Rounded {

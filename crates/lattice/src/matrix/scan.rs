@@ -108,7 +108,7 @@ pub fn product(backend: Backend, digits: Digits<'_>, columns: &[&[u32]]) -> Vec<
     out
 }
 
-/// Rows that are separated together: every cache line of them serves all columns before the next rows.
+/// The rows that are separated together: every cache line of them serves all columns before the next rows.
 const APART: usize = 64;
 
 /// Separates a product, which is in row order, into its `k` columns.

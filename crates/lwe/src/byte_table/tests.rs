@@ -4,7 +4,7 @@ use super::ByteTable;
 use crate::public::epoch;
 use crate::{Params, Query, Seed};
 
-/// Words that a test can distinguish easily.
+/// The words that a test can distinguish easily.
 fn words(seed: u64, len: usize) -> Vec<u32> {
     let word = |at: u64| {
         (at + seed)

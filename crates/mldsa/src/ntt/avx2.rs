@@ -102,7 +102,7 @@ fn broadcast(zeta: i32, over_q: i32) -> Zeta {
     }
 }
 
-/// The same zeta in all lanes.
+/// A register with the same zeta in all lanes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn same(index: usize) -> Zeta {

@@ -87,7 +87,7 @@ fn broadcast(zeta: i32, over_q: i32) -> Zeta {
     }
 }
 
-/// The same zeta in all lanes.
+/// A register with the same zeta in all lanes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn same(index: usize) -> Zeta {

@@ -121,7 +121,7 @@ fn broadcast(zeta: i32) -> Zeta {
     unsafe { (vdupq_n_s32(zeta), vdupq_n_s32(zeta.wrapping_mul(Q_INV))) }
 }
 
-/// The same zeta in all lanes.
+/// A register with the same zeta in all lanes.
 #[inline]
 fn same(index: usize) -> Zeta {
     // SAFETY: NEON is part of every 64-bit Arm target.

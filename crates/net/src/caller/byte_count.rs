@@ -1,4 +1,4 @@
-//! The client's TCP connections, with a count of their bytes.
+//! The client's TCP connections, whose bytes are counted.
 
 use std::io;
 use std::pin::Pin;
@@ -9,14 +9,14 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Bytes of TCP payload, below TLS and HTTP/2.
+/// The bytes of TCP payload, below TLS and HTTP/2.
 #[derive(Debug, Default)]
 pub(crate) struct Count {
     pub(crate) up: AtomicU64,
     pub(crate) down: AtomicU64,
 }
 
-/// Reads and writes of a connection, above TLS where there is some.
+/// A connection that can be read and written, above TLS if TLS is used.
 pub(crate) trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
 
@@ -25,11 +25,11 @@ pub(crate) struct CountedStream {
     tcp: TcpStream,
     count: Arc<Count>,
     encrypted: bool,
-    /// Something has come.
+    /// True once the first bytes have arrived.
     begun: bool,
 }
 
-/// The place of a frame's type in HTTP/2, and the type of settings (RFC 9113, 4.1 and 6.5).
+/// The position of a frame's type in HTTP/2, and the type of settings (RFC 9113, 4.1 and 6.5).
 const FRAME_TYPE: usize = 3;
 const SETTINGS: u8 = 4;
 
@@ -37,7 +37,7 @@ const SETTINGS: u8 = 4;
 const TLS_RECORDS: std::ops::RangeInclusive<u8> = 20..=24;
 
 impl CountedStream {
-    /// A connection on which TLS follows if it is to be `encrypted`.
+    /// Wraps a connection. If `encrypted` is true, TLS follows on it.
     pub(crate) fn new(tcp: TcpStream, count: &Arc<Count>, encrypted: bool) -> Self {
         Self {
             tcp,
@@ -54,15 +54,15 @@ impl CountedStream {
         sent
     }
 
-    /// Looks at the first bytes that come: a server that speaks something else would otherwise be
-    /// reported in the words of the layers above.
+    /// Checks the first bytes. If the server speaks another protocol, the layers above would report this in
+    /// terms that do not explain it.
     fn look(&mut self, came: &[u8]) -> io::Result<()> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
         }
         let wrong = |text: &str| Err(io::Error::new(io::ErrorKind::InvalidData, text));
         match (came.first(), self.encrypted) {
-            // Servers close what they do not speak, and one connection too many.
+            // A server closes a connection whose protocol it does not speak, or that is one too many.
             (None, encrypted) => {
                 let tls = match encrypted {
                     true => "may have no TLS (http://)",
@@ -83,7 +83,8 @@ impl CountedStream {
             _ if came.starts_with(b"HTTP") => {
                 wrong("this is not a Sordino server: it speaks HTTP/1.1")
             }
-            // The first frame of HTTP/2 is one of settings (RFC 9113, 3.4): its type comes after its length.
+            // The first frame of HTTP/2 has the type of settings (RFC 9113, 3.4), which follows the frame's
+            // length.
             (_, false) if came.get(FRAME_TYPE).is_some_and(|kind| *kind != SETTINGS) => {
                 wrong("this is not a Sordino server: it does not speak HTTP/2")
             }

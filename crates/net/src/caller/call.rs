@@ -1,4 +1,4 @@
-//! One call, and its reply in time.
+//! One call, whose reply must arrive in time.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -22,21 +22,21 @@ pub(crate) fn calls(channel: Channel) -> SearchClient<Channel> {
     SearchClient::new(channel).max_decoding_message_size(CHUNK + CHUNK_HEAD)
 }
 
-/// Has `work` done by the runtime, so that blocking here is possible anywhere.
+/// Runs `work` on the runtime, so that the caller may block in any thread.
 pub(crate) fn wait<T: Send + 'static>(
     runtime: &Runtime,
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
     let (done, result) = mpsc::sync_channel(1);
     runtime.spawn(async move {
-        // This fails only if the waiting thread is gone, and then no one waits.
+        // This fails only if the waiting thread has ended.
         let _ = done.send(work.await);
     });
     let gone = || Error::Connect("since the connection's thread ended".to_owned());
     result.recv().unwrap_or_else(|_| Err(gone()))
 }
 
-/// One call. The reply may not be longer than `limit`, nor slower than the deadlines.
+/// Makes one call. The reply may not be longer than `limit`, nor slower than the deadlines.
 pub(crate) async fn ask(
     mut calls: SearchClient<Channel>,
     request: Request<CallRequest>,
@@ -60,7 +60,7 @@ pub(crate) async fn ask(
         .map_err(|_| Error::Deadline { after: whole })?
 }
 
-/// A part of a reply, in time.
+/// Waits for a part of a reply, within its time.
 async fn part<T>(
     time: Duration,
     next: impl Future<Output = Result<T, tonic::Status>>,

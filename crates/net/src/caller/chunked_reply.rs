@@ -1,4 +1,4 @@
-//! A reply at the client, collected from its chunks.
+//! Collects the chunks of a reply at the client.
 
 use prost::Message;
 
@@ -6,10 +6,10 @@ use crate::Error;
 use crate::protocol::CHUNK;
 use crate::schema::CallReply;
 
-/// A reply so far.
+/// The chunks of a reply that have arrived.
 pub(crate) struct ChunkedReply {
     limit: usize,
-    /// The whole's length, from the first chunk.
+    /// The length of the whole reply, from its first chunk.
     length: Option<usize>,
     bytes: Vec<u8>,
     down: u64,
@@ -25,8 +25,8 @@ impl ChunkedReply {
         }
     }
 
-    /// Takes the next chunk, if an honest server would send it. Memory grows with what has come, not with what was
-    /// announced.
+    /// Adds the next chunk, if an honest server would send it. Memory grows with the bytes that arrived, not with
+    /// the announced length.
     pub(crate) fn push(&mut self, next: &CallReply) -> Result<(), Error> {
         let announced = usize::try_from(next.length).unwrap_or(usize::MAX);
         let length = *self.length.get_or_insert(announced);

@@ -1,4 +1,4 @@
-//! The way to a server: TCP with a count of its bytes, and TLS on it if wanted.
+//! Connects to a server: TCP whose bytes are counted, and TLS on it if wanted.
 
 use std::io;
 use std::pin::Pin;
@@ -37,7 +37,7 @@ impl Connector {
 }
 
 impl Connector {
-    /// Ends after this time if nothing has come from the server until then, and else never.
+    /// Ends after this time if the server has sent nothing by then. Otherwise it never ends.
     #[cfg(feature = "client")]
     pub(crate) async fn silent(&self, time: Duration) {
         tokio::time::sleep(time).await;
@@ -61,7 +61,7 @@ impl tower_service::Service<Uri> for Connector {
         let proxy = self.proxy.clone();
         Box::pin(async move {
             let host = uri.host().unwrap_or_default();
-            // An IPv6 address stands in brackets.
+            // An IPv6 address is in brackets.
             let host = host.trim_start_matches('[').trim_end_matches(']');
             let default = if tls.is_some() { 443 } else { 80 };
             let port = uri.port_u16().unwrap_or(default);

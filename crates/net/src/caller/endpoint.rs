@@ -1,4 +1,4 @@
-//! The address of a server, and how a client wants to talk to it.
+//! The address of a server, and the settings of a client's connection to it.
 
 use std::fmt;
 #[cfg(feature = "client")]
@@ -14,18 +14,18 @@ use super::tunnel::Tunnels;
 use crate::signing::ClientKey;
 use crate::{Error, IndexName};
 
-/// HTTP/2's window of a stream and of a connection. A whole reply of a search fits, so that it comes in one way. No
+/// HTTP/2's window for streams and connections. A whole reply of a search fits, so it arrives without a round trip in between. No
 /// server can make the client buffer more.
 const WINDOW: u32 = 4 << 20;
 
-/// The times that a client waits.
+/// The times for which a client waits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deadlines {
-    /// For a connection, TLS included.
+    /// The time to connect, including TLS.
     pub connect: Duration,
-    /// For the beginning of a reply, and for each further part of it.
+    /// The time for the first part of a reply, and for each further part.
     pub part: Duration,
-    /// Bytes per second at which a reply must at least come, after the time for its first part.
+    /// The least bytes per second at which a reply must arrive, after the time for its first part.
     pub slowest: u32,
 }
 
@@ -40,7 +40,7 @@ impl Default for Deadlines {
 }
 
 impl Deadlines {
-    /// For a whole reply of at most `limit` bytes.
+    /// The time for a whole reply of at most `limit` bytes.
     #[expect(clippy::cast_precision_loss, reason = "a time for many bytes")]
     pub(crate) fn whole(&self, limit: usize) -> Duration {
         let seconds = limit as f64 / f64::from(self.slowest.max(1));
@@ -57,7 +57,7 @@ pub struct Endpoint {
     tunnels: Option<Tunnels>,
     #[cfg(feature = "client")]
     pub(crate) key: Option<Arc<ClientKey>>,
-    /// Empty if there is no token.
+    /// The token; empty if there is none.
     #[cfg(feature = "client")]
     pub(crate) token: Vec<u8>,
     pub(crate) deadlines: Deadlines,
@@ -68,8 +68,13 @@ impl Endpoint {
     /// several indexes, `/name` of one is behind it.
     #[must_use]
     pub fn new(address: impl Into<String>) -> Self {
+        let mut address = address.into();
+        // The case of a scheme does not count.
+        if let Some(end) = address.find("://") {
+            address[..end].make_ascii_lowercase();
+        }
         Self {
-            address: address.into(),
+            address,
             name: None,
             roots: None,
             tunnels: None,
@@ -134,7 +139,7 @@ impl Endpoint {
         self
     }
 
-    /// HTTP/2 with its bounds, and how connections are made.
+    /// Configures HTTP/2 with its bounds, and the connector.
     pub(crate) fn build(&self) -> Result<(tonic::transport::Endpoint, Connector), Error> {
         let wrong = || self.wrong();
         let (server, _) = self.parts()?;
@@ -200,7 +205,7 @@ impl Endpoint {
     }
 }
 
-/// True if a URL names a host, and a port or none, and nothing that would be passed over.
+/// True if a URL consists of a host and an optional port, without parts that would be ignored.
 fn is_host_and_port(uri: &Uri) -> bool {
     let Some(authority) = uri.authority() else {
         return false;
@@ -236,6 +241,7 @@ mod tests {
             "http://[::1]:7700",
             "http://[::1]",
             "https://[::1]:7700/mail-2026",
+            "HTTPS://localhost:7700/Mail",
         ] {
             assert!(Endpoint::new(good).build().is_ok(), "{good}");
         }
@@ -244,7 +250,7 @@ mod tests {
             "ftp://localhost",
             "http://",
             "http://:7700",
-            // A text that is no port could pass for a missing port, which means another.
+            // An invalid port must not be read as a missing port, which means the default port.
             "http://localhost:77000",
             "http://localhost:0",
             "http://localhost:",

@@ -1,4 +1,4 @@
-//! Failures of a connection, in the words of [`Error`].
+//! Converts failures of a connection to [`Error`].
 
 use std::io::ErrorKind;
 #[cfg(feature = "web-client")]
@@ -12,14 +12,14 @@ use crate::protocol::{REFUSAL, STALE};
 use crate::{Error, Refusal};
 
 impl Error {
-    /// Names the file that an error of the system is about.
+    /// Adds the file's name to an error of the system.
     #[cfg(feature = "web-client")]
     pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, source }
     }
 
-    /// The reason why there is no connection.
+    /// The error if a connection could not be made.
     #[cfg(feature = "client")]
     pub(crate) fn unconnected(address: &str, error: &(dyn std::error::Error + 'static)) -> Self {
         let text = format!("to {}: {}", printable(address), root(error));
@@ -31,7 +31,7 @@ impl Error {
         }
     }
 
-    /// The error of a server that takes a connection and says nothing.
+    /// The error of a server that accepts a connection and sends nothing.
     #[cfg(feature = "client")]
     pub(crate) fn silent(address: &str, time: Duration) -> Self {
         Self::Connect(format!(
@@ -41,10 +41,10 @@ impl Error {
         ))
     }
 
-    /// The reason why a call ended at this end, not by a word of the server.
+    /// The error of a call that ended at this end, without a status from the server.
     fn broken(error: &(dyn std::error::Error + 'static)) -> Self {
         match io_kind(error) {
-            // The first bytes were of another protocol.
+            // The first bytes belonged to another protocol.
             Some(ErrorKind::InvalidData) => {
                 Self::Connect(format!("to the server: {}", root(error)))
             }
@@ -57,7 +57,7 @@ impl Error {
 }
 
 impl From<Error> for sordino_index::Error {
-    /// An error that a client of the index acts on keeps its name; the rest is the transport's.
+    /// Errors on which a client of the index acts keep their variant; others become transport errors.
     fn from(error: Error) -> Self {
         match error {
             Error::Stale { found, serving } => Self::Stale { found, serving },
@@ -77,11 +77,11 @@ fn stale(status: &Status) -> Option<Error> {
     })
 }
 
-/// Words of the other side are printed up to here.
+/// The most characters of the other side's text that are printed.
 const MESSAGE_LEN: usize = 200;
 
 impl From<Status> for Error {
-    /// The text is the other side's: it is cut short and cannot steer a terminal.
+    /// The text comes from the other side, so it is shortened and its control characters are removed.
     fn from(status: Status) -> Self {
         if let Some(source) = std::error::Error::source(&status) {
             return Self::broken(source);
@@ -90,11 +90,11 @@ impl From<Status> for Error {
         let refusal = Refusal::ALL
             .into_iter()
             .find(|refusal| name == Some(refusal.name().as_bytes()));
-        // A message that the index does not answer is worth saying which.
+        // If the index does not answer this message, the error says which message it is.
         if let Some(stale) = stale(&status) {
             return stale;
         }
-        // A Sordino server knows all calls, and another server of HTTP/2 knows none of them.
+        // A Sordino server knows all calls. Another HTTP/2 server knows none of them.
         if refusal.is_none() && status.code() == Code::Unimplemented {
             let said = printable(status.message());
             return Self::Connect(format!(
@@ -111,7 +111,7 @@ impl From<Status> for Error {
     }
 }
 
-/// The text without control characters, cut short.
+/// The text without control characters, shortened.
 pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .take(MESSAGE_LEN)
@@ -124,7 +124,7 @@ fn sources<'a>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
     std::iter::successors(Some(error), |error| {
-        // An error of the system may hold another without calling it its source.
+        // An error of the system may contain another without declaring it as its source.
         let inner = error.downcast_ref::<std::io::Error>();
         match inner.and_then(std::io::Error::get_ref) {
             Some(inner) => Some(inner as &(dyn std::error::Error + 'static)),
@@ -139,7 +139,7 @@ fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
     kinds.map(std::io::Error::kind).last()
 }
 
-/// The last source of an error: the layers above it say only that there was one.
+/// The last source of an error, since the layers above it only say that there was an error.
 fn root(error: &(dyn std::error::Error + 'static)) -> String {
     let last = sources(error).last().unwrap_or(error);
     #[cfg(feature = "tls")]
@@ -160,7 +160,7 @@ fn root(error: &(dyn std::error::Error + 'static)) -> String {
     if text.contains("NoApplicationProtocol") {
         return "this is not a Sordino server: over TLS it does not speak HTTP/2".to_owned();
     }
-    // A signature fails, too, where an authority that is trusted has the issuer's name and another key.
+    // A signature also fails if a trusted authority has the issuer's name and another key.
     let unknown = ["UnknownIssuer", "BadSignature", "UnsupportedSignature"];
     if unknown.iter().any(|word| text.contains(word)) {
         return "the server's certificate is not signed by one that is trusted here: name its issuer's, in PEM, \
@@ -170,7 +170,7 @@ fn root(error: &(dyn std::error::Error + 'static)) -> String {
     printable(&text)
 }
 
-/// The words for a certificate whose time or name is wrong.
+/// The message about a certificate whose time or name is wrong.
 #[cfg(feature = "tls")]
 fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
     use sordino_token::rfc3339;
@@ -209,7 +209,7 @@ fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
     })
 }
 
-/// A name as a certificate has it, without the word for its kind. It is the other side's.
+/// The name in a certificate, without the prefix for its kind. It comes from the other side.
 #[cfg(feature = "tls")]
 fn plain_name(name: &str) -> String {
     let inner = name.split_once('(').map_or(name, |(_, inner)| inner);

@@ -22,6 +22,7 @@ mod with_tls {
 
     use super::{CountedStream, Line, io};
     use crate::Error;
+    use crate::pem::{fault, has, unlike};
     use crate::protocol::ALPN;
 
     /// TLS 1.3 with a server of one name.
@@ -62,15 +63,32 @@ mod with_tls {
         }
     }
 
-    fn given(pem: &[u8]) -> Result<RootCertStore, Error> {
-        let wrong = |why: String| Error::Certificate(format!("root certificates: {why}"));
+    /// Roots in PEM, or one in DER.
+    fn given(bytes: &[u8]) -> Result<RootCertStore, Error> {
+        let wrong =
+            |why: String| Error::Certificate(format!("the file of root certificates {why}"));
+        if let Some(unlike) = unlike(bytes) {
+            return Err(wrong(unlike.to_owned()));
+        }
         let mut roots = RootCertStore::empty();
-        for root in CertificateDer::pem_slice_iter(pem) {
-            let root = root.map_err(|error| wrong(error.to_string()))?;
-            roots.add(root).map_err(|error| wrong(error.to_string()))?;
+        // DER begins with the sign of a sequence, and PEM with a text.
+        if bytes.starts_with(&[0x30]) && roots.add(CertificateDer::from(bytes.to_vec())).is_ok() {
+            return Ok(roots);
+        }
+        for root in CertificateDer::pem_slice_iter(bytes) {
+            let root = root.map_err(|error| wrong(format!("is damaged: {}", fault(&error))))?;
+            roots.add(root).map_err(|error| {
+                wrong(format!("has a certificate that cannot be read: {error}"))
+            })?;
         }
         if roots.is_empty() {
-            return Err(wrong("there is none in PEM".to_owned()));
+            let found = match has(bytes, "PRIVATE KEY-----") {
+                true => "has a private key and no certificate",
+                false => "has no certificate",
+            };
+            return Err(wrong(format!(
+                "{found}: expected -----BEGIN CERTIFICATE-----, or one certificate in DER"
+            )));
         }
         Ok(roots)
     }
@@ -78,7 +96,7 @@ mod with_tls {
     fn of_the_system() -> Result<RootCertStore, Error> {
         let found = rustls_native_certs::load_native_certs();
         let mut roots = RootCertStore::empty();
-        // A system's store may hold some that cannot be read; the others are of use.
+        // A system's store may contain certificates that cannot be read; the others can be used.
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
             let why = found.errors.first();
@@ -87,6 +105,50 @@ mod with_tls {
             return Err(Error::Certificate(text));
         }
         Ok(roots)
+    }
+}
+
+#[cfg(all(test, feature = "tls", feature = "server"))]
+mod tests {
+    use super::Tls;
+
+    #[test]
+    fn roots_are_pem_or_der_and_other_files_are_named() {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let refusal = |roots: &[u8]| {
+            let found = Tls::new(Some(roots), "localhost").err();
+            found.map_or(String::new(), |error| error.to_string())
+        };
+        let pem = made.cert.pem();
+        assert_eq!(refusal(pem.as_bytes()), "");
+        assert_eq!(refusal(made.cert.der()), "");
+        let wide: Vec<u8> = std::iter::once(0xfeff)
+            .chain(pem.encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        let key = made.signing_key.serialize_pem();
+        for (roots, words) in [
+            (
+                &[0x30, 0x80, 2, 1, 3, 0x30][..],
+                "openssl pkcs12 -in FILE -nokeys",
+            ),
+            (b"-----BEGIN PKCS7-----\n", "openssl pkcs7"),
+            (&wide, "iconv -f UTF-16"),
+            (format!("\u{feff}{pem}").as_bytes(), "byte-order mark"),
+            (
+                &pem.as_bytes()[..pem.len() / 2],
+                "the line -----END CERTIFICATE-----",
+            ),
+            (key.as_bytes(), "has a private key and no certificate"),
+            (&[0x30, 0x03, 2, 1, 7], "has no certificate"),
+            (
+                b"",
+                "has no certificate: expected -----BEGIN CERTIFICATE-----",
+            ),
+        ] {
+            let found = refusal(roots);
+            assert!(found.contains(words), "{found}");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The way to a server through a proxy, which opens a tunnel at the request `CONNECT`.
+//! Connects to a server through a proxy, which opens a tunnel at the request `CONNECT`.
 
 use std::error::Error;
 use std::future::Future;
@@ -19,7 +19,7 @@ use crate::Error as Fault;
 /// The proxies that connections go through.
 #[derive(Clone)]
 pub(crate) enum Tunnels {
-    /// This one.
+    /// The proxy at this address.
     Through(String),
     /// The proxies that the environment names, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, to servers with TLS on other
     /// machines.
@@ -31,7 +31,7 @@ impl Tunnels {
         Self::OfEnvironment(Arc::new(Matcher::from_env()))
     }
 
-    /// The proxy on the way to this server, if there is one.
+    /// The proxy for this server, if there is one.
     pub(crate) fn to(&self, server: &Uri) -> Result<Option<Arc<Intercept>>, Fault> {
         let found = match self {
             Self::Through(proxy) => {
@@ -48,7 +48,7 @@ impl Tunnels {
     }
 }
 
-/// True of a server without TLS, and of one on this machine.
+/// True if the server has no TLS or is on this machine.
 fn is_plain_or_here(server: &Uri) -> bool {
     let host = server.host().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -66,7 +66,7 @@ pub(crate) async fn open(proxy: &Intercept, host: &str, port: u16) -> io::Result
         let at = proxy.uri().authority().map_or("", |at| at.as_str());
         io::Error::other(fault(at, (host, port), error))
     };
-    // An address of IPv6 stands in brackets.
+    // An IPv6 address is in brackets.
     let named = match host.contains(':') {
         true => format!("[{host}]"),
         false => host.to_owned(),
@@ -82,8 +82,7 @@ pub(crate) async fn open(proxy: &Intercept, host: &str, port: u16) -> io::Result
     Ok(opened.into_inner())
 }
 
-/// The reason why there is no tunnel through the proxy at this address. The library's words have neither the system's error nor what
-/// to do.
+/// The error if the proxy at this address opens no tunnel. The library's message has neither the system's error nor advice.
 fn fault(at: &str, (host, port): (&str, u16), error: &dyn Error) -> String {
     let said = error.to_string();
     match error.source() {
@@ -160,7 +159,7 @@ mod tests {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let at = listener.local_addr().unwrap();
             let proxy = std::thread::spawn(move || {
-                // Without an answer there is no proxy at all.
+                // If nothing answers, there is no proxy at this address.
                 let Some(answer) = answer else { return };
                 let (mut tcp, _) = listener.accept().unwrap();
                 assert!(tcp.read(&mut [0; 512]).unwrap() > 0);

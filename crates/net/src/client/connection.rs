@@ -1,4 +1,4 @@
-//! The client's end: a transport for searches.
+//! The client's connection, which is a transport for searches.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -47,16 +47,16 @@ pub struct Connection {
     traffic: Traffic,
 }
 
-/// The amount that has gone over a connection.
+/// The bytes and calls that a connection has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Messages of the search protocol, with a reply each.
+    /// The messages of the search protocol, each with a reply.
     pub calls: u64,
-    /// Bytes of requests, logins and tags included, as gRPC carries them.
+    /// The bytes of requests as gRPC carries them, including logins and tags.
     pub up: u64,
-    /// Bytes of replies, as gRPC carries them.
+    /// The bytes of replies, as gRPC carries them.
     pub down: u64,
-    /// Bytes sent over TCP: all of it, with HTTP/2, TLS and their handshakes.
+    /// All bytes sent over TCP, including HTTP/2, TLS and handshakes.
     pub wire_up: u64,
     /// Bytes received over TCP.
     pub wire_down: u64,
@@ -101,7 +101,7 @@ impl Connection {
         })
     }
 
-    /// The amount that has gone over this connection so far.
+    /// The traffic of this connection so far.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         let count = &self.connector.count;
@@ -178,7 +178,7 @@ impl Connection {
         reply
     }
 
-    /// After such an error the server may have been started again: the next call finds out.
+    /// After such an error the server may have been restarted, so the next call asks for its current run.
     fn forget_instance(&mut self, error: Option<&Error>) {
         if let Some(Error::Refused(Refusal::Instance | Refusal::Signature | Refusal::Login)) = error
         {

@@ -25,7 +25,7 @@ mod readers;
 pub use kind::KeyKind;
 use kind::{CHECK_LEN, OWNER_PUBLIC_LEN, SECRET_LEN};
 
-/// Longer than any key file.
+/// A length that no key file reaches.
 const MAX_FILE: usize = 1 << 14;
 
 /// A key file's content. Erased when dropped.
@@ -52,7 +52,7 @@ pub struct KeyFile {
 
 impl KeyFile {
     /// # Panics
-    /// If the key's length is not its kind's.
+    /// Panics if the key's length is not its kind's.
     fn new(kind: KeyKind, key: &[u8]) -> Self {
         assert_eq!(key.len(), kind.len(), "bytes of {}", kind.described());
         Self {
@@ -119,7 +119,7 @@ impl KeyFile {
     /// [`Error::File`] if it cannot be read, [`Error::KeyFile`] if it is no key file.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::at(path))?;
-        // At once of the size of the longest, so that no copy is left behind by growing.
+        // The memory is allocated at the longest file's size, so that growing leaves no copy.
         let mut text = Zeroizing::new(Vec::with_capacity(MAX_FILE));
         (&file)
             .take(MAX_FILE as u64)
@@ -136,9 +136,9 @@ impl KeyFile {
     /// Reads a key file's bytes.
     ///
     /// # Errors
-    /// The fault in words, without anything of the bytes.
+    /// A description of the fault, which contains none of the bytes.
     pub fn parse(text: &[u8]) -> Result<Self, &'static str> {
-        // An editor, `echo` and a store of secrets each leave white space at the end.
+        // Editors, `echo` and stores of secrets append white space.
         let text = text.trim_ascii_end();
         let mut kinds = KeyKind::ALL.into_iter();
         let (kind, digits) = kinds
@@ -149,7 +149,7 @@ impl KeyFile {
         }
         let mut bytes = Zeroizing::new(vec![0; kind.len() + CHECK_LEN]);
         hex::decode_to_slice(digits, &mut bytes)
-            .map_err(|_| "a damaged key file: not the hex digits of its length")?;
+            .map_err(|_| "a damaged key file: it is too short or too long, or has signs other than hex digits: copy its line as a whole")?;
         let (key, check) = bytes.split_at(kind.len());
         if check != kind.check(key) {
             return Err("a damaged key file: the check at its end is wrong");
@@ -157,9 +157,11 @@ impl KeyFile {
         Ok(Self::new(kind, key))
     }
 
-    fn text(&self) -> Zeroizing<String> {
+    /// The content of its file, which is the secret if the key is one: for an environment variable or a store of secrets.
+    #[must_use]
+    pub fn text(&self) -> Zeroizing<String> {
         let check = self.kind.check(&self.key);
-        // The final size at once, so that no copy is left behind by growing.
+        // The memory is allocated at the final size, so that growing leaves no copy.
         let prefix = self.kind.prefix();
         let len = prefix.len() + 2 * (self.key.len() + CHECK_LEN) + 1;
         let mut text = Zeroizing::new(String::with_capacity(len));
@@ -176,7 +178,7 @@ impl KeyFile {
     /// Writes it to a file that does not exist yet; secrets with mode 0600.
     ///
     /// # Errors
-    /// If it exists or cannot be written; then nothing is left behind.
+    /// Fails if it exists or cannot be written; then nothing is left behind.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -191,7 +193,7 @@ impl KeyFile {
         })?;
         let written = file.write_all(self.text().as_bytes());
         written.and_then(|()| file.sync_all()).map_err(|error| {
-            // It was made by this call, so it is no one else's.
+            // This call created the file, so it belongs to nobody else.
             let _ = std::fs::remove_file(path);
             Error::at(path)(error)
         })
@@ -298,7 +300,7 @@ impl fmt::Debug for KeyFile {
     }
 }
 
-/// The reason why a text is no key file, if it does not begin like one.
+/// Explains why a text is not a key file, if it does not begin like one.
 fn unlike(text: &[u8]) -> &'static str {
     match text {
         [0xef, 0xbb, 0xbf, ..] => {

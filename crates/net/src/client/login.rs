@@ -31,12 +31,12 @@ pub(crate) struct Instance {
 pub(crate) struct Login {
     id: u64,
     key: RequestKey,
-    /// The number of the next request. The first is 1, so that every tag has the same size on the wire.
+    /// The number of the next request. It begins at 1, so that every tag has the same size on the wire.
     next: u64,
     until: Instant,
 }
 
-/// A login that waits for the server's answer.
+/// A login for which the server's answer is pending.
 pub(crate) struct Half {
     key: RequestKey,
 }
@@ -63,7 +63,8 @@ impl Login {
         let encapsulation = EncapsulationKey::<MlKem768>::new(&encoded);
         let encapsulation = encapsulation
             .map_err(|_| Error::Reply("a KEM key that is out of its range".to_owned()))?;
-        // The server learns the randomness, by decapsulating it: so it is a hash, and not the generator's own.
+        // The server decapsulates this randomness and so learns it. It is therefore a hash, not the
+        // generator's own output.
         let mut seed = shown(&mut rand::rng(), kem_key);
         let mut rng = StdRng::from_seed(seed);
         seed.zeroize();
@@ -82,7 +83,7 @@ impl Login {
         Ok((request, half))
     }
 
-    /// True if it must not be used again: the server is about to forget it, or already has.
+    /// True if the login must not be used again, because the server forgets it soon or already has.
     pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }
@@ -103,7 +104,7 @@ impl Login {
 impl Half {
     /// The login that the server began under this name, for this time.
     pub(crate) fn begun(self, id: u64, lifetime: Duration) -> Login {
-        // Some of it is left for requests on their way.
+        // The rest of the time is left for requests that are on their way.
         let time = lifetime * 3 / 4;
         Login {
             id,

@@ -9,7 +9,7 @@ use crate::protocol::INDEX;
 /// A request for the index of this name, at a server that has several.
 pub(super) fn to_index<T>(message: T, index: Option<&IndexName>) -> Request<T> {
     let mut request = Request::new(message);
-    // A name has no byte that metadata refuses.
+    // A name contains only bytes that metadata accepts.
     let value = index.and_then(|name| MetadataValue::try_from(name.as_str()).ok());
     if let Some(value) = value {
         request.metadata_mut().insert(INDEX, value);

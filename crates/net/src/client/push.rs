@@ -14,13 +14,14 @@ use crate::schema::step::Kind;
 use crate::schema::{Held, Nothing, Put, Step, StepReply};
 use crate::{ChangeSigner, Connection, Error};
 
-/// Versions that a server may be behind.
+/// The most versions that a server may be behind.
 const BEHIND: usize = 4096;
 
-/// The most attempts at a push that others come between.
+/// The most attempts at a push while other pushes interfere.
 const ATTEMPTS: usize = 3;
 
-/// Bytes that a server reads and prepares, at least, while one comes over the slowest link: 64 MiB a second.
+/// The bytes that a server reads and prepares, at least, while one byte arrives over the slowest link: 64 MiB a
+/// second.
 const READING: u64 = 1024;
 
 /// The work of a push.
@@ -28,11 +29,11 @@ const READING: u64 = 1024;
 pub struct Pushed {
     /// The version that the server has now.
     pub version: u64,
-    /// Manifests that were sent.
+    /// The number of manifests that were sent.
     pub versions: usize,
-    /// Parts that were sent, whole or the rest of them.
+    /// The number of parts that were sent, completely or from some byte on.
     pub parts: usize,
-    /// Bytes of these.
+    /// The bytes of the parts that were sent.
     pub bytes: u64,
 }
 
@@ -76,7 +77,7 @@ impl Connection {
         keys: &impl ChangeSigner,
         watch: &mut dyn FnMut(u64),
     ) -> Result<Pushed, Wrong> {
-        // The directory may be changed meanwhile, and files of it be gone.
+        // The directory may change meanwhile, and some of its files may be removed.
         folder.newest(&keys.owner(), |newest| {
             self.push_version(folder, keys, &newest, watch)
         })
@@ -100,7 +101,7 @@ impl Connection {
             let (error, own) = match self.send(&here, folder, keys, newest, &mut pushed, watch) {
                 Ok(()) => {
                     let digest = Bytes::copy_from_slice(&newest.digest());
-                    // The server reads and prepares what is new before it answers.
+                    // Before it answers, the server reads and prepares the new version.
                     match self.step_of(keys, Kind::Commit(digest), reading(newest)?) {
                         Ok(there) => {
                             pushed.version = there.version;
@@ -112,7 +113,7 @@ impl Connection {
                 }
                 Err(error) => (error, None),
             };
-            // Where another push came between, the server has another version now, from which this one may follow too.
+            // If another push interfered, the server now has another version, from which this one may follow too.
             let moved = may_be_overtaken(&error)
                 && self.step(keys, Kind::State(Nothing {})).is_ok_and(|now| {
                     now.manifest != here.manifest && own.is_none_or(|own| now.manifest[..] != own)

@@ -1,4 +1,4 @@
-//! gRPC-Web over a way to post bytes that is given, such as a browser's `fetch`.
+//! gRPC-Web over a function that posts bytes, such as a browser's `fetch`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::{ClientKey, Error, IndexName, Refusal};
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-/// Bytes of a frame's head: a flag and a length.
+/// The size in bytes of a frame's head: a flag and a length.
 const FRAME_HEAD: usize = 5;
 
 /// The flag of a message's frame, and of the one with the trailers.
@@ -42,7 +42,7 @@ pub struct WebRequest {
     pub index: Option<IndexName>,
     /// The body.
     pub body: Vec<u8>,
-    /// Bytes of the longest body that an honest server answers with: no more are to be read.
+    /// The size in bytes of the longest body of an honest answer: the caller must not read more.
     pub limit: usize,
 }
 
@@ -140,7 +140,7 @@ impl<P: Post> WebConnection<P> {
         reply
     }
 
-    /// After such an error the server may have been started again: the next call finds out.
+    /// After such an error the server may have been restarted, so the next call asks for its current run.
     fn forget_instance(&mut self, error: Option<&Error>) {
         if let Some(Error::Refused(Refusal::Instance | Refusal::Signature | Refusal::Login)) = error
         {
@@ -209,7 +209,7 @@ impl<P: Post> WebConnection<P> {
         let mut body = Vec::with_capacity(FRAME_HEAD + len);
         body.push(MESSAGE);
         body.extend(short.to_be_bytes());
-        // There is room in a vector.
+        // A vector grows as needed.
         let _ = request.encode(&mut body);
         let request = WebRequest {
             call,
@@ -292,7 +292,7 @@ fn ended_well(headers: &HeaderMap) -> Result<bool, Error> {
     }
 }
 
-/// The headers that are asked for later, the last of each name. A map of all that a server may send would have no bound.
+/// The headers that are read later; of each name, the last. A map of all headers that a server may send would have no bound.
 fn header_map<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap {
     const READ: [&str; 5] = [
         "content-type",
@@ -311,11 +311,11 @@ fn header_map<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap 
     headers
 }
 
-/// The error of an answer that is none of gRPC-Web.
+/// The error of an answer that is not gRPC-Web.
 fn unlike(status: u16, body: &[u8]) -> Error {
     let said = printable(&String::from_utf8_lossy(&body[..body.len().min(1000)]));
     match status {
-        // A proxy's words for a server that is away or has too much to do.
+        // A proxy answers with such a status if the server cannot be reached or is busy.
         429 | 502..=504 => Error::Unreachable(format!("to the server: HTTP {status}: {said}")),
         403 | 415 | 431 => Error::Status {
             code: format!("HTTP {status}"),

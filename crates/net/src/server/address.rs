@@ -1,4 +1,4 @@
-//! Addresses: the holder that each counts for, and its budget.
+//! Network addresses, the holder that each counts for, and the holder's budget.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::rate::Rate;
 
-/// Bits of an IPv6 address that name a network: its holder has all addresses in it.
+/// The bits of an IPv6 address that name its network. All addresses of a network have the same holder.
 const NETWORK: u128 = !(u64::MAX as u128);
 
 /// Addresses with a budget of their own; the rest share one. About 1 MB.
@@ -72,7 +72,7 @@ impl Budgets {
         buckets.of.entry(address).or_insert_with(new).take(now)
     }
 
-    /// The counts are whole between any two statements, so a panic elsewhere does not spoil them.
+    /// Each statement leaves the counts consistent, so a panic in another place does not affect them.
     fn lock(&self) -> MutexGuard<'_, Buckets> {
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -19,10 +19,10 @@ use super::shares::{Newcomer, Place, Shares};
 use super::terms::Hold;
 use crate::{Limits, Refusal};
 
-/// The budgets and places that requests draw on.
+/// The budgets and places that requests use.
 #[derive(Debug)]
 pub(crate) struct Admission {
-    /// True where anyone may ask: then no client proves a key.
+    /// True if anyone may ask, so that no client proves a key.
     pub(crate) anyone: bool,
     receiving: Arc<Shares>,
     by_address: Budgets,
@@ -58,7 +58,7 @@ impl Admission {
         }
     }
 
-    /// Lets a request in whose body is still to come: at most `longest` bytes.
+    /// Admits a request whose body is still to come: at most `longest` bytes.
     pub(crate) fn enter(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
@@ -108,7 +108,7 @@ impl Admission {
         strangers.unwrap_or_else(PoisonError::into_inner).take(now)
     }
 
-    /// Requests in flight.
+    /// The number of requests in flight.
     pub(crate) fn busy(&self) -> usize {
         self.in_flight.taken()
     }
@@ -119,10 +119,10 @@ impl Admission {
 pub(crate) struct Call {
     door: Arc<Admission>,
     pub(crate) peer: Arc<Peer>,
-    /// Among the requests of its connection.
+    /// The request's number on its connection.
     number: u64,
     displaced: Arc<Notify>,
-    /// The time for receiving.
+    /// The time for receiving the body.
     receive: Duration,
     stage: Mutex<Stage>,
 }
@@ -130,18 +130,18 @@ pub(crate) struct Call {
 /// The stretch of its way that a request is on, with the places that it holds there.
 #[derive(Debug)]
 enum Stage {
-    /// Its body is still to come, and others can take its place.
+    /// The body is still to come, and other requests can take this place.
     Receiving(Receiving),
-    /// The whole request has come, and its place is not taken away.
+    /// The whole request has arrived, and keeps its place.
     Whole { _held: Receiving },
-    /// It is being answered.
+    /// The request is being answered.
     InFlight {
         _gauge: GaugeGuard,
         _place: InFlight,
-        /// The place of its index, where there are several.
+        /// The place of the request's index, if there are several indexes.
         _of_index: Option<Hold>,
     },
-    /// It gave its place to others, which is no fault of its own.
+    /// The request lost its place to others, which is not the client's fault.
     GaveWay,
 }
 
@@ -153,7 +153,7 @@ struct Receiving {
 }
 
 impl Call {
-    /// The request is whole: its place is not taken away from now on.
+    /// The request is complete, so its place is no longer taken away.
     pub(crate) fn received(&self) {
         let mut stage = self.stage();
         *stage = match mem::replace(&mut *stage, Stage::GaveWay) {
@@ -213,7 +213,7 @@ impl Call {
         Ok(())
     }
 
-    /// A stage is whole between any two statements, so a panic elsewhere does not spoil it.
+    /// Each statement leaves a stage consistent, so a panic in another place does not affect it.
     fn stage(&self) -> MutexGuard<'_, Stage> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }

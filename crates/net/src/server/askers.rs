@@ -31,14 +31,14 @@ pub(crate) struct Admitted {
 
 #[derive(Debug)]
 enum By {
-    /// By its number on the list.
+    /// A listed client, by its number on the list.
     List(u32),
-    /// By a token, at this state of the issuers.
+    /// A client with a token, and the state of the issuers at that time.
     Token(Entrant, u64),
 }
 
 impl Admitted {
-    /// The number that its requests in flight are counted for.
+    /// The number for which the client's requests in flight are counted.
     pub(crate) fn client(&self) -> u32 {
         match &self.by {
             By::List(client) => *client,
@@ -104,7 +104,8 @@ impl Askers {
         Ok(Admitted { signed, by })
     }
 
-    /// The same for a client that comes with a token. It verifies some signatures: milliseconds at worst.
+    /// Admits a client that comes with a token. It verifies some signatures, which takes milliseconds at
+    /// worst.
     pub(crate) fn admit_bearer(
         &self,
         instance: &[u8; 32],
@@ -116,7 +117,7 @@ impl Askers {
         Ok(Admitted { signed, by })
     }
 
-    /// Logs a client in that was admitted: the login's name, and how long it lasts.
+    /// Logs in a client that was admitted. Returns the login's name and its lifetime.
     pub(crate) fn log_in(
         &self,
         Admitted { signed, by }: Admitted,

@@ -1,4 +1,4 @@
-//! Work that is cheaper together.
+//! Runs work in batches, which is cheaper.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,10 +6,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::Refusal;
 
-/// A piece of work and where its result goes.
+/// A job, and the channel for its result.
 type Job<T, R> = (T, oneshot::Sender<R>);
 
-/// A thread of its own that takes whatever waits and does it in one go.
+/// A thread that takes all waiting jobs and runs them together.
 ///
 /// An idle thread takes a single job at once and does not wait for more. What comes while it works makes the next
 /// batch.
@@ -33,7 +33,7 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
                 let rest = std::iter::from_fn(|| queue.try_recv().ok());
                 let (batch, results): (Vec<T>, Vec<oneshot::Sender<R>>) = std::iter::once(first)
                     .chain(rest.take(most - 1))
-                    // A client that went away needs no answer.
+                    // A client that has gone needs no answer.
                     .filter(|(_, result)| !result.is_closed())
                     .unzip();
                 if batch.is_empty() {
@@ -43,7 +43,7 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
                 // see.
                 let done = catch_unwind(AssertUnwindSafe(|| work(batch)));
                 for (result, place) in done.unwrap_or_default().into_iter().zip(results) {
-                    // A client that went away meanwhile needs no answer either.
+                    // A client that has gone needs no answer.
                     let _ = place.send(result);
                 }
             }

@@ -1,4 +1,4 @@
-//! Clients that a token lets in, and that are on no list.
+//! Clients that are not on the list, but have a token.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +42,7 @@ struct State {
     replay: Replay,
     holders: HashMap<Name, Holder>,
     next: u32,
-    /// Requests a second of one key, whatever its token says.
+    /// The most requests per second of one key, whatever its token says.
     most: f64,
 }
 
@@ -55,14 +55,14 @@ struct Holder {
     /// The number of the first holder of its chain, unless it is that.
     root: Option<u32>,
     rate: SharedRate,
-    /// Logins, which cost verifications.
+    /// The rate of logins, which cost verifications.
     logins: SharedRate,
-    /// When all of its logins are over.
+    /// The time at which all of its logins are over.
     until: Instant,
 }
 
 impl Bearers {
-    /// Accepts no token yet.
+    /// Accepts no tokens yet.
     pub(crate) fn new(limits: &Limits) -> Self {
         let skew = u64::try_from(limits.skew.as_millis()).unwrap_or(u64::MAX);
         Self(Mutex::new(State {
@@ -299,7 +299,7 @@ pub(crate) fn action(
         Message::GetParts | Message::GetHistory => Ok(Some(Action::Download)),
         Message::FetchPayloads if has_payloads => Ok(Some(Action::Payload)),
         Message::Score | Message::Fetch | Message::FetchPayloads => Ok(Some(Action::Search)),
-        // No message that an index answers.
+        // The index answers no such message.
         _ => Err(Refusal::Message),
     }
 }

@@ -1,5 +1,5 @@
-//! A certificate chain and its key, as files have them. A message says what cannot be used, with the command that mends
-//! it.
+//! Reads a certificate chain and its key from the texts of files. An error says what cannot be used, with a command
+//! that fixes it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +11,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::public_key::PublicKey;
 
 use crate::Error;
+use crate::pem::{fault, has, unlike};
 
 /// The parts of a certificate that an operator watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,11 +48,11 @@ fn wrong(why: impl Into<String>) -> Error {
 /// The certificates of a file, the server's own first.
 pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
     // Behind a byte-order mark, the first certificate would be passed over.
-    if let Some(encoding) = encoding(pem) {
-        return Err(wrong(format!("the chain {encoding}")));
+    if let Some(unlike) = unlike(pem) {
+        return Err(wrong(format!("the chain {unlike}")));
     }
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let chain = chain.map_err(|error| wrong(format!("the chain: {error}")))?;
+    let chain = chain.map_err(|error| wrong(format!("the chain: {}", fault(&error))))?;
     if !chain.is_empty() {
         return Ok(chain);
     }
@@ -75,8 +76,8 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
              `openssl pkey -in FILE -out key.pem` decrypts it; keep the new file readable by the server alone",
         ));
     }
-    if let Some(encoding) = encoding(pem) {
-        return Err(wrong(format!("the private key {encoding}")));
+    if let Some(unlike) = unlike(pem) {
+        return Err(wrong(format!("the private key {unlike}")));
     }
     PrivateKeyDer::from_pem_slice(pem).map_err(|error| {
         if has(pem, "BEGIN CERTIFICATE") {
@@ -84,7 +85,7 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
                 "the private key's file has a certificate and no key: are the two files exchanged?",
             )
         } else if has(pem, "BEGIN ") {
-            wrong(format!("the private key: {error}"))
+            wrong(format!("the private key: {}", fault(&error)))
         } else {
             wrong(
                 "the private key is not in PEM: expected -----BEGIN PRIVATE KEY-----; \
@@ -92,24 +93,6 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
             )
         }
     })
-}
-
-/// The encoding of a text that is not PEM's.
-fn encoding(pem: &[u8]) -> Option<&'static str> {
-    match pem {
-        [0xef, 0xbb, 0xbf, ..] => Some(
-            "begins with a byte-order mark: expected PEM without one; `sed -i '1s/^\\xEF\\xBB\\xBF//' FILE` takes it off",
-        ),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(
-            "is UTF-16: expected PEM in ASCII; `iconv -f UTF-16 -t ASCII FILE > NEW` converts it",
-        ),
-        _ => None,
-    }
-}
-
-fn has(pem: &[u8], text: &str) -> bool {
-    pem.windows(text.len())
-        .any(|found| found == text.as_bytes())
 }
 
 /// The reason why TLS refuses this chain with this key, in words for its maker.
@@ -182,6 +165,12 @@ mod tests {
         };
         let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
         let old = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END EC PRIVATE KEY-----\n";
+        // The beginning of one, which is a sequence with the version 3.
+        let pkcs12 = [0x30, 0x82, 0x0a, 0x1b, 2, 1, 3, 0x30, 0x82, 0x09, 0xe1];
+        let openssh =
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";
+        let cut = &cert[..cert.len() / 2];
+        let cut_key = &key.replace("-----END", "@@\n-----END");
         assert_eq!(refusal(&cert, &key), "");
         for (found, words) in [
             (refusal(&swapped, &key), "belongs to certificate 2"),
@@ -201,6 +190,17 @@ mod tests {
                 "converts DER",
             ),
             (refusal("", &key), "no certificate in PEM"),
+            (refusal(pkcs12, &key), "openssl pkcs12 -in FILE -nokeys"),
+            (refusal(&cert, pkcs12), "the private key is a PKCS#12 file"),
+            (
+                refusal(&cert, openssh),
+                "the private key is a key of OpenSSH",
+            ),
+            (
+                refusal(cut, &key),
+                "expected the line -----END CERTIFICATE-----",
+            ),
+            (refusal(&cert, cut_key), "is not base64"),
         ] {
             assert!(found.contains(words), "{found}");
         }

@@ -49,7 +49,7 @@ pub(crate) struct Changes {
     owner: OwnerPublicKey,
     /// The digest of the owner's key.
     key: [u8; 32],
-    /// Bytes of an index, at most.
+    /// The most bytes of an index.
     most: u64,
     /// Apart from the state, for steps are looked up here while a switch may take long.
     steps: Arc<Steps>,

@@ -1,4 +1,4 @@
-//! Connections, up to the number that is allowed.
+//! Accepts connections, up to the allowed number.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -109,7 +109,7 @@ impl Stream for Connections {
                 tracing::debug!(%address, "connection refused: too many");
                 continue;
             };
-            // Replies are written whole, so waiting for more would only delay them.
+            // Replies are written as a whole, so a delay for more data would not help.
             if tcp.set_nodelay(true).is_err() {
                 continue;
             }

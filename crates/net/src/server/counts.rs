@@ -1,4 +1,4 @@
-//! The counts of each of several indexes, by its name.
+//! Counts for each of several indexes, by name.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use sordino_index::manifest::Manifest;
 
 use crate::IndexName;
 
-/// Times from half a millisecond to four seconds.
+/// A histogram from half a millisecond to four seconds.
 pub(crate) fn seconds() -> Histogram {
     Histogram::new(exponential_buckets(0.0005, 2.0, 14))
 }
 
-/// One more in a gauge, until it is dropped.
+/// Increases a gauge until it is dropped.
 #[derive(Debug)]
 pub(crate) struct GaugeGuard(Gauge);
 
@@ -81,7 +81,7 @@ impl ByIndex {
         by
     }
 
-    /// The counts of an index that is opened. They begin again.
+    /// Begins the counts of an index that is opened, from zero.
     pub(crate) fn opens(&self, name: &IndexName) -> Counts {
         self.closes(name);
         let name = Name {
@@ -98,7 +98,7 @@ impl ByIndex {
         }))
     }
 
-    /// Takes the series of an index away.
+    /// Removes the series of an index.
     pub(crate) fn closes(&self, name: &IndexName) {
         let name = &Name {
             name: name.to_string(),
@@ -129,7 +129,7 @@ struct Series {
 }
 
 impl Counts {
-    /// A version is in place.
+    /// Records the version in place.
     pub(crate) fn serves(&self, manifest: &Manifest) {
         let most = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         self.0.version.set(most(manifest.version));

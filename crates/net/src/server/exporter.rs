@@ -22,11 +22,11 @@ use tokio::task::AbortHandle;
 use super::metrics::Metrics;
 use crate::Error;
 
-/// Connections at a time. One more closes the first. So a client that holds connections open and asks nothing keeps no
-/// other client away.
+/// The most connections at a time. One more closes the oldest. So a client that holds connections open without asking
+/// keeps no other client away.
 const CONNECTIONS: usize = 64;
 
-/// A connection lasts no longer: a scraper comes again.
+/// The longest time of a connection, after which a scraper connects again.
 const TIME: Duration = Duration::from_secs(10);
 
 /// A port for the operator, open from now on. At `/healthz` it says that the process lives. At `/readyz` it says that
@@ -47,7 +47,7 @@ struct Exported {
     stopping: Arc<AtomicBool>,
 }
 
-/// The port's own threads, so that it answers whatever else is going on.
+/// The port has its own threads, so that it answers at any load.
 #[derive(Debug)]
 struct Threads(Option<Runtime>);
 
@@ -60,7 +60,7 @@ impl Drop for Threads {
 }
 
 impl Exporter {
-    /// Opens the port, port 0 for one that is free.
+    /// Opens the port; port 0 takes a free port.
     ///
     /// # Errors
     /// [`Error::Listen`], [`Error::Start`].
@@ -101,7 +101,7 @@ impl Exporter {
 }
 
 async fn export(listener: TcpListener, service: Arc<OnceLock<Exported>>) {
-    // In the order in which they came.
+    // The connections, oldest first.
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         let Ok((tcp, _)) = listener.accept().await else {

@@ -1,4 +1,4 @@
-//! The calls, as tonic hands them over.
+//! The calls of the service, as tonic passes them on.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -95,7 +95,7 @@ impl tower_service::Service<http::Request<Body>> for Gate {
 }
 
 impl ServiceState {
-    /// The longest request that a path has.
+    /// The most bytes of a request to this path.
     fn longest(&self, path: &str) -> usize {
         if path.ends_with(CHANGE) {
             return match self.takes_changes() {

@@ -1,4 +1,4 @@
-//! The beginning of a connection: TLS, and a look at what the other side speaks.
+//! The beginning of a connection: TLS, and the detection of the client's protocol.
 
 use std::io;
 use std::mem;
@@ -32,7 +32,7 @@ const HTTP1: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
     Content-Type: text/plain\r\nContent-Length: 76\r\nConnection: close\r\n\r\n\
     This is a Sordino server: gRPC over HTTP/2. Search it with `sordino query`.\n";
 
-/// Bytes that are still read of a connection that ends, and the time for that.
+/// The bytes that are still read of a connection that ends, and the time for that.
 const END_READ: u64 = 1 << 20;
 const END_TIME: Duration = Duration::from_secs(1);
 

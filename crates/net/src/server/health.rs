@@ -18,7 +18,7 @@ use super::peer::Peer;
 use super::service_state::ServiceState;
 use super::web;
 
-/// Bytes of a request: it names one of the server's services, or no service.
+/// The size in bytes of a request: it names one of the server's services, or no service.
 const LONGEST: usize = 256;
 
 /// The health service behind the server's door.

@@ -73,20 +73,20 @@ impl Acceptor {
         Ok(Self { current })
     }
 
-    /// With the certificate as it is now.
+    /// The acceptor with the current certificate.
     pub(crate) fn current(&self) -> TlsAcceptor {
         let current = self.current.read();
         let current = current.unwrap_or_else(PoisonError::into_inner);
         current.acceptor.clone()
     }
 
-    /// The certificate as it is now.
+    /// The current certificate.
     pub(crate) fn info(&self) -> Option<CertificateInfo> {
         let current = self.current.read();
         current.unwrap_or_else(PoisonError::into_inner).info.clone()
     }
 
-    /// True if the certificate is this one.
+    /// True if this is the current certificate.
     pub(crate) fn has(&self, identity: &Identity) -> bool {
         let current = self.current.read();
         let current = current.unwrap_or_else(PoisonError::into_inner);

@@ -30,7 +30,7 @@ pub struct Indexes {
 pub struct Accepting(Changes);
 
 impl Indexes {
-    /// Indexes that one service takes: each has a thread.
+    /// The most indexes of one service, since each has a thread.
     pub const MOST: usize = 1024;
 
     /// Prepares a service without an index. Nothing listens yet.
@@ -94,7 +94,7 @@ impl Indexes {
         let hosted = hosted.inspect_err(|_| shared.metrics.by_index.closes(name))?;
         if let Some(Accepting(mut changes)) = accepting {
             changes.after(served.steps(name, &shared.limits));
-            // It is new, so there are none yet.
+            // The index is new, so no changes were set before.
             drop(hosted.changes.set(changes));
         }
         drop(served.set(Some(name), Some(Arc::clone(&hosted))));

@@ -1,16 +1,16 @@
-//! The bounds of a server.
+//! The limits of a server.
 
 use std::time::Duration;
 
 use crate::Error;
 
-/// Bounds of a server's memory and time, whatever its clients do.
+/// Limits of a server's memory and time, whatever its clients do.
 ///
 /// The defaults suit one machine with an index of a few hundred thousand vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Connections; more are closed as they come.
+    /// The most connections; further ones are closed at once.
     pub connections: usize,
     /// Connections of one IPv4 address or one IPv6 network of 64 bits.
     /// Whatever passes connections on, a proxy for instance, is one address.
@@ -28,7 +28,7 @@ pub struct Limits {
     /// address where anyone may ask, gets another place as long as it has fewer than are free. Where there are
     /// several indexes, so does each of these.
     pub in_flight: usize,
-    /// Requests that one scan answers at most. The rest wait for the next.
+    /// The most requests that one scan answers. The others wait for the next scan.
     pub batch: usize,
     /// Requests per second that are answered; and, counted apart, requests of all clients that have proven no key.
     pub rate: f64,
@@ -56,7 +56,7 @@ pub struct Limits {
     pub skew: Duration,
     /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by it.
     pub leeway: Duration,
-    /// Requests in flight when the server is stopped have this long.
+    /// The time for requests in flight when the server is stopped.
     pub drain: Duration,
 }
 
@@ -163,7 +163,7 @@ impl Limits {
         Ok(())
     }
 
-    /// For receiving a request of at most `longest` bytes.
+    /// The time for receiving a request of at most `longest` bytes.
     pub(crate) fn receiving_time(&self, longest: usize) -> Duration {
         self.receive + self.moving(longest)
     }
@@ -174,7 +174,7 @@ impl Limits {
         Duration::from_secs_f64(bytes as f64 / f64::from(self.slowest))
     }
 
-    /// Nonces to be remembered: what the rate lets through while a signature is fresh.
+    /// The number of nonces to remember: the requests that the rate admits while a signature is fresh.
     pub(crate) fn nonces(&self) -> usize {
         let window = 2.0 * self.skew.as_secs_f64() + 2.0;
         #[expect(

@@ -1,4 +1,4 @@
-//! The clients that have logged in, and the requests of each.
+//! The logged-in clients, and the requests of each.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,13 +21,13 @@ use crate::signature::shown;
 /// The time after which a client logs in again.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 
-/// Logins of one listed key. One more ends its oldest, so no key can end another's.
+/// The most logins of one listed key. One more ends its oldest, so no key can end another's login.
 const MOST_PER_KEY: usize = 16;
 
 /// Requests of a key at once, whatever its rate: what it takes to connect and to search.
 const AT_ONCE: f64 = 16.0;
 
-/// A whole rate.
+/// A rate for a key's requests, with its burst.
 pub(crate) fn rate(per_second: f64) -> SharedRate {
     let rate = Rate::with_burst(per_second, AT_ONCE, Instant::now());
     Arc::new(Mutex::new(rate))
@@ -43,22 +43,22 @@ pub(crate) struct Logins {
 /// A client that may log in.
 #[derive(Debug)]
 pub(crate) struct Entrant {
-    /// The number of its key, or of its token's first holder.
+    /// The number of the client's key, or of its token's first holder.
     pub(crate) client: u32,
-    /// Logins that this number may have.
+    /// The most logins of this number.
     pub(crate) most: usize,
-    /// The keys of its token's holders; empty for a listed key.
+    /// The keys of the token's holders; empty for a listed key.
     pub(crate) path: Vec<[u8; 32]>,
-    /// A request counts against each of them.
+    /// The rates against which each request counts.
     pub(crate) rates: Vec<SharedRate>,
-    /// The time that the login may last at most.
+    /// The longest time of the login.
     pub(crate) lifetime: Duration,
-    /// The limits of what it may do, if it is on no list.
+    /// The limits of the token, if the client is not on the list.
     pub(crate) grant: Option<Arc<Grant>>,
 }
 
 impl Entrant {
-    /// The holder of a listed key.
+    /// The entrant for a listed key.
     pub(crate) fn listed(client: u32, rate: SharedRate) -> Self {
         Self {
             client,
@@ -94,7 +94,7 @@ impl Entrant {
     }
 }
 
-/// A client that has logged in.
+/// A logged-in client.
 pub(crate) struct Login {
     pub(crate) entrant: Entrant,
     /// The digest of the key that signed it.
@@ -108,7 +108,7 @@ pub(crate) struct Login {
 }
 
 impl Logins {
-    /// Draws the KEM key.
+    /// Draws the KEM key of this run.
     pub(crate) fn new<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut seed = Seed::default();
         rng.fill_bytes(&mut seed);
@@ -265,9 +265,9 @@ impl fmt::Debug for Logins {
 /// Each number is accepted once. Requests that are in flight together may come in any order, as long as none is 64 behind another.
 #[derive(Debug, Default)]
 struct Window {
-    /// One more than the highest, 0 before the first.
+    /// One more than the highest accepted number; 0 before the first.
     next: u64,
-    /// Bit `i`: `next - 1 - i` was accepted.
+    /// Bit `i` is set if the number `next - 1 - i` was accepted.
     seen: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The counts that an operator may watch: sums over all clients, never one of them.
+//! The counts for an operator: sums over all clients, never about one of them.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -55,7 +55,7 @@ pub(crate) struct Metrics {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Index {
-    /// The beginning of its id.
+    /// The beginning of the index's id.
     index: String,
 }
 
@@ -72,7 +72,7 @@ struct Reason {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Number {
-    /// A shard's, from 1 on.
+    /// The shard's number, from 1.
     shard: u16,
 }
 
@@ -161,7 +161,7 @@ impl Metrics {
         Arc::new(metrics)
     }
 
-    /// A version is in place.
+    /// Records the version in place.
     pub(crate) fn serves(&self, manifest: &Manifest) {
         let index = hex::encode(&manifest.index[..4]);
         self.index.clear();
@@ -208,7 +208,7 @@ impl Metrics {
         }
     }
 
-    /// A shard did its part.
+    /// Records that a shard did its part.
     pub(crate) fn shard(&self, shard: u16, took: Duration) {
         let seconds = self.shard.get_or_create(&Number { shard });
         seconds.observe(took.as_secs_f64());
@@ -243,7 +243,7 @@ impl Metrics {
     }
 }
 
-/// Bytes of memory that the process has in use; 0 where the system does not say it in this form.
+/// The bytes of memory that the process has in use; 0 where the system does not say it in this form.
 fn resident() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -24,7 +24,7 @@ pub(crate) struct Peer {
     pub(crate) address: IpAddr,
     /// The number of its place among the connections.
     pub(crate) number: u64,
-    /// The pause between looks at the clock.
+    /// The time between two checks of the clock.
     pub(crate) tick: Duration,
     connections: Arc<Shares>,
     stopping: Arc<AtomicBool>,
@@ -36,13 +36,13 @@ pub(crate) struct Peer {
 #[derive(Debug)]
 struct State {
     opened: Instant,
-    /// Since when there is nothing to do.
+    /// The time since which it has had nothing to do.
     idle_since: Instant,
     trust: Trust,
-    /// Requests so far.
+    /// The number of requests so far.
     requests: u64,
     in_flight: Vec<Flight>,
-    /// The remaining requests that prove nothing.
+    /// The remaining requests that need not prove a key.
     allowance: Rate,
 }
 
@@ -74,12 +74,12 @@ impl Trust {
 /// A request in flight.
 #[derive(Debug)]
 struct Flight {
-    /// Its number among the connection's requests.
+    /// The request's number on its connection.
     number: u64,
     begun: Instant,
-    /// When it must be over.
+    /// The time by which it must be over.
     end: Instant,
-    /// The whole request has come.
+    /// True if the whole request has arrived.
     whole: bool,
 }
 
@@ -167,7 +167,7 @@ impl Peer {
         self.lock().allowance.take(now)
     }
 
-    /// The connection has had its time.
+    /// True if the connection has used up its time.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         let state = self.lock();
         if state.in_flight.iter().any(|request| now >= request.end) {
@@ -235,7 +235,7 @@ impl Peer {
         }
     }
 
-    /// The state is whole between any two statements, so a panic elsewhere does not spoil it.
+    /// Each statement leaves the state consistent, so a panic in another place does not affect it.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

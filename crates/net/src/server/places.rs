@@ -7,21 +7,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::address::holder;
 
-/// The client that a request is answered for.
+/// The client for which a request is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Asker {
-    /// The holder of the key of this number.
+    /// The holder of the key with this number.
     Key(u32),
-    /// Where anyone may ask: an address.
+    /// A network address, if anyone may ask.
     Address(IpAddr),
-    /// All askers of the index of this number, where there are several.
+    /// All clients of the index with this number, if there are several indexes.
     Index(u64),
-    /// The owner of that index, or of the only one.
+    /// The owner of the index with this number, or of the only index.
     Owner(u64),
 }
 
 impl Asker {
-    /// A number of its own. Addresses of one network are one asker.
+    /// A unique number of the asker. Addresses of one network are one asker.
     pub(crate) fn number(self) -> u128 {
         const KIND: u32 = 64;
         let (kind, number) = match self {
@@ -37,7 +37,7 @@ impl Asker {
     }
 }
 
-/// One fewer; none leaves nothing behind.
+/// Decreases a count, and removes it at zero.
 pub(crate) fn release<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
     if let Some(count) = counts.get_mut(key) {
         *count -= 1;
@@ -111,12 +111,12 @@ impl Places {
         })
     }
 
-    /// Places taken.
+    /// The number of places taken.
     pub(crate) fn taken(&self) -> usize {
         self.lock().all
     }
 
-    /// The counts are whole between any two statements, so a panic elsewhere does not spoil them.
+    /// Each statement leaves the counts consistent, so a panic in another place does not affect them.
     fn lock(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Lets a number of requests per second through, and that many at once after a rest of a second.
+/// Admits a number of requests per second, and that number at once after a rest of a second.
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: f64,
-    /// Tokens at once, whatever the rate.
+    /// The tokens that are available at once, at any rate.
     least: f64,
     tokens: f64,
     at: Instant,
@@ -50,12 +50,12 @@ impl Rate {
         enough
     }
 
-    /// Gives a token back that need not have been taken.
+    /// Returns a token that was not needed.
     pub(crate) fn give_back(&mut self) {
         self.tokens = (self.tokens + 1.0).min(self.burst());
     }
 
-    /// Nothing has been taken lately.
+    /// True if no token was taken recently.
     pub(crate) fn is_full(&mut self, now: Instant) -> bool {
         self.rest(now);
         self.tokens >= self.burst()
@@ -68,7 +68,7 @@ impl Rate {
     }
 }
 
-/// A rate that several requests count against at a time.
+/// A rate against which several requests count at the same time.
 pub(crate) type SharedRate = Arc<Mutex<Rate>>;
 
 /// Tokens that were taken for a request which may still be refused: on drop they are given back, unless they are spent.
@@ -85,7 +85,7 @@ impl Reservation {
         enough
     }
 
-    /// The request continues, so it has used its tokens.
+    /// The request continues, so its tokens are used up.
     pub(crate) fn spend(mut self) {
         self.0.clear();
     }
@@ -99,7 +99,7 @@ impl Drop for Reservation {
     }
 }
 
-/// A rate is whole between any two statements, so a panic elsewhere does not spoil it.
+/// Each statement leaves a rate consistent, so a panic in another place does not affect it.
 fn lock(rate: &Mutex<Rate>) -> MutexGuard<'_, Rate> {
     rate.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! A request that is not answered, as that travels.
+//! Requests that are not answered, and their status on the wire.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -26,7 +26,7 @@ impl From<Refusal> for Rejection {
 }
 
 impl Rejection {
-    /// The reason, for counts.
+    /// The reason, for the counts.
     pub(crate) fn reason(&self) -> Refusal {
         match self {
             Self::By(refusal) => *refusal,
@@ -36,7 +36,7 @@ impl Rejection {
         }
     }
 
-    /// The refusal as it travels.
+    /// The status that is sent.
     pub(crate) fn status(&self) -> Status {
         let (Self::Message(error), Refusal::Message) = (self, self.reason()) else {
             return self.reason().status(None);
@@ -52,7 +52,7 @@ impl Rejection {
 }
 
 impl Refusal {
-    /// The gRPC code that fits it.
+    /// The gRPC code of this refusal.
     fn code(self) -> Code {
         match self {
             Self::Unsigned
@@ -73,7 +73,7 @@ impl Refusal {
         }
     }
 
-    /// The refusal as it travels, with details where there are any.
+    /// The status that is sent, with details if there are any.
     fn status(self, detail: Option<String>) -> Status {
         let text = detail.unwrap_or_else(|| self.to_string());
         let mut status = Status::new(self.code(), text);
@@ -88,7 +88,7 @@ impl Refusal {
 #[derive(Debug)]
 pub(crate) struct Lines(Mutex<(Rate, u64)>);
 
-/// Lines a second.
+/// The most lines per second.
 const LINES: f64 = 20.0;
 
 impl Lines {

@@ -18,12 +18,12 @@ pub(crate) type Seen = (u32, [u8; 16]);
 /// of one window, and not all until the next start.
 #[derive(Debug)]
 pub(crate) struct Replay {
-    /// Milliseconds.
+    /// The skew in milliseconds.
     skew: u64,
     capacity: usize,
     /// Requests of windows before this one may have been forgotten.
     floor: u64,
-    /// No window is empty.
+    /// Each window has at least one entry.
     windows: BTreeMap<u64, HashSet<Seen>>,
 }
 
@@ -70,7 +70,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Forgets what is fresh no more.
+    /// Forgets entries that are no longer fresh.
     pub(crate) fn forget(&mut self, now: u64) {
         let oldest = self.window(now.saturating_sub(self.skew));
         while let Some(first) = self.windows.first_entry().filter(|it| *it.key() < oldest) {
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(replay.accept(seen(2), 500, 500), Ok(()));
         assert_eq!(replay.accept(seen(3), 500, 500), Err(Refusal::Rate));
         assert_eq!(replay.accept(seen(1), 500, 600), Err(Refusal::Replayed));
-        // Time frees it.
+        // After some time there is memory for more entries.
         assert_eq!(replay.accept(seen(3), 800, 800), Ok(()));
     }
 

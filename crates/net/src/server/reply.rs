@@ -1,4 +1,4 @@
-//! Replies, on their way in chunks.
+//! Sends replies in chunks.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::admission::Call;
 use crate::protocol::CHUNK;
 use crate::schema::CallReply;
 
-/// A reply, and where it lies.
+/// The bytes of a reply.
 pub(crate) enum Content {
-    /// Made for this request.
+    /// A reply that was made for this request.
     Own(Bytes),
-    /// The same for everyone: it stays where it is, and is copied a chunk at a time.
+    /// A reply that is the same for everyone. It is not copied as a whole, but a chunk at a time.
     StaticReply(StaticReply),
 }
 

@@ -1,4 +1,4 @@
-//! A service on its ports.
+//! A service that listens on its ports.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ enum Metrics {
 }
 
 impl Listen {
-    /// Listens on an address, port 0 for one that is free.
+    /// Listens on an address; port 0 takes a free port.
     ///
     /// Without [`tls`](Self::tls), an attacker on the way sees which clients ask and can change replies. The queries
     /// themselves are encrypted either way.
@@ -102,7 +102,7 @@ impl Listen {
         self
     }
 
-    /// Speaks TLS with this certificate.
+    /// Uses TLS with this certificate.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn tls(mut self, identity: Identity) -> Self {
@@ -244,7 +244,7 @@ fn bind(runtime: &Runtime, address: SocketAddr) -> Result<(TcpListener, SocketAd
 pub struct Running<S = Service> {
     service: S,
     shared: Arc<ServiceState>,
-    /// One at least.
+    /// At least one address.
     addresses: Vec<SocketAddr>,
     exporter: Option<Exporter>,
     #[cfg(feature = "tls")]
@@ -256,19 +256,19 @@ pub struct Running<S = Service> {
 }
 
 impl<S> Running<S> {
-    /// The address that it listens on, the first if there are several.
+    /// The address on which it listens; the first if there are several.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.addresses[0]
     }
 
-    /// All addresses that it listens on.
+    /// All addresses on which it listens.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The address of its metrics.
+    /// The address of the metrics.
     #[must_use]
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.exporter.as_ref().map(Exporter::address)
@@ -280,7 +280,7 @@ impl<S> Running<S> {
         &self.service
     }
 
-    /// Takes no more requests, answers requests in flight, closes.
+    /// Refuses new requests, answers requests in flight, and closes.
     ///
     /// # Errors
     /// [`Error::Drain`] if some were not answered in the limits' time.

@@ -78,7 +78,7 @@ impl ServedIndex {
         Ok(Arc::new(hosted))
     }
 
-    /// Puts the version into the counts.
+    /// Reports the version to the counts.
     fn tell(&self, manifest: &Manifest) {
         match &self.terms {
             None => self.metrics.serves(manifest),
@@ -144,7 +144,7 @@ impl ServedIndex {
         let before = before.shard().is_some().then_some(before);
         let older = std::mem::replace(&mut versions.before, before);
         drop(versions);
-        // Not under the lock: letting go of much memory takes a while.
+        // Dropped outside the lock, since freeing much memory takes a while.
         drop(older);
         self.metrics.replaced.inc();
         match &self.terms {

@@ -22,7 +22,7 @@ use crate::schema::HelloReply;
 use crate::signature::shown;
 use crate::{Access, Error, IndexName, Limits, Refusal};
 
-/// A service: the clients that may ask it, how much at a time, and what is served.
+/// A service: the clients that may ask it, its limits, and what it serves.
 #[derive(Debug)]
 pub(crate) struct ServiceState {
     pub(crate) served: Served,
@@ -36,7 +36,7 @@ pub(crate) struct ServiceState {
     pub(crate) lines: Lines,
 }
 
-/// Bytes of a request that are read where there is no index: enough for the refusal.
+/// The bytes of a request that are read if there is no index: enough for the refusal.
 const SHORT: usize = 8192;
 
 /// The indexes that are served: several by name, or one without a name.
@@ -49,7 +49,7 @@ pub(crate) struct Served {
     next: AtomicU64,
     /// The owners of some may change them over the network.
     pub(crate) changing: AtomicBool,
-    /// Requests a second about each.
+    /// The requests per second about each index.
     rate: RwLock<f64>,
     /// The steps of changes by name, also of indexes that were closed: the run that they were signed for goes on.
     steps: Mutex<HashMap<IndexName, Arc<Steps>>>,
@@ -82,7 +82,7 @@ impl Served {
         by_name.get(&name.cloned()).cloned()
     }
 
-    /// Requests a second about each.
+    /// The requests per second about each index.
     pub(crate) fn rate(&self) -> f64 {
         *self.rate.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -185,8 +185,8 @@ impl ServiceState {
         Ok(())
     }
 
-    /// The name of the index that a request is for; `None` where there is one index. The first refusal shows whether a
-    /// server has several; it does not show which.
+    /// The name of the index that a request is for; `None` if there is only one index. The first refusal shows whether
+    /// a server has several indexes, but not which.
     pub(crate) fn named(&self, headers: &HeaderMap) -> Result<Option<IndexName>, Refusal> {
         let mut names = headers.get_all(INDEX).iter();
         let name = names.next();
@@ -213,7 +213,7 @@ impl ServiceState {
         self.served.changing.load(Ordering::Relaxed)
     }
 
-    /// The names of this run.
+    /// The reply that names this run.
     pub(crate) fn hello(&self) -> HelloReply {
         let kem_key = self
             .keys
@@ -233,7 +233,7 @@ impl ServiceState {
 }
 
 impl ServiceState {
-    /// Counts a refusal, says it to the operator, and makes the reply of it.
+    /// Counts and logs a refusal, and makes its reply.
     pub(super) fn refuse(&self, peer: &Peer, refusal: Refusal) -> http::Response<Body> {
         self.refused(peer, &Rejection::By(refusal)).into_http()
     }

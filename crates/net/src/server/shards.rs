@@ -1,4 +1,4 @@
-//! The servers that hold an index's shards, for the server that answers for them.
+//! The servers of an index's shards, as seen by the server that answers for them.
 
 mod hedge;
 mod line;
@@ -22,7 +22,7 @@ use super::metrics::Metrics;
 use super::rejection::Rejection;
 use crate::{Endpoint, Error, Limits, Refusal};
 
-/// Threads that carry replies of shards.
+/// The number of threads that carry replies of shards.
 const THREADS: usize = 2;
 
 /// The servers that hold the shards of an index, in their order: one or more for each shard, and one connection to each.
@@ -34,10 +34,10 @@ const THREADS: usize = 2;
 pub struct Shards {
     runtime: Option<Runtime>,
     lines: Vec<Arc<Line>>,
-    /// For an answer of a shard.
+    /// The time for an answer of a shard.
     part: Duration,
     owner: OwnerPublicKey,
-    /// A second server is asked where the first is late.
+    /// True if a second server is asked when the first is late.
     hedged: bool,
 }
 
@@ -145,7 +145,7 @@ impl Shards {
 
     fn gather(&self, before: Option<&Server>) -> Result<Option<Server>, Error> {
         let runtime = self.runtime()?;
-        // Shards are asked one after the other, so an error is about the last.
+        // Shards are asked one after the other, so an error is about the last one.
         let mut last = &self.lines[0];
         let found = self.lines.iter().map(|line| {
             last = line;

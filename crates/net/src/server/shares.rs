@@ -1,4 +1,4 @@
-//! Places for clients that have proven nothing yet, shared so that none can keep others out.
+//! Places for clients that have proven nothing yet, shared so that no client can keep others out.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -39,7 +39,7 @@ struct Entry {
     address: IpAddr,
     connection: Option<u64>,
     kept: bool,
-    /// The client that has proven a key on the connection that the place is, or is for.
+    /// The client that has proven a key on the connection of this place.
     holder: Option<Asker>,
     displaced: Arc<Notify>,
 }
@@ -141,7 +141,7 @@ impl Shares {
         Some(())
     }
 
-    /// The counts are whole between any two statements, so a panic elsewhere does not spoil them.
+    /// Each statement leaves the counts consistent, so a panic in another place does not affect them.
     fn lock(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -232,7 +232,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// From now on the place is not taken away.
+    /// Keeps the place from now on.
     pub(crate) fn keep(&self) {
         self.shares.keep(self.number, true);
     }

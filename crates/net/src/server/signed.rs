@@ -7,11 +7,11 @@ use crate::schema::{LoginRequest, RequestSignature};
 use crate::signature::{STATEMENT_LEN, statement};
 use crate::{Refusal, login};
 
-/// Bytes of a client's signature: four fields, their tags and lengths, and the tag and length of the whole.
+/// The bytes of a client's signature: four fields, their tags and lengths, and the tag and length of the whole.
 pub(crate) const ADDED_LEN: usize =
     (2 + 32) + (1 + 8) + (2 + 16) + (3 + MlDsa65::SIGNATURE_LEN) + 3;
 
-/// Bytes of a ciphertext (FIPS 203, Table 3).
+/// The size in bytes of a ciphertext (FIPS 203, Table 3).
 const CIPHERTEXT_LEN: usize = 1088;
 
 /// The longest login: its ciphertext and its token, each behind a tag and a length, and its signature.
@@ -44,7 +44,7 @@ impl Signed {
         Self::of_len(MlDsa65::SIGNATURE_LEN, instance, &transcript, signature)
     }
 
-    /// Reads the signature of an owner's step of a change.
+    /// Reads the signature of a step of a change.
     pub(crate) fn of_owner(
         instance: &[u8; 32],
         step: &[u8],

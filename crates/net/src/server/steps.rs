@@ -1,4 +1,4 @@
-//! The steps of changes that were taken; none is taken twice.
+//! The steps of changes that were accepted; none is accepted twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -34,7 +34,7 @@ impl Steps {
             .accept((OWNER, signed.nonce), signed.time, now())
     }
 
-    /// Lets go of what is fresh no more.
+    /// Forgets entries that are no longer fresh.
     pub(crate) fn forget(&self) {
         self.lock().forget(now());
     }

@@ -16,7 +16,8 @@ use crate::{IndexName, Refusal};
 /// The actions that a client can ask for.
 const ASKED: [Action; 3] = [Action::Search, Action::Payload, Action::Download];
 
-/// Steps of changes a second, at least, and five times that at once: a push makes one for each version and piece.
+/// The least rate of steps of changes per second; the burst is five times this. A push makes a step for each version and
+/// piece.
 const STEPS: f64 = 100.0;
 
 type Decide = dyn Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync;
@@ -52,9 +53,9 @@ pub(crate) struct Terms {
     number: u64,
     policy: RwLock<Option<Policy>>,
     rate: SharedRate,
-    /// Steps of changes, next to it.
+    /// The rate of steps of changes, which is separate.
     steps: SharedRate,
-    /// Shared with the other indexes.
+    /// The places that all indexes share.
     places: Arc<Places>,
     pub(crate) counts: Counts,
 }
@@ -93,7 +94,7 @@ impl Terms {
         self.number
     }
 
-    /// Changes the requests a second.
+    /// Changes the requests per second.
     pub(crate) fn set_rate(&self, per_second: f64) {
         for (rate, per_second) in [
             (&self.rate, per_second),
@@ -136,7 +137,8 @@ impl Terms {
         };
         let allowed = match action {
             Ok(Some(action)) => decide(action),
-            // The manifest is for every client that may do something; what is no message is refused elsewhere, to the same.
+            // The manifest is for every client that may do something. Bytes that are not a message are refused later, with
+            // the same answer.
             Ok(None) | Err(_) => ASKED.into_iter().any(decide),
         };
         allowed.then_some(()).ok_or(Refusal::Index)
@@ -144,7 +146,7 @@ impl Terms {
 
     /// A place for a request of `asker`, if the index's rate and both shares of places allow one.
     pub(crate) fn take(&self, asker: Asker, reserved: &mut Reservation) -> Result<Hold, Refusal> {
-        // An owner's steps and searches do not hold each other up.
+        // The rates of an owner's steps and of searches are separate, so that neither delays the other.
         let rate = match asker {
             Asker::Owner(_) => &self.steps,
             _ => &self.rate,

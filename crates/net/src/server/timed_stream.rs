@@ -1,4 +1,4 @@
-//! A TCP connection with a clock.
+//! A TCP connection with time limits.
 
 use std::io;
 use std::pin::Pin;
@@ -52,7 +52,7 @@ impl TimedStream {
 }
 
 impl TimedStream {
-    /// Ready when the connection has to end.
+    /// Ready when the connection must end.
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
         let displaced = match &mut self.displaced {
             Some(displaced) => displaced.as_mut().poll(context).is_ready(),

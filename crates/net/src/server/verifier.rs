@@ -1,4 +1,4 @@
-//! The keys that may ask, and the check of their signatures, many at a time.
+//! The keys that may ask. Their signatures are verified in batches.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -18,8 +18,8 @@ use crate::{ClientPublicKey, Error, Limits, Refusal, login};
 /// The clients that may ask.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Everyone. Requests carry no tag, so the server cannot link them by key. All clients that reach the port can ask,
-    /// held back by the rates of the address and of all.
+    /// Everyone may ask. Requests carry no tag, so the server cannot link them by key. Only the rates of an address and
+    /// of all clients limit them.
     Anyone,
     /// The holders of these keys.
     Keys(Vec<ClientPublicKey>),

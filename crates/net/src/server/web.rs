@@ -19,7 +19,7 @@ use tower_service::Service;
 use super::grpc::Gate;
 use crate::{CrossOrigin, Origin};
 
-/// Bytes of a request's head: names and values of its fields.
+/// The size in bytes of a request's head: names and values of its fields.
 pub(crate) const HEAD: u32 = 8 << 10;
 
 /// The content types of gRPC-Web in its binary form.
@@ -158,7 +158,7 @@ impl Form {
     }
 }
 
-/// Bytes of names and values.
+/// The bytes of all names and values.
 fn length(headers: &HeaderMap) -> usize {
     let each = headers.iter();
     each.map(|(name, value)| name.as_str().len() + value.len())

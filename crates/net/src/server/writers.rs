@@ -20,7 +20,7 @@ const AHEAD: u64 = 300;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signer {
     Owner,
-    /// By the digest of the key.
+    /// A writer, named by the digest of its key.
     Writer(Digest),
 }
 

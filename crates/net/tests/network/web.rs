@@ -345,7 +345,7 @@ fn kept_pads_find_the_same() {
             .build()
             .unwrap();
         let limit = |limit, kept: &mut Client| {
-            runtime.block_on(kept.keep_pads(limit, async |asked| asked.bytes()))
+            runtime.block_on(kept.keep_pads(limit, async |asked| asked.words()))
         };
         assert_eq!(limit(10, &mut kept), 0, "{name}");
         let bytes = limit(1 << 30, &mut kept);

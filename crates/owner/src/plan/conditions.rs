@@ -57,7 +57,7 @@ pub struct Conditions {
     pub line: f64,
     /// Cores of the server that work on one search.
     pub cores: u32,
-    /// Bytes of the server's memory that payloads may take.
+    /// The size in bytes of the server's memory that payloads may take.
     pub memory: u64,
     /// The way to use whenever it is possible.
     preferred: Option<FetchKind>,

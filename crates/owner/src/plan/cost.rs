@@ -5,7 +5,7 @@ use std::fmt;
 /// The bytes that a client transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Bytes that are transferred once: downloaded or, in retrieval without a hint, the uploaded keys of a
+    /// The bytes that are transferred once: downloaded or, in retrieval without a hint, the uploaded keys of a
     /// session.
     pub once: u64,
     /// Bytes sent for each query.

@@ -13,7 +13,7 @@ use crate::pages::{Laid, fetched, lengths, most_fetched};
 /// Pages of some length, and the fastest way to fetch the pages of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
-    /// Bytes of a page's content.
+    /// The size in bytes of a page's content.
     pub(crate) len: u32,
     pub(crate) pages: usize,
     /// The number of pages that a search fetches.

@@ -11,15 +11,15 @@ const SHORTEST: usize = 128;
 /// Average bytes of a record in addition to its vector and its payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordBytes {
-    /// Bytes of the id: 16 for a UUID, and for a text its length plus 1. A number takes up to 11, depending on its
+    /// The bytes of the id: 16 for a UUID, and for a text its length plus 1. A number takes up to 11, depending on its
     /// distance from the one before, and 0 if numbers are consecutive.
     pub id: usize,
-    /// Bytes of the attributes: 8 for a number, 1 for a truth value, and for a text its length plus 4.
+    /// The size in bytes of the attributes: 8 for a number, 1 for a truth value, and for a text its length plus 4.
     pub attributes: usize,
 }
 
 impl RecordBytes {
-    /// Bytes of the lists of `n` records, in segments as a build makes them, or in one segment.
+    /// The bytes of the lists of `n` records, in segments as a build makes them, or in one segment.
     pub(super) fn bytes(self, n: usize, one: bool) -> u64 {
         let each = if one { n } else { n.min(SEGMENT) };
         let (whole, rest) = (n / each, n % each);

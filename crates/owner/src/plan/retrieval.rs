@@ -94,13 +94,13 @@ impl Retrieval {
         Self::new((n, wish.k), (payload, look), &wish.conditions()).map(Some)
     }
 
-    /// Bytes of all sealed pages.
+    /// The size in bytes of all sealed pages.
     #[must_use]
     pub fn whole(&self) -> u64 {
         self.pages as u64 * self.form.sealed_len() as u64
     }
 
-    /// Bytes of memory that writing takes: the records, the pages, and the tables from which a hint is made.
+    /// The bytes of memory that writing takes: the records, the pages, and the tables from which a hint is made.
     pub(super) fn build_bytes(&self) -> u64 {
         let tables = match &self.way {
             Way::Scan(scan) => u64::from(scan.copies()).max(1),

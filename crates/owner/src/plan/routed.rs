@@ -38,7 +38,7 @@ pub struct Once {
 pub struct Most {
     /// Total bytes for the requested searches: four fifths of masked mode's.
     pub total: u64,
-    /// Bytes of the initial download: no more than all vectors, which a client could search by itself.
+    /// The size in bytes of the initial download: no more than all vectors, which a client could search by itself.
     pub once: u64,
 }
 

@@ -100,7 +100,7 @@ impl Way {
         }
     }
 
-    /// Bytes of a server's memory for this way. They hold the records in the form for scanning. Without a hint they
+    /// The bytes of a server's memory for this way. They hold the records in the form for scanning. Without a hint they
     /// also hold the working memory of one answer, which is kept after the first one. A file that is sent unchanged
     /// needs none.
     #[must_use]

@@ -24,7 +24,7 @@ pub struct Wish {
     pub checking: Checking,
     /// Bits per second of the link between client and server. It decides how clients fetch payloads.
     pub line: f64,
-    /// Bytes of a server's memory that payloads may take.
+    /// The size in bytes of a server's memory that payloads may take.
     pub memory: u64,
 }
 

@@ -250,7 +250,7 @@ impl<D: Disk> Store<D> {
         rest.into_iter().all(whole) && by_label.iter().all(|(_, segments)| segments.len() == 1)
     }
 
-    /// True of routed mode.
+    /// True for routed mode.
     pub(super) fn is_routed(&self) -> bool {
         matches!(self.manifest.mode, Mode::Routed(_))
     }

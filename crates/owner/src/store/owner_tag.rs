@@ -4,7 +4,7 @@ use sordino_index::Error;
 use sordino_index::digest::Coded;
 use sordino_vault::keys::OwnerKeys;
 
-/// Bytes of a tag.
+/// The size in bytes of a tag.
 pub(super) const TAG_LEN: usize = 16;
 
 /// The name of a kind of bytes, and the number of its form.

@@ -69,7 +69,7 @@ impl Carried {
         }
     }
 
-    /// The same in another frame.
+    /// The same payloads in another frame.
     fn reframed(mut self, old: &Frame, new: &Frame) -> Result<Self, Error> {
         for code in self.exact.iter_mut().flat_map(BTreeMap::values_mut) {
             let (base, residual) = look::residual(code).ok_or(Error::BadReply)?;
@@ -94,7 +94,7 @@ impl Carried {
         self.payloads.is_some() || self.exact.is_some()
     }
 
-    /// Bytes of all payloads and exact vectors in it.
+    /// The size in bytes of all payloads and exact vectors in it.
     pub(super) fn bytes(&self) -> u64 {
         let all = [&self.payloads, &self.exact].into_iter().flatten();
         let bytes: usize = all.flat_map(BTreeMap::values).map(Vec::len).sum();

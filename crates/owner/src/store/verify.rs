@@ -32,7 +32,7 @@ use crate::rows::Mark;
 /// 0.5 % of it in 8,192 dimensions.
 const NEAR: f64 = 0.045;
 
-/// What [`Store::verify`] and [`Store::verify_dir`] have checked without an error.
+/// The results of [`Store::verify`] and [`Store::verify_dir`], if they found no error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
     /// The checked version, which is the newest.
@@ -43,7 +43,7 @@ pub struct Verified {
     pub records: usize,
     /// The number of records that are deleted or replaced and still stored.
     pub deleted: usize,
-    /// Bytes of the newest version's parts.
+    /// The size in bytes of the newest version's parts.
     pub bytes: u64,
 }
 
@@ -259,7 +259,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let rows = self.folder.part(&rows)?;
         let hint = scheme.hint(mode.seed, width, &rows)?;
         digest::check(PartKind::RowsHint.name(), &hint.to_bytes(), &column.hint)?;
-        // What belongs to others does not open.
+        // Contents of others do not open.
         let key = self.keys.of(&column.segment);
         if let (Some(key), true) = (key, column.sums.is_some()) {
             self.check_sums(at, scheme, &column.segment, key, &rows)?;

@@ -212,7 +212,7 @@ const fn slot_len(params: &Params) -> usize {
     params.record_len() * KAPPA * params.n()
 }
 
-/// Bytes of one slot on the wire.
+/// The size in bytes of one slot on the wire.
 const fn entry_len(params: &Params) -> usize {
     8 + packed_len(slot_len(params), GROWTH_BITS)
 }

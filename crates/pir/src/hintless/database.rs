@@ -22,7 +22,7 @@ pub struct Database {
     params: Params,
     seed: Seed,
     values: Pages,
-    /// Rows that the allocated memory can hold.
+    /// The number of rows that the allocated memory can hold.
     room: usize,
     /// The rows of every slot, one for each place, followed by zeros up to a whole number of columns.
     slots: Vec<Vec<u32>>,

@@ -147,6 +147,7 @@ impl Deal {
         }
     }
 
+    /// The number of groups of slots, which is also the number of places of a unit.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.keys.len()

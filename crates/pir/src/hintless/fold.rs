@@ -14,7 +14,7 @@ use super::expand::{TOGETHER, expand};
 use super::keys::Evaluation;
 use super::ring::{EVERY, GADGETS, N, OF_C0, OF_C1, SQUARE, modulus};
 
-/// Words of one encryption from an expansion, of all encryptions of one bit, and of the ciphertexts made from them.
+/// The words of one encryption from an expansion, of all encryptions of one bit, and of the ciphertexts made from them.
 const WORDS: usize = 2 * N;
 const OF_QUERY: usize = WORDS * OF_C1.digits();
 const OF_BIT: usize = WORDS * (OF_C0.digits() + OF_C1.digits());

@@ -12,10 +12,10 @@ use crate::wire::{HEADER_LEN, Kind, decode_numbers, encode_numbers};
 /// The name of a session's keys: BLAKE3 of their message.
 pub type Digest = [u8; 32];
 
-/// Bytes of a seed.
+/// The size in bytes of a seed.
 const SEED_LEN: usize = 32;
 
-/// Bytes of one polynomial of a key.
+/// The size in bytes of one polynomial of a key.
 const POLY_LEN: usize = N / 8 * LOG_Q as usize;
 
 /// The keys of a session: encryptions of the session's secret for every step of an expansion, and of its square.
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// Bytes of the message.
+    /// The size in bytes of the message.
     pub const LEN: usize = HEADER_LEN + SEED_LEN + KEY_POLYS * POLY_LEN;
 
     pub(crate) fn zero(seed: [u8; 32]) -> Self {
@@ -64,7 +64,7 @@ impl Keys {
     /// Reads a message.
     ///
     /// # Errors
-    /// If the bytes are not keys of this release's set, or hold a coefficient that is not below `q`.
+    /// Fails if the bytes are not keys of this release's set, or hold a coefficient that is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (set, numbers, payload) = decode_numbers(Kind::HintlessKeys, bytes)?;
         if Set::from_code(set).is_none() {

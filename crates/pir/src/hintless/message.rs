@@ -68,7 +68,7 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// If the bytes are not a query for `params`.
+    /// Fails if the bytes are not a query for `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
         let (epoch, payload) = decode(Kind::HintlessQuery, params, bytes)?;
         let wrong = Error::Length {
@@ -114,7 +114,7 @@ impl Answer {
     /// Reads a message.
     ///
     /// # Errors
-    /// If the bytes are not an answer for `params`.
+    /// Fails if the bytes are not an answer for `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
         let (epoch, payload) = decode(Kind::HintlessAnswer, params, bytes)?;
         Ok(Self {
@@ -133,7 +133,7 @@ impl Answer {
     }
 }
 
-/// Bytes of a message of this kind.
+/// The size in bytes of a message of this kind.
 fn len(kind: Kind, params: &Params) -> usize {
     match kind {
         Kind::HintlessAnswer => params.answer_len(),

@@ -10,7 +10,7 @@ use super::ring::{DROPPED, LOG_Q, N, OF_C0, OF_C1, modulus};
 use crate::wire::HEADER_LEN;
 use crate::{Error, Seed};
 
-/// Bytes of a query before its ciphertexts: the name of its keys and a seed.
+/// The size in bytes of a query before its ciphertexts: the name of its keys and a seed.
 pub(crate) const QUERY_HEAD: usize = 64;
 
 /// The largest number of records of a database, and of bytes of a record.
@@ -117,7 +117,7 @@ impl Params {
         self.records
     }
 
-    /// Bytes of a record.
+    /// The size in bytes of a record.
     #[must_use]
     pub const fn record_len(&self) -> usize {
         self.record_len
@@ -129,13 +129,13 @@ impl Params {
         self.batch
     }
 
-    /// Bytes of a query's message.
+    /// The size in bytes of a query's message.
     #[must_use]
     pub fn query_len(&self) -> usize {
         HEADER_LEN + QUERY_HEAD + self.ciphertexts() * self.ciphertext_len()
     }
 
-    /// Bytes of an answer's message.
+    /// The size in bytes of an answer's message.
     #[must_use]
     pub fn answer_len(&self) -> usize {
         HEADER_LEN + self.slots() * self.unit_polys() * self.reply_len()
@@ -149,7 +149,7 @@ impl Params {
         polys.saturating_mul(N * size_of::<u64>())
     }
 
-    /// Bytes of memory that the server needs for an answer in addition to the database, and keeps for the next one.
+    /// The bytes of memory that the server needs for an answer in addition to the database, and keeps for the next one.
     /// They hold the selectors, the encrypted bits, and the sums of all rows. Each thread takes `F` more ciphertexts
     /// while it folds.
     #[must_use]
@@ -162,7 +162,7 @@ impl Params {
         ciphertexts.saturating_mul(2 * N * size_of::<u64>())
     }
 
-    /// Bytes of plaintext in a polynomial.
+    /// The size in bytes of plaintext in a polynomial.
     pub(crate) const fn poly_bytes(&self) -> usize {
         N / 8 * self.log_p as usize
     }
@@ -234,12 +234,12 @@ impl Params {
         LOG_Q - DROPPED
     }
 
-    /// Bytes of an uploaded polynomial.
+    /// The size in bytes of an uploaded polynomial.
     pub(crate) const fn ciphertext_len(&self) -> usize {
         N / 8 * self.query_bits() as usize
     }
 
-    /// Bytes of a ciphertext of an answer.
+    /// The size in bytes of a ciphertext of an answer.
     pub(crate) const fn reply_len(&self) -> usize {
         N / 8 * (self.answer_bits[0] + self.answer_bits[1]) as usize
     }

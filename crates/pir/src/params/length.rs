@@ -3,11 +3,11 @@
 use super::{ANSWER_BITS, KAPPA, Params, Protocol, Scheme};
 use crate::bits::packed_len;
 
-/// Bytes of a message's header.
+/// The size in bytes of a message's header.
 pub(crate) const HEADER_LEN: usize = 48;
 
 impl<P: Protocol> Params<P> {
-    /// Words of a hint: `l n`, or `kappa n^2` for every byte of a record.
+    /// The number of words of a hint: `l n`, or `kappa n^2` for every byte of a record.
     pub(crate) const fn hint_words(&self) -> usize {
         match P::SCHEME {
             Scheme::Simple => self.rows() * self.n(),
@@ -15,7 +15,7 @@ impl<P: Protocol> Params<P> {
         }
     }
 
-    /// Words of a query: `m`, or `m + l / record_len`.
+    /// The number of words of a query: `m`, or `m + l / record_len`.
     pub(crate) const fn query_words(&self) -> usize {
         match P::SCHEME {
             Scheme::Simple => self.columns(),
@@ -23,7 +23,7 @@ impl<P: Protocol> Params<P> {
         }
     }
 
-    /// Words of an answer that are rounded to 12 bits: `l`, or `kappa (n + 1)` for every byte of a
+    /// The words of an answer that are rounded to 12 bits: `l`, or `kappa (n + 1)` for every byte of a
     /// record.
     pub(crate) const fn answer_words(&self) -> usize {
         match P::SCHEME {
@@ -32,7 +32,7 @@ impl<P: Protocol> Params<P> {
         }
     }
 
-    /// Words of an answer that are rounded like a hint's: none, or `kappa n` for every byte of a
+    /// The words of an answer that are rounded like a hint's: none, or `kappa n` for every byte of a
     /// record.
     pub(crate) const fn answer_hint_words(&self) -> usize {
         match P::SCHEME {
@@ -41,19 +41,19 @@ impl<P: Protocol> Params<P> {
         }
     }
 
-    /// Bytes of a hint on the wire.
+    /// The size in bytes of a hint on the wire.
     #[must_use]
     pub const fn hint_len(&self) -> usize {
         HEADER_LEN + packed_len(self.hint_words(), self.hint_bits)
     }
 
-    /// Bytes of a query on the wire.
+    /// The size in bytes of a query on the wire.
     #[must_use]
     pub const fn query_len(&self) -> usize {
         HEADER_LEN + packed_len(self.query_words(), self.query_bits)
     }
 
-    /// Bytes of an answer on the wire.
+    /// The size in bytes of an answer on the wire.
     #[must_use]
     pub const fn answer_len(&self) -> usize {
         HEADER_LEN
@@ -61,13 +61,13 @@ impl<P: Protocol> Params<P> {
             + packed_len(self.answer_hint_words(), self.hint_bits)
     }
 
-    /// Bytes of a [`RawAnswer`](crate::simple::RawAnswer) on the wire.
+    /// The size in bytes of a [`RawAnswer`](crate::simple::RawAnswer) on the wire.
     #[must_use]
     pub const fn raw_answer_len(&self) -> usize {
         HEADER_LEN + 4 * self.rows()
     }
 
-    /// Bytes of the database's records.
+    /// The size in bytes of the database's records.
     #[must_use]
     pub const fn database_bytes(&self) -> usize {
         self.records * self.record_len

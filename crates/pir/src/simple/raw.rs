@@ -50,7 +50,7 @@ impl RawAnswer {
     /// Reads a wire form.
     ///
     /// # Errors
-    /// If the bytes are not a raw answer for `params`.
+    /// Fails if the bytes are not a raw answer for `params`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, Error> {
         let length = params.raw_answer_len() - HEADER_LEN;
         let (version, payload) = wire::decode_for(Kind::SimpleRawAnswer, params, length, bytes)?;

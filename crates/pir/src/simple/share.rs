@@ -15,7 +15,7 @@ use crate::lwe::round_answer;
 use crate::params::{ANSWER_BITS, HEADER_LEN};
 use crate::wire::{self, Kind, check_params, check_version};
 
-/// Rows that stay together, so that their words fill whole bytes.
+/// The rows that stay together, so that their words fill whole bytes.
 const TOGETHER: usize = 2;
 
 /// Some rows of a database with one record to a column, and all else that answering queries needs. Nothing in it is secret.
@@ -80,7 +80,7 @@ impl Share {
         &self.params
     }
 
-    /// Bytes that the words of some rows take.
+    /// The number of bytes that the words of some rows take.
     #[must_use]
     pub const fn words_len(rows: &Range<usize>) -> usize {
         packed_len(rows.end - rows.start, ANSWER_BITS)

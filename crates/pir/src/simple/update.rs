@@ -160,7 +160,7 @@ impl Update {
     }
 }
 
-/// Bytes of one change on the wire.
+/// The size in bytes of one change on the wire.
 const fn entry_len(params: &Params) -> usize {
     8 + 2 * params.record_len()
 }

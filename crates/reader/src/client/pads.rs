@@ -5,7 +5,7 @@ use sordino_vectors::u32_of;
 
 use super::Client;
 
-/// Bytes of the keystream that are made in one piece.
+/// The bytes of the keystream that are made in one piece.
 const PIECE: usize = 4 << 20;
 
 impl Client {

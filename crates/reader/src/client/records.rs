@@ -23,7 +23,7 @@ impl Client {
     /// the server for nothing.
     ///
     /// # Errors
-    /// If the filter does not fit the attributes.
+    /// Fails if the filter does not fit the attributes.
     pub fn column(
         &self,
         name: &str,

@@ -178,6 +178,13 @@ impl<'a> Reader<'a> {
     fn rest_of_name(&self) -> &'static str {
         let ends = |c: char| c.is_whitespace() || c == '(' || c == ')';
         match self.rest.is_empty() || self.rest.starts_with(ends) {
+            true if self
+                .rest
+                .trim_start()
+                .starts_with(|c: char| c.is_alphabetic()) =>
+            {
+                "; a name with spaces stands in backquotes, such as `my column`"
+            }
             true => "",
             false => {
                 "; a name of other signs than letters, digits, _ and . stands in backquotes, such as `dc:title`"

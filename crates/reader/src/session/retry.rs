@@ -30,7 +30,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// The same time for both cases.
+    /// Waits the same time in both cases.
     #[must_use]
     pub fn all(time: Duration) -> Self {
         Self {

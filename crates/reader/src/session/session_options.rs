@@ -10,7 +10,7 @@ use crate::cache::Cache;
 /// attempt.
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// Where versions are remembered.
+    /// The store in which versions are remembered.
     pub pins: Box<dyn PinStore>,
     /// Connects even if the server does not show that its version follows from the remembered one.
     pub over_gap: bool,

@@ -59,7 +59,7 @@ fn assert_alike(followed: &Server, dir: &Path) {
     }
 }
 
-/// The file of a part.
+/// The path of a part's file.
 fn file(dir: &Path, part: &Part) -> std::path::PathBuf {
     let name: String = part.digest.iter().map(|b| format!("{b:02x}")).collect();
     dir.join("parts").join(name)
@@ -86,7 +86,7 @@ fn a_server_that_follows_answers_as_one_that_is_started_anew() {
                 .expect("the change");
             assert_alike(&server, dir.path());
         }
-        // Nothing has changed.
+        // Without a change the server stays the same.
         server = OpenOptions::new(&owner)
             .after(&server)
             .open_dir(dir.path())

@@ -75,7 +75,7 @@ fn refusals() -> [(fn() -> Error, Kind); 7] {
     ]
 }
 
-/// Forms whose searches have several messages.
+/// The forms whose searches have several messages.
 fn forms() -> [(&'static str, Form, Option<u32>); 3] {
     [
         ("masked", Form::Masked(Packing::T4), Some(8)),

@@ -15,7 +15,7 @@ pub(super) struct Buckets {
     params: Params,
     /// The number of queries of a request.
     count: usize,
-    /// Bytes of a query for centroids and of its reply, if the first shard scores them.
+    /// The bytes of a query for centroids and of its reply, if the first shard scores them.
     pub(super) centroids: Option<[usize; 2]>,
 }
 
@@ -40,12 +40,12 @@ impl Buckets {
         self.count * self.params.query_len()
     }
 
-    /// Bytes of a shard's words of one answer.
+    /// The size in bytes of a shard's words of one answer.
     fn words_len(&self, shard: Shard) -> usize {
         Share::words_len(&Share::range(&self.params, shard.number() - 1, shard.of()))
     }
 
-    /// Bytes of a shard's part of a reply.
+    /// The size in bytes of a shard's part of a reply.
     pub(super) fn part_len(&self, shard: Shard) -> usize {
         // A single shard has whole answers.
         match shard == Shard::WHOLE {

@@ -85,12 +85,12 @@ impl Cut {
         }
     }
 
-    /// Bytes of a query.
+    /// The size in bytes of a query.
     pub(super) fn query_len(&self) -> Result<usize, Error> {
         Ok(Query::encoded_len(&self.params, self.dim)?)
     }
 
-    /// Bytes of a shard's part.
+    /// The size in bytes of a shard's part.
     pub(super) fn len(&self, shard: Shard) -> Result<usize, Error> {
         let count = self.counts[usize::from(shard.number()) - 1];
         Ok(Reply::encoded_len(&self.params, self.dim, count)?)

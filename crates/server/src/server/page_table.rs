@@ -69,7 +69,7 @@ impl PageTable {
         Ok(())
     }
 
-    /// Bytes of a request.
+    /// The size in bytes of a request.
     pub(super) fn request_len(&self) -> usize {
         // The sizes were checked with the manifest.
         self.signed.scan.query_len().unwrap_or(0)

@@ -8,7 +8,7 @@ use super::encodings::Shelf;
 
 /// Reads the parts of a served index.
 pub(super) trait Read {
-    /// Bytes of a part, in reused memory.
+    /// The bytes of a part, in reused memory.
     fn bytes(&mut self, part: &Part, span: Span, room: Vec<u8>) -> Result<Bytes, Error>;
 
     /// Passes bytes of a part to `take`, piece by piece. The caller must not use the pieces if this fails.

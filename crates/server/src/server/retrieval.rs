@@ -58,7 +58,7 @@ pub(super) struct Retrieval {
 pub(super) enum Way {
     /// One query for each item, for clients that have a hint.
     Simple(simple::Server),
-    /// The same, for the rows of a shard.
+    /// Retrieval for the rows of a shard.
     Share(simple::Share),
     /// One query for all items, under keys that came with it or earlier.
     Hintless(Box<hintless::Server>),

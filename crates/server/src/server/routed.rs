@@ -119,7 +119,7 @@ impl Routed {
         }
     }
 
-    /// Bytes of a query.
+    /// The size in bytes of a query.
     pub(super) fn query_len(&self) -> usize {
         self.lens.all()
     }
@@ -158,7 +158,7 @@ impl Routed {
     }
 }
 
-/// Bytes of the pieces of a query. They are the same for every shard.
+/// The bytes of the pieces of a query. They are the same for every shard.
 pub(super) fn lens(manifest: &Manifest, mode: &manifest::Routed) -> Result<Lens, Error> {
     let width = manifest.stored_dim() as usize;
     let tail = match mode.tail.segments.is_empty() {

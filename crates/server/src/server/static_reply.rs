@@ -17,7 +17,7 @@ impl StaticReply {
         Self { head, pieces }
     }
 
-    /// Bytes of the whole reply.
+    /// The size in bytes of the whole reply.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a reply has a head")]
     pub fn len(&self) -> usize {

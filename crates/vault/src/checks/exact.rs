@@ -11,7 +11,7 @@ use sordino_index::checks::exact::{BITS, copies};
 /// Rows whose weights come from one stream: whole blocks of any packing.
 const CHUNK: usize = 4096;
 
-/// Bytes of all weights of a row together.
+/// The size in bytes of all weights of a row together.
 const LEN: usize = BITS / 8;
 
 /// The weights of one segment's rows.

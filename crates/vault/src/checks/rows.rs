@@ -9,7 +9,7 @@ use super::sum::Sums;
 use crate::residue::centred;
 use sordino_index::checks::{COUNT, RUN, group};
 
-/// Bytes of the stream for each run: 41 words, rounded up to whole blocks.
+/// The size in bytes of the stream for each run: 41 words, rounded up to whole blocks.
 const LEN: usize = 176;
 
 /// The check rows of one segment.

@@ -23,7 +23,7 @@ impl<const K: usize> Zeroize for Run<K> {
     }
 }
 
-/// Words of the keystream, little-endian.
+/// The words of the keystream, little-endian.
 pub(super) struct Words<'a>(&'a [[u8; 4]]);
 
 impl Words<'_> {
@@ -35,7 +35,7 @@ impl Words<'_> {
 /// The runs of a group. Each is read from the next words of the keystream of AES-256 in counter mode.
 pub(super) struct Runs<const K: usize> {
     pub(super) stream: Stream,
-    /// Bytes of a run, whole blocks.
+    /// The size in bytes of a run, whole blocks.
     pub(super) len: usize,
     pub(super) read: fn(&mut Run<K>, &Words<'_>),
 }

@@ -21,7 +21,7 @@ const OCTAVES: [(i16, u8); 4] = [(3, 14), (15, 12), (63, 10), (255, 8)];
 const EXPONENTS: std::ops::RangeInclusive<i16> = -120..=120;
 
 impl Lengths {
-    /// Bytes of the encoding.
+    /// The size in bytes of the encoding.
     pub const LEN: usize = SCALES_HEAD_LEN;
 
     /// Codes for rows of these lengths. Rows without a length have code 0.

@@ -29,7 +29,7 @@ const EIGHTHS: [f64; 8] = [
 const RANGE: std::ops::RangeInclusive<i16> = -1000..=720;
 
 impl Scales {
-    /// Bytes of the encoding.
+    /// The size in bytes of the encoding.
     pub const LEN: usize = SCALES_HEAD_LEN;
 
     /// Scales for rows of these lengths. Rows without a length have code 0.

@@ -12,7 +12,7 @@ use sordino_cpu::AesNi;
 
 use super::group::{LANES, ROUNDS, groups, row_block};
 
-/// Words of a block.
+/// The number of words of a block.
 const WIDTH: usize = 4;
 
 type Block = [u32; WIDTH];

@@ -50,7 +50,7 @@ impl KeptPads {
         }
     }
 
-    /// Bytes that the pads of this number of rows take.
+    /// The number of bytes that the pads of this number of rows take.
     #[must_use]
     pub fn bytes(rows: usize, width: usize) -> usize {
         let full = width.next_multiple_of(STEP);

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::{first_block, shift};
 
-/// Words of one call of the cipher: the blocks that keep its pipeline full.
+/// The number of words of one call of the cipher: the blocks that keep its pipeline full.
 pub(super) const WORDS: usize = 4 * BLOCKS;
 const BLOCKS: usize = 16;
 

@@ -12,7 +12,7 @@ use sordino_cpu::Avx2Vaes;
 
 use super::group::{LANES, ROUNDS, groups, row_block};
 
-/// Words of a register.
+/// The number of words of a register.
 const WIDTH: usize = 8;
 
 type Register = [u32; WIDTH];

@@ -1,6 +1,6 @@
-//! Formats that are not read, each with the command that makes one that is.
+//! Formats that are not supported, each with a command that converts it to one that is.
 
-/// The fault of an ending, and what to do about it.
+/// The fault of a file extension, and the way to fix it.
 pub(super) fn unknown(ending: &str) -> String {
     let what = match ending {
         "" => "no ending in the file's name".to_owned(),
@@ -22,7 +22,7 @@ fn known() -> &'static str {
     }
 }
 
-/// The way from a format that people have to one that is read.
+/// The command that converts this format to a supported one.
 fn conversion(ending: &str) -> Option<String> {
     let python = |program: &str| format!("convert it, with `python3 -c \"{program}\"`");
     let table = |read: &str| {
@@ -77,6 +77,15 @@ fn conversion(ending: &str) -> Option<String> {
                  t.rename(columns=str).rename_axis('id').reset_index().to_parquet('base.parquet')"
             )
         ),
+        "bin" | "raw" => format!(
+            "numbers alone, which do not say how many a vector has: {}",
+            python("import numpy; numpy.save('base.npy', numpy.fromfile('FILE', 'float32').reshape(-1, DIMENSION))")
+        ),
+        "sql" | "dump" => {
+            "export the table from its database, with `psql -c \"\\copy TABLE to 'base.csv' with (format csv, header)\"` or as the database \
+             writes CSV"
+                .to_owned()
+        }
         "zip" => "unpack it, with `unzip FILE`".to_owned(),
         "tar" => "unpack it, with `tar -xf FILE`".to_owned(),
         "bz2" => "unpack it, with `bunzip2 -k FILE`".to_owned(),

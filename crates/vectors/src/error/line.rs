@@ -1,9 +1,9 @@
-//! Rows of a text file, reported as its lines.
+//! Reports rows of a text file as lines.
 
 use super::Error;
 
 impl Error {
-    /// The row that it is about, from 0, if it is about one of a table or an array.
+    /// The row that the error is about, from 0, if it is about a row of a table or an array.
     #[must_use]
     pub fn row(&self) -> Option<u64> {
         match *self {
@@ -20,13 +20,13 @@ impl Error {
         }
     }
 
-    /// True if it is about one row, so that the rows after it can be read.
+    /// True if the error is about one row only, so that the rows after it can be read.
     #[cfg(feature = "text")]
     pub(crate) fn is_of_row(&self) -> bool {
         matches!(self, Self::Line { .. }) || self.row().is_some()
     }
 
-    /// The same fault of a file of text, whose places are lines, from 1.
+    /// The same error for a text file, whose positions are lines, from 1.
     #[must_use]
     pub fn in_line(self, line: u64) -> Self {
         let why = match &self {
@@ -60,7 +60,7 @@ impl Error {
             }
             Self::Norm { norm, most, .. } => {
                 format!(
-                    "a vector of length {norm}: this index was made for vectors of at most {most}"
+                    "a vector of length {norm:e}: expected at most {most:e} in this index; build one from all vectors after they were divided by one number"
                 )
             }
             _ => return self,

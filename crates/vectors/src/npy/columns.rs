@@ -1,4 +1,4 @@
-//! Matrices whose columns follow one another, read by rows: pandas and polars save them so.
+//! Reads matrices that are stored column by column, as pandas and polars save them.
 
 use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
@@ -6,11 +6,11 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 use crate::Error;
 use crate::input::Input;
 
-/// Bytes of the rows that are put together at a time.
+/// The bytes of the rows that are assembled at a time.
 const BLOCK: usize = 1 << 24;
 
-/// The rows of such a matrix, after a header of `head` bytes. A file is read in blocks of rows; what comes through a pipe
-/// is held in memory.
+/// The rows of such a matrix, after a header of `head` bytes. A file is read in blocks of rows; input from a pipe is kept
+/// in memory.
 pub(super) fn by_rows(
     mut input: Input,
     head: usize,
@@ -45,22 +45,22 @@ struct Transposed {
     rows: u64,
     dim: usize,
     size: usize,
-    /// The row after the block.
+    /// The row after the current block.
     next: u64,
     block: Cursor<Vec<u8>>,
 }
 
 impl Transposed {
-    /// Puts the next rows together.
+    /// Assembles the next rows.
     fn fill(&mut self) -> std::io::Result<()> {
         let fit = (BLOCK / (self.dim * self.size)).max(1) as u64;
         let rows = fit.min(self.rows - self.next);
-        // At most a block, so it fits.
+        // The number is at most a block's, so it fits.
         let count = usize::try_from(rows).unwrap_or(0);
         let mut column = vec![0; count * self.size];
         let mut block = vec![0; count * self.size * self.dim];
         for at in 0..self.dim {
-            // A header that comes through a pipe may promise more than there can be.
+            // A header from a pipe may announce more bytes than can exist.
             let before = (at as u64).saturating_mul(self.rows);
             let before = before.saturating_add(self.next);
             let before = before.saturating_mul(self.size as u64);
@@ -100,7 +100,7 @@ impl Read for Transposed {
 mod tests {
     use super::*;
 
-    /// A matrix of several blocks, from a file and from a pipe.
+    /// Tests a matrix of several blocks, from a file and from a pipe.
     #[test]
     fn columns_become_rows() {
         let (n, dim) = (5000usize, 4000usize);

@@ -1,4 +1,4 @@
-//! Files, opened by their format.
+//! Opens files by their format.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -11,16 +11,16 @@ use crate::{ColumnNames, Error, FileOptions, Format};
 use crate::{bin, npy, texmex};
 
 impl Reader {
-    /// Opens a file by its extension; of a table, the only column of lists of numbers.
+    /// Opens a file by its extension. The vectors of a table are its only column of lists of numbers.
     ///
     /// # Errors
-    /// If it cannot be read, its format is not one of [`Format`], its header is damaged or
-    /// contradicts its length, or it holds no vector.
+    /// Fails if the file cannot be read, or its format is not one of [`Format`]. It also fails if the
+    /// header is damaged or contradicts the file's length, or if there are no vectors.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_columns(path, &ColumnNames::default())
     }
 
-    /// Opens a file by its extension; of a table, these columns.
+    /// Opens a file by its extension, and reads these columns of a table.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open), and if there are no such columns.
@@ -28,7 +28,7 @@ impl Reader {
         Self::open_with(path, columns, &FileOptions::default())
     }
 
-    /// Opens a file as the options say; of a table, these columns. It may be a pipe.
+    /// Opens a file with these options, and reads these columns of a table. The file may be a pipe.
     ///
     /// # Errors
     /// The errors of [`open_columns`](Self::open_columns).
@@ -64,10 +64,10 @@ impl Reader {
         Self::new(format, input, columns, options)
     }
 
-    /// The names of all columns of a Parquet file, in their order.
+    /// The names of all columns of a Parquet file, in order.
     ///
     /// # Errors
-    /// If the file cannot be read or is damaged.
+    /// Fails if the file cannot be read or is damaged.
     #[cfg(feature = "arrow")]
     pub fn parquet_columns(path: impl AsRef<Path>) -> Result<Vec<String>, Error> {
         crate::table::parquet_columns(opened(path.as_ref())?.0)
@@ -124,7 +124,7 @@ impl Reader {
         let (rows, len) = match format {
             #[cfg(feature = "arrow")]
             Format::Parquet => {
-                // Its end says where everything is, so a pipe is read whole.
+                // The format's metadata is at the end of the file, so a pipe is read completely.
                 let (mut bytes, mut whole) = (Vec::new(), input.bytes);
                 std::io::Read::read_to_end(&mut whole, &mut bytes).map_err(Error::Read)?;
                 let bytes = bytes::Bytes::from(bytes);
@@ -190,7 +190,7 @@ impl Reader {
     }
 }
 
-/// A file, and its length. That of a pipe is not known.
+/// Opens a file and returns its length, which is not known for a pipe.
 fn opened(path: &Path) -> Result<(File, Option<u64>), Error> {
     let at = |source| Error::File {
         path: path.to_owned(),

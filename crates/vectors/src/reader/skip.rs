@@ -1,14 +1,14 @@
-//! Rows that cannot be read, left out.
+//! Leaves out rows that cannot be read.
 
 use super::{Chunk, Reader};
 use crate::input::Rest;
 use crate::{Error, Vectors};
 
 impl Chunk {
-    /// The first rows, and the rows from `row` on, to look for one that cannot be used.
+    /// Splits the rows at `row`, to find a row that cannot be used.
     ///
     /// # Errors
-    /// [`Error::NoVectors`] if one of both has no rows.
+    /// [`Error::NoVectors`] if one of the two parts has no rows.
     pub fn split(self, row: usize) -> Result<(Self, Self), Error> {
         let dim = self.vectors.dim();
         if row == 0 || row >= self.vectors.len() {
@@ -45,7 +45,8 @@ impl Reader {
         self.faults.push(fault);
     }
 
-    /// The next rows of finite numbers that follow one another; none at the end. Rows before them are left out.
+    /// The next consecutive rows of finite numbers; empty at the end. Rows with other numbers before them are
+    /// left out.
     pub(super) fn good_rest(&mut self) -> Result<Rest, Error> {
         loop {
             let waiting = self.waiting.take();
@@ -69,7 +70,7 @@ impl Reader {
         }
     }
 
-    /// Leaves out the waiting rows up to the first of finite numbers.
+    /// Leaves out the waiting rows up to the first row of finite numbers.
     fn leave_out_odd(&mut self) {
         let Some(mut rest) = self.waiting.take() else {
             return;
@@ -91,7 +92,7 @@ impl Reader {
     }
 }
 
-/// Takes the rows from `row` on, and the fault after them.
+/// Removes and returns the rows from `row` on, and the fault after them.
 fn split(rest: &mut Rest, dim: usize, row: usize) -> Rest {
     let data = rest.data.split_off(row * dim);
     let rows = data.len() / dim;

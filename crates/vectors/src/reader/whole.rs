@@ -1,22 +1,22 @@
-//! Files of vectors, read as a whole.
+//! Reads files of vectors as a whole.
 
 use std::path::Path;
 
 use super::Reader;
 use crate::{ColumnNames, Error, Format, Vectors};
 
-/// Whole files.
+/// Methods that read whole files.
 impl Vectors {
-    /// Reads a whole file, in the format of its extension: see [`Format`].
+    /// Reads a whole file in the format of its extension: see [`Format`].
     ///
     /// # Errors
-    /// If the file cannot be read, its format is not one of these, or its length contradicts its header. Also if it
-    /// holds no vector or a value that is not finite.
+    /// Fails if the file cannot be read, its format is unknown, or its length contradicts its header. It also fails if
+    /// there are no vectors, or a value is not finite.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_columns(path, &ColumnNames::default())
     }
 
-    /// Reads a whole file; of a table, the vectors of these columns.
+    /// Reads a whole file, and takes the vectors of a table from these columns.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open), and if there are no such columns.
@@ -33,10 +33,10 @@ impl Vectors {
         Self::collect(Reader::from_bytes(format, bytes)?)
     }
 
-    /// All that is left of a file.
+    /// Reads the rest of a file.
     ///
     /// # Errors
-    /// The errors of the reader, and an error if nothing is left.
+    /// The errors of the reader, and an error if there are no more vectors.
     pub fn collect(reader: Reader) -> Result<Self, Error> {
         let dim = reader.dim();
         let mut data = Vec::new();

@@ -1,4 +1,4 @@
-//! The true nearest rows of queries, and the part of them that a search found.
+//! The true nearest rows of queries, and the share of them that a search found.
 
 use std::path::Path;
 
@@ -8,28 +8,28 @@ use crate::metric::length;
 use crate::{Error, Metric, Vectors};
 use crate::{extension, npy, read, texmex};
 
-/// For each query its true nearest rows, best first.
+/// The true nearest rows of each query, best first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth(Vec<Nearest>);
 
 /// The nearest rows of one query.
 #[derive(Clone, Debug, PartialEq)]
 struct Nearest {
-    /// Best first, with all rows that are as near as the last.
+    /// Best first, including all rows that are as near as the last.
     rows: Vec<u32>,
-    /// For each of the rows how many are nearer, where it is known which are equally near; else empty.
+    /// For each row, the number of nearer rows. Empty if it is not known which rows are equally near.
     nearer: Vec<usize>,
-    /// Rows that were asked for.
+    /// The number of rows that were requested.
     k: usize,
 }
 
-/// The `k` rows of `base` that are nearest to each query, best first, in double precision. Rows that are equally near
-/// in double precision may stand for each other: which of them a search finds is no question of its precision.
+/// The `k` rows of `base` that are nearest to each query, best first, in double precision. Rows that are equally near in double
+/// precision count as equal: a search may find any of them.
 ///
-/// It takes some nanoseconds for each coordinate of each row and query.
+/// This takes some nanoseconds for each coordinate of each row and query.
 ///
 /// # Panics
-/// If the dimensions differ.
+/// Panics if the dimensions differ.
 #[must_use]
 pub fn nearest(metric: Metric, base: &Vectors, queries: &Vectors, k: usize) -> Truth {
     assert_eq!(
@@ -65,7 +65,7 @@ pub fn nearest(metric: Metric, base: &Vectors, queries: &Vectors, k: usize) -> T
     Truth(all.collect())
 }
 
-/// A sum over coordinates, in parts so that it becomes vector instructions.
+/// A sum over coordinates, in several parts so that the compiler uses vector instructions.
 fn sum(query: &[f64], row: &[f32], each: impl Fn(f64, f64) -> f64) -> f64 {
     let (q, q_rest) = query.as_chunks::<8>();
     let (x, x_rest) = row.as_chunks::<8>();
@@ -79,8 +79,8 @@ fn sum(query: &[f64], row: &[f32], each: impl Fn(f64, f64) -> f64) -> f64 {
     sums.iter().sum::<f64>() + rest.map(|(&q, &x)| each(q, f64::from(x))).sum::<f64>()
 }
 
-/// More than the error of a nearness in double precision. Where two differ by less, nothing tells which is nearer. The
-/// cosine's nearness is for unit vectors, each of which is off by some units in the last place.
+/// A bound of the rounding error of a nearness in double precision. If two values differ by less, their order is unknown. The
+/// cosine is computed from unit vectors, each of which has an error of some units in the last place.
 fn rounding(metric: Metric, dim: usize, near: f64) -> f64 {
     let sum = dim as f64 * near.abs();
     f64::EPSILON
@@ -91,7 +91,7 @@ fn rounding(metric: Metric, dim: usize, near: f64) -> f64 {
 }
 
 impl Nearest {
-    /// The rows of the `k` largest of `near`, and all that are as large as the last of them.
+    /// The rows of the `k` largest values of `near`, and all rows with a value equal to the last of them.
     fn of(near: &[f64], k: usize, rounding: impl Fn(f64) -> f64) -> Self {
         let k = k.min(near.len());
         let mut sorted = near.to_vec();
@@ -115,7 +115,7 @@ impl Nearest {
         Self { rows, nearer, k }
     }
 
-    /// The rows as they come; no two are known to be equally near.
+    /// The rows in the given order. No two are known to be equally near.
     fn known(rows: Vec<u32>) -> Self {
         Self {
             k: rows.len(),
@@ -141,7 +141,7 @@ impl Nearest {
 }
 
 impl Truth {
-    /// Rows in the order in which they are given; no two are known to be equally near.
+    /// Rows in the given order. No two are known to be equally near.
     pub(super) fn ranked(rows: Vec<Vec<u32>>) -> Self {
         Self(rows.into_iter().map(Nearest::known).collect())
     }
@@ -149,7 +149,7 @@ impl Truth {
     /// Reads known neighbours: `.npy` of 32-bit integers, or `.ivecs`.
     ///
     /// # Errors
-    /// If the file cannot be read or is not one of the two.
+    /// Fails if the file cannot be read or has neither of the two formats.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let bytes = read(path)?;
@@ -162,10 +162,10 @@ impl Truth {
         }
     }
 
-    /// Checks that this truth has an answer of at least `k` of `n` rows for each of `queries`.
+    /// Checks that this truth has at least `k` true rows, all below `n`, for each of `queries` queries.
     ///
     /// # Errors
-    /// If it has too few queries, too few neighbours, or names a row that is not there.
+    /// Fails if there are too few queries or neighbours, or a row is not below `n`.
     pub fn check(&self, queries: usize, k: usize, n: usize) -> Result<(), Error> {
         let neighbours = self.0.iter().map(|of| of.k).min().unwrap_or(0);
         if self.0.len() < queries || neighbours < k {
@@ -182,18 +182,18 @@ impl Truth {
     /// The true neighbours of query `index`.
     ///
     /// # Panics
-    /// If there is no such query.
+    /// Panics if there is no such query.
     #[must_use]
     pub fn of(&self, index: usize) -> &[u32] {
         let of = &self.0[index];
         &of.rows[..of.k]
     }
 
-    /// Recall@k of one answer: the part of the query's true `k` nearest rows that `found` holds. Where rows are known to be as near as the
-    /// last of these, each may stand for any other.
+    /// Recall@k of one answer: the share of the query's `k` true nearest rows that `found` contains. Rows that are known to be as
+    /// near as the last of these count as equal to it.
     ///
     /// # Panics
-    /// If there is no such query, or fewer than `k` true neighbours are known.
+    /// Panics if there is no such query, or fewer than `k` true neighbours are known.
     #[must_use]
     pub fn recall(&self, index: usize, k: usize, found: impl IntoIterator<Item = u64>) -> f64 {
         let mut found: Vec<u64> = found.into_iter().collect();
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::{synthetic, u32_of};
 
-    /// In single precision the constant hides all that tells these vectors apart.
+    /// In single precision the constant hides all differences between these vectors.
     #[test]
     fn the_truth_is_that_of_double_precision() {
         let dim = 16;
@@ -227,8 +227,7 @@ mod tests {
         let truth = nearest(Metric::Cosine, &base, &queries, 10);
         let mut lost = 0.0;
         for at in 0..5 {
-            // With nearly equal lengths, the nearest by the angle are the nearest by the distance of what is left of
-            // the constant.
+            // If lengths are nearly equal, the order by angle is the order by distance without the constant.
             let distance = |row: usize| {
                 let pairs = base.row(row).iter().zip(queries.row(at));
                 pairs.map(|(&a, &b)| f64::from(a - b).powi(2)).sum::<f64>()
@@ -265,7 +264,7 @@ mod tests {
         }
         assert!((truth.recall(0, 1, [5]) - 1.0).abs() < 1e-9);
         assert_eq!(truth.recall(0, 2, [5, 2]), 0.5);
-        // One direction in several lengths, and another that lies close to it.
+        // One direction with several lengths, and another direction close to it.
         let base = Vectors::new(2, vec![1.0, 3.0, 3.0, 9.0, 7.0, 21.0, 1.0, 3.000_001]).unwrap();
         let query = Vectors::new(2, vec![5.0, 15.0]).unwrap();
         let truth = nearest(Metric::Cosine, &base, &query, 1);

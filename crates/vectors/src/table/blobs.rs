@@ -1,4 +1,4 @@
-//! Columns of bytes, which do not say what their numbers are: floats of 32 bits, unless they look like something else.
+//! Columns of bytes, which do not tell their number type. They are read as 32-bit floats, unless they look like another type.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,18 @@ use super::schema::shortened;
 use super::strings::bytes;
 use crate::Error;
 
-/// Rows that are looked at.
+/// The number of rows that are inspected.
 const ROWS: usize = 1024;
 
-/// Floats of 32 bits beyond this are in no vectors.
+/// Vectors contain no 32-bit floats beyond this bound.
 const MOST: f32 = 1e30;
 
-/// Different halves of floats, at least, by which floats of 16 bits are told.
+/// The least number of different 16-bit halves by which 16-bit floats are recognised.
 const HALVES: usize = 32;
 
 const EXPECTED: &str = "little-endian floats of 32 bits (in Python: numpy.asarray(vector, 'float32').tobytes()), or lists of numbers";
 
-/// Refuses bytes that look like other numbers than floats of 32 bits. As such, the others would be vectors too, which no
-/// search finds.
+/// Refuses bytes that do not look like 32-bit floats. Read as such, they would be wrong vectors that no search finds.
 pub(super) fn check(column: &ArrayRef, name: &str) -> Result<(), Error> {
     let column = match column.as_any_dictionary_opt() {
         Some(dictionary) => dictionary.values(),
@@ -50,9 +49,9 @@ fn is_beyond(x: f32) -> bool {
     x.is_finite() && x.abs() > MOST
 }
 
-/// True for bytes that are vectors as floats of 64 bits, and hardly as floats of 32. The low halves of doubles are any
-/// bits, so that three of five floats are beyond all embeddings. Or their last 29 bits are 0, since the doubles were
-/// floats, or whole numbers. A single vector of one number does not tell.
+/// True for bytes that are plausible vectors of 64-bit floats, and not of 32-bit floats. The low halves of doubles are arbitrary
+/// bits, so that three of five floats are beyond all embeddings. Or their last 29 bits are 0, because the doubles were floats or
+/// whole numbers. A single vector of one number is not enough to decide.
 fn are_doubles(blobs: &[&[u8]]) -> bool {
     let odd = |x: f32| !(x == 0.0 || (1e-15..1e15).contains(&x.abs()));
     let usual = |x: f64| x == 0.0 || (1e-9..1e9).contains(&x.abs());
@@ -64,7 +63,7 @@ fn are_doubles(blobs: &[&[u8]]) -> bool {
         }
         for bits in doubles.iter().map(|double| u64::from_le_bytes(*double)) {
             let x = f64::from_bits(bits);
-            // Neither is a number then.
+            // Then neither reading gives a number.
             if !x.is_finite() {
                 continue;
             }
@@ -76,12 +75,13 @@ fn are_doubles(blobs: &[&[u8]]) -> bool {
             full += u64::from(x != 0.0);
         }
     }
-    // One of a hundred may be an odd number.
+    // One of a hundred may be an unusual number.
     let doubles = fit * 100 >= all * 99;
     doubles && full > 1 && (far * 16 >= all || round == all)
 }
 
-/// True for words whose low halves are vectors' numbers as floats of 16 bits: from 2^-14 to 64, or 0. Of any bits a third is not.
+/// True for words whose halves are plausible 16-bit floats of vectors: from 2^-14 to 64, or 0. Among arbitrary bits a third are
+/// not.
 fn are_halves(words: impl Iterator<Item = u32>) -> bool {
     let (mut all, mut fit, mut different) = (0_u64, 0_u64, BTreeSet::new());
     for word in words {

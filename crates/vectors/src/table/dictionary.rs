@@ -1,4 +1,4 @@
-//! Columns whose values are in a dictionary.
+//! Columns whose values are stored in a dictionary.
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
@@ -8,7 +8,7 @@ use arrow_select::take::take;
 use super::caught;
 use crate::Error;
 
-/// The type of a column's values, where a dictionary holds them, too.
+/// The type of a column's values, even if a dictionary stores them.
 pub(super) fn value_type(kind: &DataType) -> &DataType {
     match kind {
         DataType::Dictionary(_, value) => value,
@@ -16,7 +16,7 @@ pub(super) fn value_type(kind: &DataType) -> &DataType {
     }
 }
 
-/// The column with the values that a dictionary has for it.
+/// The column with each value taken from the dictionary.
 pub(super) fn plain(column: &ArrayRef) -> Result<ArrayRef, Error> {
     let Some(dictionary) = column.as_any_dictionary_opt() else {
         return Ok(column.clone());

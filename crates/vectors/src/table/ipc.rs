@@ -1,8 +1,7 @@
-//! Arrow IPC: a stream of messages, which a file frames with a magic and a footer.
+//! Arrow IPC: a stream of messages. A file adds a magic number before and a footer after it.
 //!
-//! Both are read from front to back, so that pipes will do. Messages are checked here before
-//! `arrow-ipc` decodes them: it asserts that buffers lie within their message, and allocates what a
-//! compressed buffer says it holds.
+//! Both are read from front to back, so that a pipe can be read. Messages are checked here before `arrow-ipc` decodes them. It
+//! asserts that buffers are within their message, and allocates the size that a compressed buffer announces.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
@@ -20,7 +19,7 @@ use crate::{ColumnNames, Error};
 
 const FORMAT: &str = "Arrow";
 
-/// The bytes that begin and end a file.
+/// The bytes at the beginning and end of a file.
 const MAGIC: &[u8; 6] = b"ARROW1";
 
 /// The most bytes before the first message of a file.
@@ -35,11 +34,12 @@ const MAX_HEAD: u64 = 1 << 24;
 /// The longest message, before and after decompression.
 const MAX_BODY: u64 = 1 << 31;
 
-/// Said of rows that come before the values of their categories. A stream cannot have them so, and files are read like streams.
+/// The error about rows that precede the values of their categories. A stream cannot have this order, and files are read like
+/// streams.
 const LATE: &str = "the values of its categories come after its rows, as Polars writes Arrow files: write Parquet or a stream (in Polars: \
     write_ipc_stream), or cast categories to texts (cast(pl.String))";
 
-/// Said of a type that Polars has and the Arrow format lacks.
+/// The error about a type that Polars has and the Arrow format does not have.
 const WIDE: &str = "a column of whole numbers of 128 bits, which the Arrow format lacks: cast it to 64 bits or to texts (in Polars: \
     cast(pl.UInt64), cast(pl.String)), or write Parquet";
 
@@ -51,7 +51,7 @@ pub(super) fn open(
     let mut start = bytes(&mut input, 8)?;
     let framed = start.starts_with(MAGIC);
     if framed {
-        // Writers fill up to a multiple of 8 bytes, some of them of 64, before the first message.
+        // Writers pad to a multiple of 8 bytes, or some of 64, before the first message.
         start = bytes(&mut input, 8)?;
         for _ in 2..MAX_START / 8 {
             if start != [0; 8] {
@@ -97,8 +97,8 @@ pub(super) fn open(
     Ok((Box::new(batches), columns))
 }
 
-/// The description of the columns where it stands without its length, as Polars writes it in files, and the start of the message that
-/// follows. A wrong end is found out: the description is checked, and what follows has to be a message.
+/// Reads the description of the columns if no length precedes it, as Polars writes it in files. Also returns the start of the
+/// next message. A wrong end is detected, since the description is checked and a message must follow.
 fn bare_schema(input: &mut impl Read, mut head: Vec<u8>) -> Result<(Vec<u8>, Vec<u8>), Error> {
     loop {
         let next = bytes(input, 8)?;
@@ -112,20 +112,20 @@ fn bare_schema(input: &mut impl Read, mut head: Vec<u8>) -> Result<(Vec<u8>, Vec
     }
 }
 
-/// The messages that are left.
+/// The remaining messages.
 struct Stream {
     input: Box<dyn Read + Send>,
-    /// True for a file, where a footer follows the last message.
+    /// True for a file, which has a footer after the last message.
     framed: bool,
-    /// Batches that have been read.
+    /// The number of batches that have been read.
     batches: usize,
-    /// The values of columns that are coded by a dictionary.
+    /// The values of dictionary-coded columns.
     dictionaries: HashMap<i64, ArrayRef>,
 }
 
 impl Stream {
-    /// The description of the next message; `None` at the end. The standard lets a stream end without a mark, as a
-    /// connection does, and a file: there the footer tells how many batches there are.
+    /// The description of the next message; `None` at the end. The standard lets a stream end without a mark. A file may do so
+    /// too; its footer then tells the number of batches.
     fn head(&mut self) -> Result<Option<Vec<u8>>, Error> {
         let mut start = Vec::new();
         let mut first = (&mut self.input).take(8);
@@ -152,7 +152,8 @@ impl Stream {
         Ok(None)
     }
 
-    /// Checks that the footer, whose start was read, ends the file and names the number of batches that there were.
+    /// Checks that the footer ends the file and gives the number of batches that were read. `start` is the footer's beginning,
+    /// which was already read.
     fn check_footer(&mut self, start: Vec<u8>) -> Result<(), Error> {
         let truncated = || damaged("it does not end with a footer and ARROW1: it is truncated");
         let mut end = start;
@@ -170,7 +171,7 @@ impl Stream {
         }
     }
 
-    /// The next batch's wanted columns.
+    /// The wanted columns of the next batch.
     fn batch(&mut self, schema: &Arc<Schema>, columns: &Columns) -> Result<Option<Batch>, Error> {
         loop {
             let Some(head) = self.head()? else {
@@ -225,7 +226,7 @@ impl Stream {
             .read_record_batch()
     }
 
-    /// Checks the buffers of a dictionary's values, and keeps these.
+    /// Checks the buffers of a dictionary's values, and stores the values.
     fn dictionary(
         &mut self,
         message: &Message<'_>,
@@ -254,7 +255,7 @@ fn wrong(why: &str) -> ArrowError {
     ArrowError::IpcError(why.to_owned())
 }
 
-/// Exactly `len` bytes; memory grows with what arrives.
+/// Reads exactly `len` bytes; memory grows with the bytes that arrive.
 fn bytes(input: &mut impl Read, len: u64) -> Result<Vec<u8>, Error> {
     if len > MAX_BODY {
         return Err(damaged(
@@ -283,10 +284,10 @@ fn body_len(message: &Message<'_>) -> Result<u64, Error> {
     u64::try_from(message.bodyLength()).map_err(|_| damaged("a message of negative length"))
 }
 
-/// Refuses a batch whose buffers do not lie within its message, or unpack to more than is read.
+/// Refuses a batch whose buffers are not within its message, or decompress to more than the bound.
 fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowError> {
     let compressed = batch.compression().is_some();
-    // The decoder multiplies lengths, and asserts that nothing overflows.
+    // The decoder multiplies lengths, and asserts that the products do not overflow.
     let possible = |len: i64| u64::try_from(len).is_ok_and(|len| len <= MAX_BODY);
     let nodes = batch.nodes();
     let mut nodes = nodes.iter().flatten();
@@ -306,7 +307,7 @@ fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowErr
             let len = bytes
                 .first_chunk()
                 .ok_or_else(|| wrong("a buffer without its length"))?;
-            // -1 says that this buffer is not compressed after all.
+            // The length -1 means that this buffer is not compressed.
             let len = u64::try_from(i64::from_le_bytes(*len).max(0)).unwrap_or(0);
             unpacked = unpacked.saturating_add(len);
         }

@@ -1,4 +1,5 @@
-//! Dates, decimals, lists and structures as JSON: such values are for people to read, and no filter compares them.
+//! Converts dates, decimals, lists and structures to JSON. Such values are for people to read; filters do not compare
+//! them.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -16,22 +17,22 @@ use super::strings::{bytes, is_bytes, is_text, text};
 use crate::Error;
 use crate::column::Column;
 
-/// Bytes of one value, at most: no payload is longer.
+/// The most bytes of one value; payloads are not longer.
 const MOST: usize = 1 << 20;
 
-/// Bytes of the values of one chunk, at most: a file may say much in few bytes.
+/// The most bytes of the values of one chunk, since a file may encode much in few bytes.
 const MOST_OF_CHUNK: usize = 1 << 28;
 
-/// Lists and structures within one another, at most.
+/// The most lists and structures within one another.
 const MOST_DEPTH: u32 = 16;
 
-/// True of types whose values can be written as JSON.
+/// True for types whose values can be written as JSON.
 pub(super) fn is_value(kind: &DataType) -> bool {
     is_within(kind, MOST_DEPTH)
 }
 
-/// True of such types of at most `depth` lists and structures within one another. Each of their values has bits in the
-/// file, so that a few bytes are not a long list.
+/// True for such types with at most `depth` lists and structures within one another. Each value must take bits in the
+/// file, so that a few bytes cannot encode a long list.
 fn is_within(kind: &DataType, depth: u32) -> bool {
     let inner = |field: &Field| depth > 0 && is_within(field.data_type(), depth - 1);
     match kind {
@@ -85,7 +86,7 @@ pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column
 /// Appends a value.
 ///
 /// # Errors
-/// The words for a value that can be written.
+/// The expected values in words, if the value cannot be written.
 fn write(out: &mut String, values: &ArrayRef, at: usize) -> Result<(), &'static str> {
     if values.is_null(at) {
         out.push_str("null");
@@ -122,7 +123,7 @@ fn write(out: &mut String, values: &ArrayRef, at: usize) -> Result<(), &'static 
     }
 }
 
-/// The list in a row, if the column has lists.
+/// The list in a row, if it is a column of lists.
 fn list(values: &ArrayRef, at: usize) -> Option<ArrayRef> {
     let is_list = matches!(
         values.data_type(),
@@ -142,7 +143,7 @@ fn name(out: &mut String, name: &str) {
     out.push(':');
 }
 
-/// A value that is no list and no structure.
+/// Writes a value that is neither a list nor a structure.
 fn single(values: &ArrayRef, at: usize) -> Result<Value, &'static str> {
     if let Some(text) = text(values, at) {
         return Ok(text.into());
@@ -174,12 +175,12 @@ fn single(values: &ArrayRef, at: usize) -> Result<Value, &'static str> {
     })
 }
 
-/// The digits of a decimal number: JSON's numbers are rounded by many readers.
+/// The digits of a decimal number as a text, since many readers round JSON numbers.
 fn decimal<T: arrow_array::types::DecimalType>(values: &ArrayRef, at: usize) -> Value {
     values.as_primitive::<T>().value_as_string(at).into()
 }
 
-/// A date, a time or an instant by ISO 8601; an instant of a known time zone in UTC.
+/// A date, a time or an instant in ISO 8601. An instant with a known time zone is given in UTC.
 fn instant(values: &ArrayRef, at: usize) -> Option<String> {
     let kind = values.data_type();
     downcast_temporal_array!(
@@ -197,7 +198,7 @@ fn instant(values: &ArrayRef, at: usize) -> Option<String> {
     )
 }
 
-/// A duration by ISO 8601, in seconds.
+/// A duration in ISO 8601, in seconds.
 fn duration(values: &ArrayRef, unit: TimeUnit, at: usize) -> String {
     let (value, nanoseconds) = match unit {
         TimeUnit::Second => {

@@ -21,13 +21,13 @@ use types::Types;
 
 const FORMAT: &str = "Parquet";
 
-/// Rows that are decoded at a time.
+/// The most rows that are decoded at a time.
 const BATCH: usize = 1024;
 
-/// The key of what pandas says of a table.
+/// The key of the metadata that pandas stores in a table.
 const PANDAS: &str = "pandas";
 
-/// A file's batches, its columns, and the number of rows it says it has.
+/// A file's batches, its columns, and the number of rows that it announces.
 pub(super) fn open<R>(file: R, names: &ColumnNames) -> Result<(Batches, Columns, u64), Error>
 where
     R: ChunkReader + 'static,
@@ -41,7 +41,8 @@ where
 
     let mut columns = Columns::new(types.schema(), names)?;
     columns.index = said(&metadata, PANDAS).and_then(index_column);
-    // Fewer long values are decoded at a time, by what the file says of its pages.
+    // Fewer rows are decoded at a time if values are long, according to the sizes of the file's
+    // pages.
     let row = bytes_of_rows(&file, metadata.metadata(), &columns.read)?;
     let most = MAX_BYTES as u64 / row.max(1);
     let batch = usize::try_from(most).unwrap_or(BATCH).clamp(1, BATCH);
@@ -72,14 +73,14 @@ where
     Ok(fields.map(|field| field.name().clone()).collect())
 }
 
-/// What a file says of itself.
+/// Reads a file's metadata.
 fn metadata<R: ChunkReader>(file: &R) -> Result<ArrowReaderMetadata, Error> {
-    // Columns are read by the types that Parquet gives them, so that categories are texts.
+    // Columns are read with the types that Parquet gives them, so that categories become texts.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     caught(FORMAT, || ArrowReaderMetadata::load(file, options))?.map_err(damaged)
 }
 
-/// What a file says under a key of its writer's.
+/// The value under a key of the writer's metadata.
 fn said<'a>(metadata: &'a ArrowReaderMetadata, key: &str) -> Option<&'a str> {
     let all = metadata.metadata().file_metadata().key_value_metadata()?;
     all.iter().find(|it| it.key == key)?.value.as_deref()
@@ -90,6 +91,10 @@ fn damaged(error: impl ToString) -> Error {
     let why = match text.split_once("Disabled feature at compile time: ") {
         Some((_, codec)) => {
             format!("pages compressed by {codec}: expected zstd, snappy, gzip, brotli, lz4 or none")
+        }
+        // The footer is at the end of a file.
+        None if text.contains("Corrupt footer") || text.contains("size of file") => {
+            "it does not end like one: it was cut short, or is of another format".to_owned()
         }
         None => text,
     };

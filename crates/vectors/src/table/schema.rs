@@ -1,4 +1,4 @@
-//! The columns that are wanted, in a table's schema.
+//! Finds the wanted columns in a table's schema.
 
 use std::sync::Arc;
 
@@ -17,26 +17,27 @@ use crate::format::{fitting, only_place};
 use crate::input::check_dim;
 use crate::{ColumnNames, Error};
 
-/// The name that pandas gives to its type of periods.
+/// The name that pandas gives its extension type for periods.
 const PERIODS: &str = "pandas.period";
 
-/// Structures within one another, at most, in which a column is looked for.
+/// The most structures within one another in which a column is searched.
 const MAX_DEPTH: usize = 16;
 
-/// Where columns are in the file's schema, each once, and which of them are wanted in which order.
+/// The positions of columns in the file's schema, each once, and the order in which they are wanted.
 #[derive(Clone)]
 pub(super) struct Columns {
-    /// In the order of the file.
+    /// The positions of columns in the order of the file.
     pub(super) read: Vec<usize>,
-    /// Places in `read`, and within structures there: the vectors, the ids if they are wanted, others.
+    /// Positions in `read`, and within structures there: the vectors, the ids if they are wanted,
+    /// other columns.
     order: Vec<(usize, Vec<usize>)>,
-    /// The number of columns that vectors are in.
+    /// The number of columns that hold the vectors.
     pub(super) vectors: usize,
     /// The names of the wanted columns.
     pub(super) names: Vec<String>,
     /// The names of all columns of the file.
     pub(super) all: Vec<String>,
-    /// The column that was the index of a table of pandas.
+    /// The column that pandas marked as the table's index.
     pub(super) index: Option<String>,
     /// True if the vectors are in bytes.
     pub(super) blobs: bool,
@@ -81,7 +82,7 @@ impl Columns {
         })
     }
 
-    /// The wanted columns among the columns of a batch.
+    /// The wanted columns of a batch.
     pub(super) fn of(&self, batch: &RecordBatch) -> Result<Batch, ArrowError> {
         let columns = self.order.iter().map(|(place, within)| {
             let column = batch.columns().get(*place);
@@ -94,7 +95,7 @@ impl Columns {
         columns.collect()
     }
 
-    /// The fault of the vector in a row.
+    /// Adds the row to an error about a vector.
     pub(super) fn in_row(&self, error: Error, row: u64) -> Error {
         match error {
             Error::Numbers { found, expected } => Error::Text {
@@ -114,7 +115,7 @@ impl Columns {
     }
 }
 
-/// A field of a structure, without a value in rows that have no structure.
+/// The field of a structure. It has no value in rows that have no structure.
 fn inner(column: &ArrayRef, at: usize) -> Result<ArrayRef, ArrowError> {
     let outer = column
         .as_struct_opt()
@@ -128,7 +129,7 @@ fn inner(column: &ArrayRef, at: usize) -> Result<ArrayRef, ArrowError> {
 /// A column that was found.
 struct Found {
     name: String,
-    /// Its place, and the places of fields within it.
+    /// The column's position, and the positions of fields within it.
     path: Vec<usize>,
     kind: DataType,
 }
@@ -142,7 +143,7 @@ fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
     };
     let Some(name) = &names.vectors else {
         return Ok(vec![match names.vectorless {
-            // A column has to stand in the vectors' place, which is not looked at.
+            // Some column must take the place of the vectors; its values are not read.
             true => match names.ids.iter().chain(&names.values).next() {
                 Some(name) => find(fields, name, |_| true, "any")?,
                 None if fields.is_empty() => return Err(Error::NoVectors),
@@ -201,7 +202,7 @@ fn only_vectors(fields: &Fields) -> Result<usize, Error> {
     Ok(first)
 }
 
-/// Refuses lists whose type says that they are too long.
+/// Refuses lists whose type gives a length that is too long.
 fn check_fixed(kind: &DataType) -> Result<(), Error> {
     if let DataType::FixedSizeList(_, dim) = kind {
         check_dim(u64::try_from(*dim).unwrap_or(0))?;
@@ -209,7 +210,7 @@ fn check_fixed(kind: &DataType) -> Result<(), Error> {
     Ok(())
 }
 
-/// A column of this name, or within structures of the names before its dots.
+/// Finds a column with this name, or within structures named by the parts before its dots.
 fn find(
     fields: &Fields,
     name: &str,
@@ -241,7 +242,7 @@ fn find(
     })
 }
 
-/// The field within structures that is meant by `outer.inner`.
+/// Finds the field within structures that `outer.inner` names.
 fn nested(
     fields: &Fields,
     name: &str,
@@ -267,6 +268,15 @@ fn nested(
 }
 
 fn wrong_type(name: &str, found: &DataType, expected: &'static str) -> Error {
+    // One of Parquet has months, days and milliseconds, of which readers of Arrow drop the months.
+    if matches!(found, DataType::Interval(_)) {
+        return Error::ColumnType {
+            column: shortened(name),
+            found: "intervals, which have months of no fixed length".to_owned(),
+            expected: "texts or numbers of seconds (in DuckDB: span::VARCHAR, or epoch(span); in PostgreSQL: span::text, or extract(epoch \
+                       from span))",
+        };
+    }
     Error::ColumnType {
         column: shortened(name),
         found: shortened(&found.to_string()),

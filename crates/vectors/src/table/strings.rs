@@ -1,4 +1,4 @@
-//! Columns of texts and of bytes, which Arrow lays out in several ways.
+//! Columns of texts and of bytes, which Arrow stores in several ways.
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
@@ -21,7 +21,7 @@ pub(super) fn is_bytes(kind: &DataType) -> bool {
     )
 }
 
-/// The text in a row that has a value; `None` in a column of another type.
+/// The text in a row, which must have a value; `None` if the column has another type.
 pub(super) fn text(column: &ArrayRef, at: usize) -> Option<&str> {
     match column.data_type() {
         DataType::Utf8 => Some(column.as_string::<i32>().value(at)),
@@ -31,7 +31,7 @@ pub(super) fn text(column: &ArrayRef, at: usize) -> Option<&str> {
     }
 }
 
-/// The bytes in a row that has a value; `None` in a column of another type.
+/// The bytes in a row, which must have a value; `None` if the column has another type.
 pub(super) fn bytes(column: &ArrayRef, at: usize) -> Option<&[u8]> {
     match column.data_type() {
         DataType::Binary => Some(column.as_binary::<i32>().value(at)),

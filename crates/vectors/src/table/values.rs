@@ -15,7 +15,7 @@ use crate::Error;
 use crate::column::{Column, ColumnKind};
 use crate::id::{Id, IdKind};
 
-/// Bytes of a UUID.
+/// The size in bytes of a UUID.
 const UUID_LEN: i32 = 16;
 
 pub(super) fn is_id(kind: &DataType) -> bool {
@@ -27,8 +27,8 @@ pub(super) fn is_value(kind: &DataType) -> bool {
     is_bytes(kind) || matches!(kind, DataType::Null) || json::is_value(kind)
 }
 
-/// The bytes that a row may have more than its share of a column's: the bytes of the longest value of a dictionary, or
-/// of a view where several rows share a value.
+/// The bytes that a row may have in addition to its share of a column's bytes. Rows that share a value of a dictionary
+/// or a view may each have the longest value.
 pub(super) fn longest(column: &ArrayRef) -> usize {
     let views = match column.data_type() {
         DataType::Utf8View => Some(column.as_string_view().views()),
@@ -36,7 +36,7 @@ pub(super) fn longest(column: &ArrayRef) -> usize {
         _ => None,
     };
     if let Some(views) = views {
-        // A view begins with the length, of 32 bits.
+        // A view begins with its length as a 32-bit number.
         let len = |view: &u128| usize::try_from(view & u128::from(u32::MAX)).unwrap_or(usize::MAX);
         let lens = || views.iter().map(len);
         let shared = lens().sum::<usize>() > column.get_array_memory_size();
@@ -53,14 +53,15 @@ pub(super) fn longest(column: &ArrayRef) -> usize {
     (0..values.len()).filter_map(len).max().unwrap_or(0)
 }
 
-/// A column without nulls as ids; its first row is row `first` of the table. Texts are read as ids of this kind.
+/// Converts a column without nulls to ids; its first row is row `first` of the table. Texts are converted to this kind
+/// of id.
 pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result<Vec<Id>, Error> {
     let own = match column.data_type() {
         kind if is_text(kind) => None,
         DataType::FixedSizeBinary(_) => Some(IdKind::Uuid),
         _ => Some(IdKind::Number),
     };
-    // A whole number has one spelling, so it is a text too where that was asked for.
+    // A whole number has only one spelling, so it also serves as a text id.
     let as_text = own == Some(IdKind::Number) && kind == Some(IdKind::Text);
     if as_text {
         let numbers = whole(column).into_iter().flatten();
@@ -121,7 +122,7 @@ pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result
     })
 }
 
-/// A column as values; its first row is row `first` of the table.
+/// Converts a column to values; its first row is row `first` of the table.
 pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column, Error> {
     Ok(match column.data_type() {
         DataType::Boolean => Column::Bool(column.as_boolean().iter().collect()),
@@ -140,7 +141,7 @@ pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column
             let narrow = values.map(|x| x.map(i64::try_from).transpose());
             match narrow.collect() {
                 Ok(values) => Column::Int(values),
-                // From 2^63 on.
+                // Numbers from 2^63 on become JSON.
                 Err(_) => json::column(column, name, first)?,
             }
         }

@@ -1,4 +1,5 @@
-//! Columns of vectors: lists of numbers, texts of them, bytes of 32-bit floats, or a column for each coordinate.
+//! Columns of vectors: lists of numbers, texts with numbers, bytes of 32-bit floats, or one column for each
+//! coordinate.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
@@ -10,7 +11,7 @@ use super::strings::{bytes, is_bytes, is_text, text};
 use crate::rounding::Rounding;
 use crate::{Error, MAX_DIM, numbers};
 
-/// True for a column that vectors may be read from.
+/// True for a column from which vectors can be read.
 pub(super) fn is_vector(kind: &DataType) -> bool {
     is_list(kind) || is_text(kind) || is_bytes(kind)
 }
@@ -27,12 +28,12 @@ pub(super) fn is_list(kind: &DataType) -> bool {
     }
 }
 
-/// True for a column of numbers that are coordinates.
+/// True for a column of numbers that can be coordinates.
 pub(super) fn is_number(kind: &DataType) -> bool {
     kind.is_integer() || kind.is_floating()
 }
 
-/// The list at `at` of a column, if there is one.
+/// The list in row `at` of a column, if there is one.
 pub(super) fn list(column: &ArrayRef, at: usize) -> Option<ArrayRef> {
     if column.is_null(at) {
         return None;
@@ -51,16 +52,16 @@ pub(super) fn list(column: &ArrayRef, at: usize) -> Option<ArrayRef> {
 pub(super) enum Row {
     /// An array of numbers.
     Array(ArrayRef),
-    /// A text's, or several columns'.
+    /// The numbers of a text, or of several columns.
     Numbers(Vec<f64>),
-    /// The numbers of bytes.
+    /// The numbers of a byte string.
     Floats(Vec<f32>),
 }
 
-/// The vector in row `at` of these columns; `None` if a value is missing.
+/// Reads the vector in row `at` of these columns; `None` if a value is missing.
 ///
 /// # Errors
-/// [`Error::Numbers`] for a text or bytes that are no numbers.
+/// [`Error::Numbers`] for a text or bytes that are not numbers.
 pub(super) fn row(columns: &[ArrayRef], at: usize) -> Result<Option<Row>, Error> {
     if let Some(column) = columns
         .first()
@@ -88,7 +89,7 @@ pub(super) fn row(columns: &[ArrayRef], at: usize) -> Result<Option<Row>, Error>
     Ok(numbers.map(|numbers| Row::Numbers(numbers.concat())))
 }
 
-/// The 32-bit floats in bytes, little-endian.
+/// The little-endian 32-bit floats in these bytes.
 fn floats(bytes: &[u8]) -> Result<Vec<f32>, Error> {
     let (floats, rest) = bytes.as_chunks();
     if !rest.is_empty() || floats.len() > MAX_DIM as usize {
@@ -132,7 +133,7 @@ impl Row {
         matches!(self, Self::Array(values) if values.null_count() > 0)
     }
 
-    /// Appends the numbers; all are present.
+    /// Appends the numbers to a set of vectors, which must all be present.
     pub(super) fn append(self, rounding: &mut Rounding, out: &mut Vec<f32>) {
         match self {
             Self::Numbers(numbers) => rounding.row(numbers.into_iter(), out),

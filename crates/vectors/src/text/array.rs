@@ -1,4 +1,4 @@
-//! A JSON array, an element at a time.
+//! Reads a JSON array, one element at a time.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -8,7 +8,8 @@ use super::jsonl::not_json;
 use super::{MARK, MAX_RECORD, Written, fault, lines};
 use crate::Error;
 
-/// The elements of the array that a file is, as they are written; of a file that begins with an object, its lines.
+/// The elements of the array in a file, as written. If a file begins with an object, its lines are returned
+/// instead.
 pub(super) fn elements(bytes: Box<dyn Read + Send>) -> Result<Written, Error> {
     let mut input = BufReader::with_capacity(1 << 16, bytes);
     if input.fill_buf().map_err(Error::Read)?.starts_with(MARK) {
@@ -61,7 +62,8 @@ struct Elements {
 }
 
 impl Elements {
-    /// The next element, which is JSON: where it is not, its end is unknown, and it may have taken others with it.
+    /// The next element, which must be JSON. After an element that is not, reading stops: its end is unknown, and
+    /// it may include other elements.
     fn next(&mut self) -> Option<Result<(u64, Vec<u8>), Error>> {
         if self.done {
             return None;
@@ -117,7 +119,7 @@ impl Elements {
         }
     }
 
-    /// After the array there is white space alone.
+    /// Checks that only white space follows the array.
     fn end(&mut self) -> Result<(), Error> {
         self.done = true;
         loop {

@@ -1,4 +1,4 @@
-//! CSV (RFC 4180) with a head: a vector is a field of numbers.
+//! CSV (RFC 4180) with a header, with a vector in one field or in several.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -6,6 +6,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::{Found, MARK, MAX_FAULTS_FIRST, Record, Records, fault, parsed};
 use crate::format::{fitting, only_place};
+use crate::id::{IdKind, decimal};
 use crate::numbers::{is_list, parse};
 use crate::{ColumnNames, Error};
 
@@ -18,7 +19,7 @@ use quotes::Quotes;
 
 const FORMAT: &str = "CSV";
 
-/// The records of these columns. The column of vectors is named, or the only one whose first field is a list in
+/// The records of these columns. The column of vectors is named, or is the only one whose first field is a list in
 /// brackets.
 pub(super) fn records(
     bytes: Box<dyn Read + Send>,
@@ -43,7 +44,7 @@ pub(super) fn records(
     check_head(&head)?;
     found.put(head.iter());
     let mut rows = rows.into_records();
-    // Records at the start may be left out; the first that is whole tells the columns.
+    // Records at the start may be left out. The first complete record determines the columns.
     let mut before = Vec::new();
     let first = loop {
         match rows.next() {
@@ -65,6 +66,7 @@ pub(super) fn records(
     let ids = names.ids.as_ref().map(find).transpose()?;
     let values: Vec<usize> = names.values.iter().map(find).collect::<Result<_, _>>()?;
     let kind = names.id_kind;
+    let mut decimals = Decimals::of(kind);
     let before = before.into_iter().map(Err);
     let rows = before.chain([Ok(first)]).chain(rows);
     let records = rows.map(move |row| {
@@ -72,20 +74,21 @@ pub(super) fn records(
         let row = row.map_err(wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
         let line = row.position().map_or(0, |at| ends.line(at));
-        let of_column = |(at, error): (usize, String)| {
-            let column = head.get(at).unwrap_or_default();
-            fault(line, format!("column {column}: {error}"))
-        };
+        let name = |at: usize| head.get(at).unwrap_or_default();
+        let of_column =
+            |(at, error): (usize, String)| fault(line, format!("column {}: {error}", name(at)));
         let used = vectors.columns().chain(&ids).chain(&values);
-        // A fault of the whole file: other records have escapes too.
-        let escaped = escapes.check(used.map(|&at| (at, field(at))));
-        escaped.map_err(|(at, why)| Error::Table {
+        // A fault of the whole file: other records have escapes too, or ids like this one.
+        let of_file = |at: usize, why: &str| Error::Table {
             format: FORMAT,
-            why: format!(
-                "line {line}, column {}: {why}",
-                head.get(at).unwrap_or_default()
-            ),
-        })?;
+            why: format!("line {line}, column {}: {why}", name(at)),
+        };
+        let escaped = escapes.check(used.map(|&at| (at, field(at))));
+        escaped.map_err(|(at, why)| of_file(at, why))?;
+        let id = ids.map(|at| (at, decimals.check(field(at))));
+        if let Some((at, Err(why))) = id {
+            return Err(of_file(at, &why));
+        }
         let vector = vectors.vector(&row).map_err(of_column)?;
         let values = values.iter().map(|&at| Some(Box::from(field(at))));
         Ok(Record {
@@ -98,11 +101,31 @@ pub(super) fn records(
     Ok(Box::new(records))
 }
 
+/// The look for ids that are decimal numbers. What looks like a number is none where texts came before it.
+struct Decimals {
+    kind: Option<IdKind>,
+    are_texts: bool,
+}
+
+impl Decimals {
+    fn of(kind: Option<IdKind>) -> Self {
+        let are_texts = kind.is_some_and(|kind| kind != IdKind::Number);
+        Self { kind, are_texts }
+    }
+
+    fn check(&mut self, id: &str) -> Result<(), String> {
+        let why = decimal(id).filter(|_| !self.are_texts);
+        let digits = id.bytes().all(|byte| byte.is_ascii_digit());
+        self.are_texts |= self.kind.is_none() && !digits;
+        why.map_or(Ok(()), Err)
+    }
+}
+
 /// The columns of a record's vector.
 enum Place {
     None,
     One(usize),
-    /// A coordinate each.
+    /// One column for each coordinate.
     Several(Vec<usize>),
 }
 
@@ -124,7 +147,7 @@ impl Place {
         }
     }
 
-    /// The columns themselves.
+    /// The positions of these columns.
     fn columns(&self) -> impl Iterator<Item = &usize> {
         match self {
             Self::None => [].iter(),
@@ -133,7 +156,7 @@ impl Place {
         }
     }
 
-    /// The numbers of a record, or the place of a field that has none, and its fault.
+    /// The numbers of a record. If a field has none, the error is its position and fault.
     fn vector(&self, row: &StringRecord) -> Result<Vec<f64>, (usize, String)> {
         let field = |at: usize| row.get(at).unwrap_or_default();
         match self {
@@ -150,7 +173,7 @@ impl Place {
     }
 }
 
-/// The place of the column of this name.
+/// The position of the column with this name.
 fn place(head: &StringRecord, name: &str) -> Result<usize, Error> {
     let found = only_place(head.iter(), name)?;
     found.ok_or_else(|| Error::NoColumn {
@@ -176,13 +199,20 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
                 listed(head)
             ),
         }),
-        _ => Err(Error::SeveralColumns {
-            found: names(&lists),
-        }),
+        _ => {
+            // Two of one name cannot be told apart by naming one.
+            for &at in &lists {
+                only_place(head.iter(), head.get(at).unwrap_or_default())?;
+            }
+            Err(Error::SeveralColumns {
+                found: names(&lists),
+            })
+        }
     }
 }
 
-/// Said of a coordinate that is no number. The coordinate is not shown: it may be of a query.
+/// The fault of a coordinate that is not a number. It does not quote the coordinate, which may belong to a secret
+/// query.
 fn not_a_number(text: &str) -> &'static str {
     let pointed = text.trim().replacen(',', ".", 1);
     match text.contains(',') && pointed.parse::<f64>().is_ok() {
@@ -193,7 +223,7 @@ fn not_a_number(text: &str) -> &'static str {
     }
 }
 
-/// The ends of a file's lines.
+/// The kinds of line end in a file.
 #[derive(Clone, Copy)]
 enum Ends {
     Lf,
@@ -201,7 +231,7 @@ enum Ends {
 }
 
 impl Ends {
-    /// The ends of the first line, if it is here.
+    /// The kind of the first line's end, if it is in these bytes.
     fn of(start: &[u8]) -> Self {
         let end = start.iter().position(|&byte| byte == b'\n');
         match end {
@@ -210,8 +240,8 @@ impl Ends {
         }
     }
 
-    /// The line of a record after the head. Where lines end with two signs, a record begins for the decoder before
-    /// the second of them.
+    /// The line of a record after the header. If lines end with two characters, the decoder counts a record as
+    /// beginning before the second of them.
     fn line(self, at: &csv::Position) -> u64 {
         at.line() + u64::from(matches!(self, Self::CrLf))
     }

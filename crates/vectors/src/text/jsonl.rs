@@ -1,18 +1,18 @@
-//! A record a line, a JSON object.
+//! Lines of JSON, with one object as a record on each line.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
 use super::{Found, Record, Records, Written, fault, member, parsed};
-use crate::id::{Id, IdKind};
+use crate::id::{Id, IdKind, decimal};
 use crate::json::members;
 use crate::{ColumnNames, Error};
 
 type Object<'a> = BTreeMap<String, &'a RawValue>;
 
-/// The records of these members, of objects as they are written. Where the vectors' is not named, it is the only list
-/// of numbers of the first record. Records may be the lists of numbers themselves.
+/// Reads the requested members of records. If the vectors' member is not named, it is the only list of numbers in the first
+/// record. Records may also be the lists of numbers themselves.
 pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> Records {
     let (mut names, found) = (names.clone(), found.clone());
     let mut first = true;
@@ -59,7 +59,7 @@ pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> R
             names.absent.iter().any(is) && !names.takes(name)
         };
         if let Some(name) = object.keys().find(lost) {
-            // A fault of the whole file: which records have it is unknown.
+            // This is a fault of the whole file, since it is unknown which records have the member.
             return Err(Error::Table {
                 format: "JSON",
                 why: format!(
@@ -85,13 +85,13 @@ pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> R
     Box::new(records)
 }
 
-/// True if nothing is asked for by its name, so that there need not be any names.
+/// True if no member is requested by name, so that records may be lists.
 fn is_bare(names: &ColumnNames) -> bool {
     let named = names.vectors.is_some() || names.ids.is_some() || !names.values.is_empty();
     !named && !names.vectorless
 }
 
-/// The advice for a record that is no object.
+/// The advice for a record that is not an object.
 fn hint(line: &[u8]) -> &'static str {
     match not_json(line) {
         "" => "; expected one JSON object a line, or in a .json file an array of objects",
@@ -99,7 +99,7 @@ fn hint(line: &[u8]) -> &'static str {
     }
 }
 
-/// Said of a record with words that Python writes and JSON lacks.
+/// The fault of a record with words that Python writes and JSON does not have.
 pub(super) fn not_json(line: &[u8]) -> &'static str {
     let has = |word: &[u8]| line.windows(word.len()).any(|at| at == word);
     match has(b"NaN") || has(b"Infinity") {
@@ -140,16 +140,29 @@ fn record(
         }
     };
     let id = match &names.ids {
-        Some(name) => Some(read_id(member(name).ok_or_else(|| missing(name))?, names)),
+        Some(name) => {
+            let raw = member(name).ok_or_else(|| missing(name))?;
+            // A fault of the whole file: other records have ids like this one.
+            if names.id_kind != Some(IdKind::Text)
+                && let Some(why) = decimal(raw)
+            {
+                let why = format!("line {line}, member {name}: {why}");
+                return Err(Error::Table {
+                    format: "JSON",
+                    why,
+                });
+            }
+            Some(read_id(raw, names))
+        }
         None => None,
     };
     let values = names.values.iter().map(|name| {
         let value = member(name);
-        // Where only values are read, a missing value is an error, not an empty value.
+        // If only values are read, a missing value is an error, not an empty value.
         if names.vectorless && value.is_none() {
             return Err(missing(name));
         }
-        // Of a pair of escapes one alone is no character.
+        // In a surrogate pair, one escape alone is not a character.
         let is_half = |raw: &str| raw.starts_with('"') && serde_json::from_str::<String>(raw).is_err();
         if value.is_some_and(|raw| raw.contains("\\u") && is_half(raw)) {
             return Err(Error::Value {
@@ -168,7 +181,7 @@ fn record(
     })
 }
 
-/// An id: a number, or a text of the kind asked for.
+/// An id: a number, or a text of the requested kind.
 fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
     let kind = names.id_kind;
     if let Ok(text) = serde_json::from_str::<String>(raw) {
@@ -178,16 +191,14 @@ fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
     if is_number && kind.is_none_or(|kind| kind == IdKind::Number) {
         return parsed(raw, Some(IdKind::Number));
     }
-    // A whole number has one spelling, so it is a text too where that was asked for.
-    let digits = raw.strip_prefix('-').unwrap_or(raw);
-    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if is_whole && kind == Some(IdKind::Text) {
+    // A number is a text too, as it is written, where that was asked for.
+    if is_number && kind == Some(IdKind::Text) {
         return parsed(raw, kind);
     }
     let found = match raw.as_bytes().first() {
         Some(b'[') => "a list",
         Some(b'{') => "an object",
-        // It is null, true, false or a number, and shown as it is written.
+        // It is null, true, false or a number, and is shown as written.
         _ => raw,
     };
     Err(Error::Id {
@@ -199,8 +210,8 @@ fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
     })
 }
 
-/// The words for a member that may be a column or a row of a table, as pandas writes one whole: `{"vector": {"0": [0.1], "1": [0.2]}}` by default,
-/// `{"0": {"vector": [0.1]}}` or `{"data": [{"vector": [0.1]}]}` where it is told to.
+/// Describes a member that may be a column or a row of a whole table as pandas writes it. By default it is `{"vector": {"0":
+/// [0.1], "1": [0.2]}}`; with options also `{"0": {"vector": [0.1]}}` or `{"data": [{"vector": [0.1]}]}`.
 fn part_of_table(raw: &RawValue) -> Option<&'static str> {
     let has_parts = |values: &mut dyn Iterator<Item = &&RawValue>| {
         let mut parts = values.filter(|value| value.get().starts_with(['[', '{']));
@@ -243,7 +254,7 @@ fn only_list(object: &Object<'_>) -> Result<String, Error> {
         [] => {
             let parts = object.iter();
             let mut parts = parts.filter_map(|(name, raw)| Some((name, part_of_table(raw)?)));
-            // The column of vectors says it best.
+            // The column of vectors explains the fault best.
             if let Some((name, what)) = parts.next_back() {
                 let plain = name
                     .bytes()

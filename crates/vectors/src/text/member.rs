@@ -1,4 +1,5 @@
-//! Members of records that are no vectors, in words. Numbers are not shown, for they may be of a query.
+//! Describes members of records that are not vectors. Numbers are not quoted, since they may belong to
+//! a secret query.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::value::RawValue;
@@ -6,20 +7,20 @@ use serde_json::value::RawValue;
 use crate::Error;
 use crate::numbers::parse;
 
-/// Letters of the shortest text that is taken for bytes in base64.
+/// The length of the shortest text that may be bytes in base64.
 const LEAST_LETTERS: usize = 16;
 
-/// The numbers of a vector as JSON has it: a list, or a text of one.
+/// Reads a vector's numbers from JSON: a list, or a text with a list.
 ///
 /// # Errors
-/// What stands there, and what is expected.
+/// A description of what was found and what is expected.
 pub(super) fn numbers(raw: &str) -> Result<Vec<f64>, (String, &'static str)> {
     const LIST: &str = "a list of numbers";
     if let Ok(list) = serde_json::from_str(raw) {
         return Ok(list);
     }
     if let Ok(text) = serde_json::from_str::<String>(raw) {
-        // Databases write columns of their own types so: "[0.1, 0.2]".
+        // Databases write columns of their own vector types as texts: "[0.1, 0.2]".
         return parse(&text).map_err(|error| match error {
             Error::Numbers { found, expected } if !is_base64(&text) => {
                 (format!("a text, and in it {found}"), expected)
@@ -58,7 +59,7 @@ fn is_base64(text: &str) -> bool {
     text.len() >= LEAST_LETTERS && BASE64_STANDARD.decode(text).is_ok()
 }
 
-/// The kind of a value of JSON, in words.
+/// The kind of a JSON value, in words.
 fn kind(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
         Some(b'"') => "a text",

@@ -1,4 +1,4 @@
-//! Texts that gzip or zstd packed.
+//! Decompresses texts that gzip or zstd compressed.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -7,14 +7,14 @@ use zstd::stream::read::Decoder;
 
 use crate::Error;
 
-/// The bytes that begin what gzip packed, and what zstd did. No text begins so.
+/// The first bytes of gzip and zstd files. No text begins with them.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The marks that begin UTF-16, as Excel writes it.
+/// The byte-order marks of UTF-16, which Excel writes.
 const UTF_16: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
 
-/// The text, unpacked as it is read.
+/// The text, decompressed while it is read.
 pub(super) fn unpacked(bytes: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>, Error> {
     let mut bytes = BufReader::with_capacity(1 << 16, bytes);
     let start = bytes.fill_buf().map_err(Error::Read)?;

@@ -223,7 +223,7 @@ fn text_is_read_as_it_is_written() {
         (
             Format::Jsonl,
             "\u{feff}{\"v\": [1]}\n{\"v\": [1]",
-            "line 2: EOF while parsing an object, at byte 9",
+            "line 2: it ends within a value, so it was cut short",
         ),
         (
             Format::Csv,

@@ -23,15 +23,16 @@ class Chroma(Store):
         self.name = f"Chroma in {place}"
         chromadb = client("chromadb", "chromadb>=1")
         with reading(self.name):
-            # Its client would report its use over the network.
+            # Chroma's client would otherwise report its use over the network.
             settings = chromadb.config.Settings(anonymized_telemetry=False)
-            # It keeps stores by the names of their folders, which `os.chdir` changes the meaning of.
+            # Chroma caches stores by the names of their folders, and `os.chdir` changes the meaning
+            # of a relative name.
             opened = chromadb.PersistentClient(os.path.abspath(place), settings=settings, tenant=tenant, database=database)
             names = [one.name for page in range(0, opened.count_collections(), PAGE) for one in opened.list_collections(PAGE, page)]
         collection = one_of(wanted.collection, names, "collection", "--collection")
         self.name = f"Chroma's collection {collection!r}"
         with reading(self.name):
-            # Vectors are there: the model that made them is not asked for.
+            # Stored vectors are read, so the model that made them is not needed.
             self._collection = opened.get_collection(collection, embedding_function=None)
             self.count = self._collection.count()
             told = self._collection.configuration_json
@@ -56,5 +57,5 @@ class Chroma(Store):
 
 
 def _plain(value: Any) -> Any:
-    """A value of metadata; sparse vectors as objects."""
+    """Converts a value of metadata; sparse vectors become objects."""
     return vars(value) if hasattr(value, "indices") and hasattr(value, "values") else value

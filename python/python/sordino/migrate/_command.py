@@ -24,7 +24,7 @@ from ._transfer import LeftOut, Transfer, extended
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-# Sordino's metrics by the words of stores. Others, such as l1, manhattan or hamming, have no counterpart.
+# Sordino's metrics by the names that stores use. Other metrics, such as l1, manhattan or hamming, have no counterpart.
 _METRICS: dict[str, Metric] = {
     "cosine": "cosine",
     "l2": "euclidean",
@@ -33,7 +33,7 @@ _METRICS: dict[str, Metric] = {
     "dot": "inner-product",
 }
 
-# Names that are told of a list, at most.
+# The most names of a list that a message shows.
 _TOLD = 20
 
 
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _shared(store: argparse.ArgumentParser) -> None:
-    """The options that all stores have."""
+    """Adds the options that all stores have."""
     store.add_argument("--key", required=True, metavar="FILE", help="the owner's key")
     store.add_argument("--add", action="store_true", help="add to an index that is there; else a new one is made")
     store.add_argument("--replace", action="store_true", help="with --add: rows replace records that have their ids")
@@ -117,7 +117,7 @@ def _on_error(text: str) -> str:
 
 
 def _migrate(options: argparse.Namespace) -> dict[str, Any]:
-    """Does what the options ask for. Returns what is told of it."""
+    """Runs the migration that the options describe. Returns the report."""
     key = OwnerKey.load(options.key)
     index = _target(options, key)
     store = _opened(options)
@@ -130,7 +130,7 @@ def _migrate(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _target(options: argparse.Namespace, key: OwnerKey) -> Index | None:
-    """The index that is added to, or None for a new one. Refuses before anything is read."""
+    """The index to which records are added, or None for a new one. Errors are raised before anything is read."""
     if options.add:
         for name in ("mode", "k"):
             if getattr(options, name) is not None:
@@ -156,7 +156,7 @@ def _opened(options: argparse.Namespace) -> Store:
 
 
 def _metric(options: argparse.Namespace, store: Store) -> Metric:
-    """The metric that was asked for, or the store's."""
+    """The metric from the options, or the store's."""
     if options.metric is not None:
         return options.metric  # type: ignore[no-any-return]
     names = ", ".join(get_args(Metric))
@@ -169,7 +169,7 @@ def _metric(options: argparse.Namespace, store: Store) -> Metric:
 
 
 def _dim(options: argparse.Namespace, store: Store, index: Index | None) -> int:
-    """The dimension of the records: the one that most rows have, or the index's."""
+    """The dimension of the records: the index's, or the one that most rows have."""
     found = store.dims()
     if not found:
         raise InputError(f"{store.name}: none of its {store.count} rows has a vector")
@@ -227,7 +227,7 @@ def _progress(options: argparse.Namespace, rows: int) -> Callable[[str, int], ob
 
 
 def _told(store: Store, found: Survey, plan: Plan, metric: Metric, dim: int) -> dict[str, Any]:
-    """What a store has, and what becomes of it."""
+    """Describes the content of a store, and what each part becomes."""
     told: dict[str, Any] = {
         "source": store.name,
         "rows": found.rows,
@@ -254,7 +254,7 @@ def _told(store: Store, found: Survey, plan: Plan, metric: Metric, dim: int) -> 
 
 
 def _lines(told: Mapping[str, Any]) -> list[str]:
-    """The same for people."""
+    """The same description for people."""
     rows = told["rows"]
     other = f", instead of {told['source_metric']}" if "source_metric" in told else ""
     lines = [f"{told['source']}: {rows} rows of {told['dim']} dimensions, {told['metric']}{other}"]
@@ -289,6 +289,6 @@ def _lines(told: Mapping[str, Any]) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first of a list."""
+    """The first items of a list."""
     more = len(names) - _TOLD
     return (", ".join(names[:_TOLD]) or "none") + (f" and {more} more" if more > 0 else "")

@@ -31,7 +31,7 @@ class LanceDB(Store):
         self.name = f"LanceDB's table {table!r}"
         with reading(self.name):
             self._table = opened.open_table(table)
-            # Others may go on writing: this version stays.
+            # Others may write to the table meanwhile; this object keeps its version.
             self._table.checkout(self._table.version)
             self.count = self._table.count_rows()
             schema = self._table.schema
@@ -39,12 +39,12 @@ class LanceDB(Store):
         self.metric = self._metric()
 
     def _choose(self, schema: Any, wanted: Wanted) -> None:
-        """Says which column is what."""
+        """Decides what each column means."""
         kinds = {field.name: field.type for field in schema}
         dense = [name for name, kind in kinds.items() if _width(kind)]
         if wanted.vector in kinds and not _is_row(kinds[wanted.vector]):
             raise InputError(f"column {wanted.vector!r} is of type {kinds[wanted.vector]}: expected one vector of numbers a row")
-        # Lists of any length may be of vectors, and may be of anything.
+        # A list of variable length may be a vector, or something else.
         named = [name for name in kinds if name in (*VECTORS, wanted.vector) and _is_row(kinds[name])]
         self._vector = one_of(wanted.vector, named if wanted.vector else dense or named, "column of vectors", "--vector")
         self._dim = _width(kinds[self._vector])
@@ -76,7 +76,7 @@ class LanceDB(Store):
                     yield Row(id, row, text, metadata)
 
     def _batches(self, names: list[str]) -> Iterator[Any]:
-        # Older clients give ten rows where no number is asked for.
+        # Older clients return ten rows if no number is given.
         yield from self._table.search().select(names or [self._vector]).limit(self.count).to_batches(PAGE)
 
     def dims(self) -> Mapping[int, int]:
@@ -111,25 +111,25 @@ def _is_row(kind: Any) -> bool:
 
 
 def _is_several(kind: Any) -> bool:
-    """True for a type of several vectors a row."""
+    """True for a type with several vectors in each row."""
     import pyarrow as pa
 
     return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and bool(_width(kind.value_type))
 
 
 def _width(kind: Any) -> int:
-    """The dimension of a type of vectors; 0 of all others."""
+    """The dimension of a vector type; 0 for all other types."""
     import pyarrow as pa
 
     return int(kind.list_size) if pa.types.is_fixed_size_list(kind) and _is_row(kind) else 0
 
 
 def _matrix(column: Any) -> list[Any]:
-    """The vectors of a column, None where it has none."""
+    """The vectors of a column, and None for a row without one."""
     import numpy as np
     import pyarrow.compute as pc
 
-    # Arrow leaves out what is null.
+    # Arrow leaves out null values.
     numbers = column.flatten().to_numpy(zero_copy_only=False)
     lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
     rows = np.split(numbers, np.cumsum(lengths)[:-1]) if len(lengths) else []
@@ -137,7 +137,8 @@ def _matrix(column: Any) -> list[Any]:
 
 
 def _values(column: Any) -> list[Any]:
-    """The values of a column. Python's own instants have no nanoseconds, so instants that have some are texts."""
+    """The values of a column. Python's instants have no nanoseconds, so instants with nanoseconds become
+    texts."""
     import pyarrow as pa
 
     kind = column.type
@@ -146,6 +147,6 @@ def _values(column: Any) -> list[Any]:
     if pa.types.is_time(kind):
         return list(column.cast(pa.string()).to_pylist())
     texts = [_payloads.plain(value) for value in column.to_numpy(zero_copy_only=False)]
-    # Arrow keeps instants of any time zone in UTC.
+    # Arrow stores instants of any time zone in UTC.
     zone = "Z" if getattr(kind, "tz", None) else ""
     return [None if text is None else text + zone for text in texts]

@@ -10,7 +10,7 @@ from ._store import PAGE, TEXTS, Row, Store, Wanted, client, one_of, reading, us
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Types whose values the client gives as Python's own, without loss. Others are read as PostgreSQL writes them.
+# The types whose values the client converts to Python without loss. Others are read as PostgreSQL writes them.
 _PLAIN = ("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar", "bpchar", "name", "uuid", "json", "jsonb", "bytea")
 _KEPT = {*_PLAIN, *(f"_{name}" for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "uuid"))}
 _TEXTS = ("text", "varchar", "bpchar")
@@ -32,7 +32,7 @@ _METRICS = """
 
 
 class PgVector(Store):
-    """A table or view, read in one transaction: what others write meanwhile is not in it."""
+    """A table or view, read in one transaction, so that changes by others are not seen."""
 
     no_metric = "its vectors have no index, whose operator class would name a metric"
 
@@ -51,7 +51,8 @@ class PgVector(Store):
     def _open(self, wanted: Wanted) -> None:
         with reading(self.name):
             self._do("set transaction isolation level repeatable read, read only")
-            # A policy that leaves rows out is an error, and instants do not depend on the session.
+            # With these settings a policy that hides rows is an error, and instants do not depend on the
+            # session.
             for setting in ("row_security = off", "time zone 'UTC'", "datestyle = 'ISO, YMD'", "intervalstyle = iso_8601", "extra_float_digits = 1"):
                 self._do(f"set local {setting}")
             tables = [name for (name,) in self._do(_TABLES)]
@@ -61,7 +62,7 @@ class PgVector(Store):
             ((named,),) = self._do("select to_regclass(%s)::text", table)
             if named is None:
                 raise InputError(f"no table {table}: found {', '.join(tables) or 'none with vectors'}")
-            # PostgreSQL has quoted it where that is needed.
+            # PostgreSQL has already quoted the name if needed.
             self._table = self._sql.SQL(named)
             columns = {name: (kind, size, schema) for name, kind, size, schema in self._do(_COLUMNS, named)}
             ((self.count,),) = self._do(self._sql.SQL("select count(*) from {}").format(self._table))
@@ -74,7 +75,7 @@ class PgVector(Store):
         self._id = usual(wanted.id or (key[0] if key and len(key) == 1 else None), list(columns), ("id",), "column")
 
     def _choose(self, columns: Mapping[str, tuple[str, int, str]], wanted: Wanted, table: str) -> None:
-        """Says which column is what."""
+        """Decides what each column means."""
         dense = [name for name, (kind, _, _) in columns.items() if kind == "vector"]
         other = {name: kind for name, (kind, _, _) in columns.items() if kind in _OTHERS}
         if wanted.vector in other or (wanted.vector is None and not dense and other):
@@ -97,7 +98,7 @@ class PgVector(Store):
 
         sql = self._sql
         parts = [sql.Identifier(name) if kind in _KEPT else sql.SQL("{}::text").format(sql.Identifier(name)) for name, kind in self._kinds.items()]
-        # Its own form in bytes, which has all bits.
+        # pgvector's binary form, which has all bits.
         vector = sql.SQL("{}({})").format(sql.Identifier(self._schema, "vector_send"), sql.Identifier(self._vector))
         query = sql.SQL("select {} from {}").format(sql.SQL(", ").join([vector if vectors else sql.SQL("null"), *parts]), self._table)
         with reading(self.name), self._connection.cursor("rows") as cursor:
@@ -122,7 +123,7 @@ class PgVector(Store):
 
 
 def _dated(kind: str, value: Any) -> Any:
-    """An instant by ISO 8601; all else as it is."""
+    """Converts an instant to ISO 8601, and leaves other values unchanged."""
     if isinstance(value, str) and kind in ("timestamp", "timestamptz"):
         return value.replace(" ", "T", 1).removesuffix("+00") + ("Z" if value.endswith("+00") else "")
     return value

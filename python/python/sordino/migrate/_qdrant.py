@@ -13,18 +13,18 @@ from ._store import PAGE, TEXTS, Row, Store, Wanted, client, one_of, reading
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Seconds for an answer of a server.
+# The seconds to wait for a server's answer.
 _PATIENCE = 60
 
 
 class Qdrant(Store):
-    """A collection of Qdrant. In local mode its client unpickles the folder, which runs any code that is in it."""
+    """A collection of Qdrant. In local mode Qdrant's client unpickles the folder, which can run any code in it."""
 
     def __init__(self, place: str, wanted: Wanted) -> None:
         if wanted.id is not None:
             raise InputError("Qdrant's points have one id: expected no --id")
         remote = "://" in place
-        # An address may have a password in it.
+        # An address may contain a password.
         self.name = f"Qdrant at {urlsplit(place).hostname}" if remote else f"Qdrant in {place}"
         if not remote and not os.path.exists(os.path.join(place, "meta.json")):
             raise of_file(MissingFileError(f"{place}: no meta.json in it, expected the folder of Qdrant's local mode or the URL of a server"), place)
@@ -78,7 +78,7 @@ class Qdrant(Store):
                     return
 
     def _row(self, found: Any) -> Any:
-        """The vector of a point, None if it has none."""
+        """The vector of a point; None if it has none."""
         if isinstance(found, dict):
             found = found.get(self._vector)
         return found or None

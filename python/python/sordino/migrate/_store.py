@@ -1,4 +1,4 @@
-"""Stores that are read: their rows, and what is said of them before any is read."""
+"""Stores and their rows, and what is known about a store before its rows are read."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-# Rows that are in memory at a time.
+# The rows that are kept in memory at a time.
 PAGE = 500
 
-# Names that columns of texts and of vectors usually have.
+# The usual names of columns with texts and with vectors.
 TEXTS = ("text", "content", "document", "page_content")
 VECTORS = ("vector", "embedding", "embeddings")
 
 
 class Row(NamedTuple):
-    """A row of a store. Without an id or a vector the row has none of its own."""
+    """A row of a store. Its id and its vector may be None."""
 
     id: Any
     vector: np.ndarray | None
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The parts of a store that its user names; None where it has one alone."""
+    """The parts of a store that its user names; None if the store has only one."""
 
     collection: str | None = None
     vector: str | None = None
@@ -43,31 +43,32 @@ class Wanted(NamedTuple):
 class Store(ABC):
     """A collection or table that is open for reading."""
 
-    #: What messages call it.
+    # : The store's name in messages.
     name: str
-    #: The number of rows by the store's own count.
+    # : The number of rows that the store counts.
     count: int
-    #: The store's word for its metric; None where it has none.
+    # : The store's name for its metric; None if it has no metric.
     metric: str | None = None
-    #: What is said of a store without a metric.
+    # : The note about a store without a metric.
     no_metric = "it has no metric"
-    #: Parts that are not read, such as other vectors.
+    # : The parts that are not read, such as other vectors.
     left: Sequence[str] = ()
 
     @abstractmethod
     def rows(self, vectors: bool) -> Iterator[Row]:
-        """All rows; without their vectors if these are not asked for."""
+        """All rows, with or without their vectors."""
 
     @abstractmethod
     def dims(self) -> Mapping[int, int]:
-        """The number of rows by the dimension of their vectors, as the store knows it without reading them all here."""
+        """The number of rows for each dimension of vectors, counted by the store so that not all vectors are read
+        here."""
 
     def close(self) -> None:
-        """Lets go of the store."""
+        """Closes the store."""
 
 
 def client(module: str, package: str) -> Any:
-    """A store's own client. Raises `Error` with what to install."""
+    """Imports a store's own client. Raises `Error`, which says what to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -76,18 +77,18 @@ def client(module: str, package: str) -> Any:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Whatever a store's client raises becomes an error that names the store."""
+    """Converts every exception of a store's client to an error that names the store."""
     try:
         yield
     except (Error, KeyboardInterrupt, GeneratorExit, SystemExit):
         raise
     except BaseException as error:
-        # Native clients raise panics, which are no `Exception`.
+        # Native clients raise panics, which are not a subclass of `Exception`.
         raise UnreadableError(f"{name} cannot be read: {type(error).__name__}: {error}") from error
 
 
 def one_of(wanted: str | None, there: Sequence[str], what: str, option: str) -> str:
-    """The name that is wanted, or the only one that is there."""
+    """The wanted name, or the only existing one."""
     found = ", ".join(map(repr, there)) or "none"
     if wanted is not None:
         if wanted not in there:
@@ -99,7 +100,7 @@ def one_of(wanted: str | None, there: Sequence[str], what: str, option: str) -> 
 
 
 def usual(wanted: str | None, there: Sequence[str], names: Sequence[str], what: str) -> str | None:
-    """The column that is wanted, or the only one with a usual name; None if there is none."""
+    """The wanted column, or the only one with a usual name; None if there is none."""
     if wanted is not None:
         return one_of(wanted, there, what, "")
     found = [name for name in names if name in there]

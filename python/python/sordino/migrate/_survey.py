@@ -1,4 +1,4 @@
-"""The first pass over a store: what its names hold, and what becomes of each."""
+"""The first pass over a store: it finds what each name holds and what it becomes."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ if TYPE_CHECKING:
 
     Path = tuple[str, ...]
 
-# The name by which a record that is numbered or hashed keeps the store's own id.
+# The name under which a numbered or hashed record keeps the store's own id.
 SOURCE_ID = "source_id"
 
 # The most attributes of an index, and the most bytes of their names.
 _ATTRIBUTES, _NAME = 64, 64
 
-# Bytes of the longest text that becomes an attribute unasked: every client downloads all of them.
+# The bytes of the longest text that becomes an attribute without a request, since every client downloads
+# all of them.
 _SHORT = 256
 
-# Names that are looked at, at most. Metadata may have other names in every row.
+# The most names that are counted, since the metadata of every row may have other names.
 _MOST_NAMES = 4096
 
-# Whole numbers up to it are the same as floats.
+# Whole numbers up to this bound are exact as floats.
 _EXACT = 2**53
 
 
 @dataclass
 class Column:
-    """The values that have one name, or one path of names."""
+    """The values under one name, or one path of names."""
 
     rows: int = 0
     words: set[str] = field(default_factory=set)
@@ -50,7 +51,7 @@ class Column:
     huge: bool = False
 
     def see(self, value: Any) -> None:
-        """Counts a value that is there."""
+        """Counts an existing value."""
         word = kind(value)
         self.rows += 1
         self.words.add(word)
@@ -61,7 +62,7 @@ class Column:
             self.wide, self.huge = self.wide or abs(value) > _EXACT, self.huge or value not in INT
 
     def attribute(self, most: int) -> tuple[str | None, str]:
-        """The type of the attribute that holds all of these values; else None, and why there is none."""
+        """The type of the attribute that holds all these values; otherwise None and the reason."""
         words = self.words
         if words == {"int", "float"} and not self.wide:
             return "float", ""
@@ -79,7 +80,7 @@ class Column:
 
 @dataclass
 class Survey:
-    """What the rows of a store hold."""
+    """The content of a store's rows."""
 
     rows: int = 0
     texts: int = 0
@@ -87,9 +88,9 @@ class Survey:
     ids: Counter[str] = field(default_factory=Counter)
     columns: dict[Path, Column] = field(default_factory=dict)
     crowded: bool = False
-    #: By name, the values that are NaN or infinite.
+    # : The number of NaN or infinite values, by name.
     holes: Counter[str] = field(default_factory=Counter)
-    #: Hashes of ids, of 8 bytes each.
+    # : Hashes of the ids, of 8 bytes each.
     hashes: array[int] = field(default_factory=lambda: array("q"))
 
     def see(self, row: Row) -> None:
@@ -110,7 +111,7 @@ class Survey:
                 self.holes[".".join(path)] += holes
 
     def twice(self) -> set[int]:
-        """Hashes that several ids have."""
+        """The hashes that several ids share."""
         import numpy as np
 
         hashes = np.sort(np.frombuffer(self.hashes, np.int64)) if self.hashes else np.empty(0, np.int64)
@@ -119,7 +120,7 @@ class Survey:
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of the parts of a row."""
+    """What the parts of a row become."""
 
     #: Types of attributes, by the path of names in the metadata.
     attributes: Mapping[Path, str]
@@ -127,9 +128,9 @@ class Plan:
     kept: Mapping[str, str]
     #: True if payloads are JSON objects with the text and metadata, and not texts alone.
     objects: bool
-    #: True if records have payloads.
+    # : True if records have payloads.
     payloads: bool
-    #: The kind of the index's ids, and how they are made: keep, hash or number.
+    # : The kind of the index's ids, and the way they are made: keep, hash or number.
     id_kind: str
     ids: str
 
@@ -140,7 +141,7 @@ class Plan:
 
 
 def survey(store: Store, ids: str) -> Survey:
-    """Reads all rows without their vectors. Raises `IdsError` if an id is there twice."""
+    """Reads all rows without their vectors. Raises `IdsError` if an id occurs twice."""
     found = Survey()
     for row in store.rows(vectors=False):
         found.see(numbered(row, ids))
@@ -158,7 +159,7 @@ def survey(store: Store, ids: str) -> Survey:
 
 
 def planned(found: Survey, ids: str, attributes: str, there: str | None) -> Plan:
-    """What becomes of rows like these. `there` is the kind of ids of the index that they are added to."""
+    """Decides what the parts of such rows become. `there` is the kind of ids of an existing index."""
     chosen, kept = _chosen(found, attributes)
     objects = bool(kept) or found.crowded
     kind = _id_kind(found, ids, there)
@@ -166,7 +167,7 @@ def planned(found: Survey, ids: str, attributes: str, there: str | None) -> Plan
 
 
 def numbered(row: Row, ids: str) -> Row:
-    """The row with its own id in its metadata, if the index's ids are made."""
+    """The row with the store's id in its metadata, if the index's ids are made here."""
     if ids == "keep" or row.id is None:
         return row
     if SOURCE_ID in row.metadata:
@@ -175,7 +176,7 @@ def numbered(row: Row, ids: str) -> Row:
 
 
 def leaves(metadata: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The values that are there, by the paths of names that lead to them; of an object its own values."""
+    """The values by the paths of names that lead to them. An object is replaced by its own values."""
     for name, value in metadata.items():
         if isinstance(value, dict) and value and len(path) < 8 and all(isinstance(one, str) for one in value):
             yield from leaves(value, (*path, name))
@@ -184,7 +185,7 @@ def leaves(metadata: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path,
 
 
 def kind(value: Any) -> str:
-    """The word for the type of a value: that of an attribute, or another."""
+    """The name of a value's type: an attribute's type, or another."""
     word = WORDS.get(type(value))
     if word is not None:
         return word
@@ -197,12 +198,12 @@ def kind(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """A value of the word text."""
+    """Converts a text to a value of the type with this name."""
     return value if isinstance(value, str) else str(_payloads.plain(value))
 
 
 def _holes(value: Any) -> int:
-    """Numbers in a value that are none: NaN and infinite ones, which JSON lacks."""
+    """The NaN and infinite numbers in a value, which JSON cannot represent."""
     if isinstance(value, float):
         return not isfinite(value)
     if isinstance(value, Decimal):
@@ -212,7 +213,7 @@ def _holes(value: Any) -> int:
 
 
 def id_kind(id: Any) -> str:
-    """The kind of an id of a store."""
+    """The kind of a store's id."""
     if id is None:
         return "none"
     if isinstance(id, int) and not isinstance(id, bool):
@@ -222,7 +223,7 @@ def id_kind(id: Any) -> str:
 
 def _id_kind(found: Survey, ids: str, there: str | None) -> str:
     """The kind of an index's ids. Raises `IdsError`."""
-    # Rows without an id are left out one by one, unless none has one.
+    # Rows without an id are left out one by one, unless all rows are without one.
     kinds = {kind for kind in found.ids if kind != "none"}
     if ids == "number":
         made = "number"
@@ -231,7 +232,7 @@ def _id_kind(found: Survey, ids: str, there: str | None) -> str:
     elif ids == "hash":
         made = "text"
     elif kinds <= {"number", "other number", "uuid", "text"}:
-        # Numbers below zero, and ids of several kinds, are kept as texts.
+        # Negative numbers, and ids of several kinds, become texts.
         made = next(iter(kinds)) if len(kinds) == 1 and kinds != {"other number"} else "text"
     else:
         raise IdsError(f"its ids are of type {', '.join(sorted(kinds))}: expected whole numbers, texts or UUIDs, or --ids hash")
@@ -243,7 +244,7 @@ def _id_kind(found: Survey, ids: str, there: str | None) -> str:
 
 
 def _chosen(found: Survey, wanted: str) -> tuple[dict[Path, str], dict[str, str]]:
-    """The attributes, and the names that payloads hold, with the reason."""
+    """The attributes, and the names that payloads hold, each with the reason."""
     asked = None if wanted == "auto" else [] if wanted == "none" else [name.strip() for name in wanted.split(",")]
     places = Counter(".".join(path) for path in found.columns)
     chosen: dict[Path, str] = {}
@@ -273,7 +274,7 @@ def _chosen(found: Survey, wanted: str) -> tuple[dict[Path, str], dict[str, str]
 
 
 def _check(asked: Sequence[str] | None, chosen: Mapping[Path, str], why: Mapping[Path, str]) -> None:
-    """Refuses names that were asked for and are no attributes."""
+    """Refuses requested names that cannot be attributes."""
     reasons = {".".join(path): reason for path, reason in why.items()}
     there = {".".join(path) for path in chosen}
     for name in asked or ():

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from ._store import Row, Store
     from ._survey import Plan
 
-# Bytes of the longest payload, and of the longest text that is an id.
+# The bytes of the longest payload, and of the longest text id.
 _PAYLOAD, _ID = (1 << 20) - 4, 512
 
-# Rows that are told on the terminal, at most.
+# The most rows that the terminal shows.
 _SHOWN = 10
 
-# Records, and bytes of vectors, that are added to an index at a time.
+# The records, and the bytes of vectors, that are added to an index at a time.
 _ADDED, _ADDED_BYTES = 1 << 16, 1 << 28
 
 
@@ -39,7 +39,7 @@ class Fault(Exception):
 
 
 class LeftOut:
-    """Rows that cannot be records, and what is done with them: stop, skip or report=FILE."""
+    """The rows that cannot become records, and what is done with them: stop, skip or report=FILE."""
 
     def __init__(self, on_error: str) -> None:
         self.stops = on_error == "stop"
@@ -49,7 +49,7 @@ class LeftOut:
         self.first: list[str] = []
 
     def begin(self) -> None:
-        """Makes the report, in a file that is not there yet."""
+        """Opens the report, in a file that must not exist."""
         if self.path is not None:
             try:
                 self._report = open(self.path, "x", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
@@ -57,7 +57,7 @@ class LeftOut:
                 raise InputError(f"--on-error report={self.path}: {error.strerror}: expected the name of a new file") from None
 
     def add(self, at: int, id: Any, why: str) -> None:
-        """Notes a row. Raises `InputError` if one stops all."""
+        """Notes a faulty row. Raises `InputError` if such a row stops the migration."""
         told = f"row {at}, id {id!r}: {why}"
         if self.stops:
             raise InputError(f"{told}; --on-error skip leaves such rows out, and --on-error report=FILE lists all of them")
@@ -68,7 +68,7 @@ class LeftOut:
             self._report.write(json.dumps({"row": at, "id": _payloads.plain(id), "why": why}, ensure_ascii=False) + "\n")
 
     def close(self) -> None:
-        """Ends the report."""
+        """Closes the report."""
         if self._report is not None:
             self._report.close()
 
@@ -87,7 +87,7 @@ class Transfer:
         self.written = 0
 
     def batches(self) -> Iterator[Batch]:
-        """All records. Raises `InputError` if other rows are read than before, so that no index is made of them."""
+        """All records. Raises `InputError` if the rows differ from the first pass, so that no index is made of them."""
         records: list[tuple[Any, np.ndarray, bytes, dict[str, Any]]] = []
         for row in self._store.rows(vectors=True):
             self.read += 1
@@ -108,7 +108,7 @@ class Transfer:
             raise InputError(f"{self._store.name}: none of its {self.read} rows can be a record; the first: {self._left_out.first[0]}")
 
     def ids(self) -> Iterator[list[Any]]:
-        """The ids of all records, which are made and not kept. Raises `InputError` at a row that stops all."""
+        """The ids of all records, without storing the records. Raises `InputError` at a row that stops the migration."""
         ids: list[Any] = []
         for at, row in enumerate(self._store.rows(vectors=True)):
             try:
@@ -135,7 +135,7 @@ class Transfer:
         )
 
     def _record(self, row: Row) -> tuple[Any, np.ndarray, bytes, dict[str, Any]]:
-        """The record of a row. Raises `Fault`."""
+        """Converts a row to a record. Raises `Fault`."""
         return self._id(row.id), self._vector(row.vector), self._payload(row), self._attributes(row)
 
     def _id(self, id: Any) -> Any:
@@ -174,7 +174,7 @@ class Transfer:
     def _payload(self, row: Row) -> bytes:
         value: Any = row.text
         if self._plan.objects:
-            # An object with one value that is no attribute is kept whole.
+            # An object is stored whole if one of its values is not an attribute.
             inner = {path[0] for path, _ in leaves(row.metadata) if path not in self._plan.attributes}
             value = {"text": row.text, "metadata": {name: row.metadata[name] for name in row.metadata if name in inner}}
         try:
@@ -190,7 +190,7 @@ class Transfer:
         for path, value in leaves(row.metadata):
             word = self._plan.attributes.get(path)
             if word == "float":
-                # NaN and infinite numbers have no place in JSON, and none here.
+                # JSON has no NaN or infinite numbers, so such values are left out.
                 found[".".join(path)] = _payloads.plain(float(value))
             elif word is not None:
                 found[".".join(path)] = text(value) if word == "text" else value
@@ -201,7 +201,7 @@ class Transfer:
 
 
 class Known:
-    """Ids that an index has already."""
+    """The ids that an index already has."""
 
     def __init__(self, index: Index, key: OwnerKey) -> None:
         self._client = Client(index, key=key)
@@ -209,7 +209,7 @@ class Known:
         self.first: list[Any] = []
 
     def see(self, ids: list[Any]) -> None:
-        """Counts the ids that are there."""
+        """Counts the ids that exist already."""
         if not ids:
             return
         for id, found in zip(ids, self._client.attributes(ids)):
@@ -219,7 +219,7 @@ class Known:
                     self.first.append(id)
 
     def close(self) -> None:
-        """Lets go of the index."""
+        """Releases the index."""
         self._client.close()
 
 
@@ -268,6 +268,7 @@ def _add(index: Index, transfer: Transfer, known: Known) -> None:
 
 
 def _flush(index: Index, waiting: list[Batch], known: Known) -> None:
-    index.add(iter(waiting))
+    # A record of the source may have no attributes.
+    index.add(iter(waiting), leave_empty=True)
     for batch in waiting:
         known.see(batch.ids)

@@ -21,7 +21,7 @@ use crate::dot::N;
 use crate::file;
 use crate::wire::{Head, Kind};
 
-/// Bytes of the seed and of the version.
+/// The size in bytes of the seed and of the version.
 const SEED_LEN: usize = 32;
 const FIELDS_LEN: usize = SEED_LEN + 8;
 

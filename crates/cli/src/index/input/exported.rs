@@ -16,7 +16,7 @@ pub(in crate::index) const VECTOR: &str = "vector";
 pub(super) const PAYLOAD_FORM: &str = "payload_form";
 pub(super) const ATTRIBUTES: &str = "attributes";
 
-/// Most different labels of a file, as an index has no more keys.
+/// The most different labels of a file, since an index has no more keys.
 const MAX_LABELS: usize = 512;
 
 /// The name of an attribute's column in a table: its own, but for those that could be taken for something else.

@@ -19,7 +19,7 @@ pub(in crate::index) struct Layout {
     pub(super) attributes: Vec<Attribute>,
     /// Empty if no record has a label.
     labels: Labels,
-    /// True of a table whose columns are taken by their usual names where no option names them.
+    /// True for a table whose columns are taken by their usual names if no option names them.
     guessed: bool,
     /// True if that holds of the ids.
     guessed_ids: bool,
@@ -55,8 +55,8 @@ impl Layout {
         }
     }
 
-    /// The same, with columns taken by their usual names: the column of ids or not, and the columns of payloads; none of
-    /// those that are unclear.
+    /// The same layout with columns taken by their usual names: the column of ids if wanted, and the columns of payloads. Unclear
+    /// columns are not taken.
     pub(super) fn guessed(
         self,
         guessed_ids: bool,
@@ -72,7 +72,7 @@ impl Layout {
         }
     }
 
-    /// The same, where these columns have the name of one that is taken in other capitals.
+    /// The same layout, recording columns that have the name of a taken column in other capitals.
     pub(super) fn passing_over(self, passed_over: Vec<String>) -> Self {
         Self {
             passed_over,

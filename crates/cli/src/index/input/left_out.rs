@@ -2,7 +2,7 @@
 
 use crate::{Error, Output};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use sordino_search::vectors;
 use std::cell::RefCell;
 use std::fs::File;
@@ -19,7 +19,7 @@ const SHOWN: usize = 10;
 pub(in crate::index) struct OnErrorArgs {
     /// What to do with a record that cannot be read, for instance with a wrong number, a wrong dimension or no id.
     /// `stop` ends the command. `skip` leaves the record out and shows the first ten. `report=FILE` leaves it out and
-    /// writes all of them to a new file, one JSON object on each line. A fault of the whole file always stops, and so
+    /// writes all of them to a new file, one JSON object on each line, and their number at the end. A fault of the whole file always stops, and so
     /// does an id that comes twice. Nothing is changed if more than half of the records would be left out.
     #[arg(long, value_name = "stop|skip|report=FILE", default_value = "stop")]
     on_error: OnError,
@@ -80,6 +80,10 @@ pub(in crate::index) struct LeftOut(Rc<RefCell<List>>);
 struct List {
     count: usize,
     first: Vec<String>,
+    /// Faults of the rows that are being read, which are found out of order.
+    unsorted: Vec<(u64, String, Value)>,
+    /// The number of records that were kept, once all have been read.
+    kept: usize,
     /// The number of all records, if more than half of them were left out.
     most_of: Option<usize>,
     report: Option<(PathBuf, BufWriter<File>)>,
@@ -87,9 +91,27 @@ struct List {
     failed: Option<std::io::Error>,
 }
 
+impl List {
+    fn sort(&mut self) {
+        self.unsorted.sort_by_key(|(place, ..)| *place);
+        self.count += self.unsorted.len();
+        for (_, fault, line) in self.unsorted.drain(..) {
+            if self.first.len() < SHOWN {
+                self.first.push(fault);
+            }
+            if let Some((_, report)) = &mut self.report
+                && let Err(error) = writeln!(report, "{line}")
+            {
+                self.failed.get_or_insert(error);
+            }
+        }
+    }
+}
+
 impl Drop for List {
     /// Leaves no empty report of a change that failed.
     fn drop(&mut self) {
+        self.sort();
         if let Some((path, _)) = self.report.take()
             && self.count == 0
         {
@@ -101,25 +123,28 @@ impl Drop for List {
 
 impl LeftOut {
     pub(super) fn add(&self, fault: &vectors::Error) {
-        let mut list = self.0.borrow_mut();
-        list.count += 1;
-        if list.first.len() < SHOWN {
-            list.first.push(fault.to_string());
-        }
-        let line = match fault {
-            vectors::Error::Line { line, why } => json!({"line": line, "why": why}),
-            fault => json!({"row": fault.row(), "why": fault.to_string()}),
+        let (place, line) = match fault {
+            vectors::Error::Line { line, why } => (*line, json!({"line": line, "why": why})),
+            fault => {
+                let row = fault.row();
+                let line = json!({"row": row, "why": fault.to_string()});
+                (row.unwrap_or_default(), line)
+            }
         };
-        if let Some((_, report)) = &mut list.report
-            && let Err(error) = writeln!(report, "{line}")
-        {
-            list.failed.get_or_insert(error);
-        }
+        let mut list = self.0.borrow_mut();
+        list.unsorted.push((place, fault.to_string(), line));
+    }
+
+    /// Tells those that were added, in the order of the file: none of the rows that are read from now on comes before them.
+    pub(super) fn sort(&self) {
+        self.0.borrow_mut().sort();
     }
 
     /// True if these are more records than the ones that were kept, for which a change is refused.
     pub(super) fn are_most(&self, kept: usize) -> bool {
+        self.sort();
         let mut list = self.0.borrow_mut();
+        list.kept = kept;
         list.most_of = (list.count > kept).then(|| list.count + kept);
         list.most_of.is_some()
     }
@@ -127,12 +152,16 @@ impl LeftOut {
     /// Says how many there are and what is wrong with the first, and ends the report. Returns their number.
     ///
     /// # Errors
-    /// If they are most of all, and if the report cannot be written.
+    /// Fails if they are most of all, and if the report cannot be written.
     pub(in crate::index) fn say(&self, file: &Path, output: Output) -> Result<usize, Error> {
         let mut list = self.0.borrow_mut();
         let (count, mut place) = (list.count, String::new());
         if let Some((path, mut report)) = list.report.take() {
-            let ended = report.flush();
+            let all = json!({"left_out": count, "kept": list.kept});
+            let ended = match count {
+                0 => Ok(()),
+                _ => writeln!(report, "{all}").and_then(|()| report.flush()),
+            };
             let failed = list.failed.take().map_or(ended, Err);
             failed.map_err(Error::at(&path))?;
             place = format!(", all in {}", path.display());

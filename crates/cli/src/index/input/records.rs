@@ -75,13 +75,14 @@ impl<'a> Records<'a> {
         self.left_out.clone()
     }
 
-    /// The same for an index of this metric: where records may be left out, so are those that it cannot compare.
+    /// The same records for an index of this metric. If records may be left out, those that the metric cannot compare are
+    /// left out too.
     pub(in crate::index) fn of_metric(mut self, metric: Metric) -> Self {
         self.metric = Some(metric).filter(|_| self.skip);
         self
     }
 
-    /// The same, of records that an index has, with their ids in this column: others cannot be taken.
+    /// The same records, all of which the index must have, with their ids in this column.
     pub(in crate::index) fn of_known(
         self,
         column: &str,
@@ -91,7 +92,7 @@ impl<'a> Records<'a> {
         Self { known, ..self }
     }
 
-    /// The same, with this number as the id of the file's first row where records have no ids.
+    /// The same records. If they have no ids, the file's first row gets this number.
     pub(in crate::index) fn numbered_from(self, first_number: Option<u64>) -> Self {
         Self {
             first_number,
@@ -99,7 +100,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The same, counted by a bar.
+    /// The same records, counted by a progress bar.
     pub(in crate::index) fn counted(
         self,
         bar: &ProgressBar,
@@ -251,7 +252,10 @@ impl Iterator for Records<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let before = self.waiting.pop_front().or_else(|| self.first.take());
-            let next = before.map(Ok).or_else(|| self.reader.next());
+            let next = before.map(Ok).or_else(|| {
+                self.left_out.sort();
+                self.reader.next()
+            });
             self.rounded.set(self.reader.loss());
             let faults = self.reader.take_faults();
             faults.iter().for_each(|fault| self.left_out.add(fault));

@@ -11,7 +11,7 @@ use std::rc::Rc;
 #[derive(Clone, Default)]
 pub(in crate::index) struct Rounded(Rc<Cell<Option<Loss>>>);
 
-/// The same in reports.
+/// The rounding loss in reports.
 #[derive(Clone, Copy, Serialize)]
 pub(in crate::index) struct Rounding {
     /// The coordinate that is rounded by most, from 0.

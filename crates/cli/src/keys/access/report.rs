@@ -1,11 +1,11 @@
-//! Who can read what, in words.
+//! Reports the readers and what each can read.
 
 use crate::times::shown;
 use serde::Serialize;
 use sordino_search::AccessReport;
 use std::path::{Path, PathBuf};
 
-/// The name of the label of records without one.
+/// The name that stands for records without a label.
 const UNLABELLED: &str = "";
 
 #[derive(Serialize)]
@@ -22,14 +22,14 @@ pub(super) struct Report {
 #[derive(Serialize)]
 pub(super) struct Reader {
     name: String,
-    /// The digest of the public key; none of who was revoked.
+    /// The digest of the public key; `None` for a revoked reader.
     key: Option<String>,
     labels: Vec<String>,
     groups: Vec<String>,
     records: u64,
-    /// The right to add records, if it has one.
+    /// The right to add records, if the reader has one.
     writes: Option<Writes>,
-    /// Records that it lost and can read until the index is compacted.
+    /// The number of records that it lost and can still read until the index is compacted.
     until_compacted: u64,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Reader {
 pub(super) struct Writes {
     /// Labels; the empty name is of records without one.
     labels: Vec<String>,
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     until: u64,
 }
 

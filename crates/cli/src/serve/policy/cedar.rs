@@ -15,7 +15,8 @@ const SCHEMA: &str = "
 /// The client of a server that answers anyone.
 const ANYONE: &str = "anyone";
 
-/// Bytes of remembered decisions, of each policy: some 2,700. A decision that is not remembered takes a microsecond.
+/// The bytes of remembered decisions of each policy: about 2,700 decisions. A decision that is not remembered takes
+/// a microsecond.
 const REMEMBERED: usize = 1 << 20;
 
 /// The groups that clients are in.
@@ -69,7 +70,7 @@ fn at(path: &Path) -> impl Fn(sordino_authz::Error) -> Error + '_ {
     }
 }
 
-/// Refuses what no client is named: a policy that forbids it would forbid nothing.
+/// Refuses a policy about a client that no key can name, since it would forbid nothing.
 fn check_clients(path: &Path, named: &[EntityUid]) -> Result<(), Error> {
     let digit = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
     let client = |id: &str| id == ANYONE || id.len() == 64 && id.bytes().all(digit);

@@ -10,11 +10,11 @@ use crate::riffpe::definition;
 use core::arch::x86_64::*;
 use sordino_aes::{Aes, Key, aesni};
 
-/// Most cards of a digit.
+/// The most cards of a digit.
 const CARDS: u32 = 48;
 /// Blocks of the longest message.
 const BLOCKS: usize = 4;
-/// Most digits: with the index and one byte of padding they fill the blocks.
+/// The most digits: with the index and one byte of padding they fill the blocks.
 const MAX_DIGITS: usize = 16 * BLOCKS - 2;
 
 /// Proof that the processor has the instructions of this file.

@@ -46,7 +46,7 @@ impl Scheme {
         }
     }
 
-    /// Bytes of what a client downloads once in addition to the hint: the sealed sums of `n` open rows, or the
+    /// The bytes of what a client downloads once in addition to the hint: the sealed sums of `n` open rows, or the
     /// combinations for exact checks.
     ///
     /// # Errors

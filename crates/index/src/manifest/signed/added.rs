@@ -10,10 +10,10 @@ use super::{
 };
 use crate::manifest::{MAX_SIGNED_LEN, Writer};
 
-/// Bytes of a length.
+/// The size in bytes of a length.
 const LEN_LEN: usize = 4;
 
-/// Bytes of a writer's number.
+/// The size in bytes of a writer's number.
 const WRITER_LEN: usize = 2;
 
 /// Bytes before the base.

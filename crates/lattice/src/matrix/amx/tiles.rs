@@ -6,7 +6,7 @@ use std::arch::asm;
 
 use sordino_cpu::Amx;
 
-/// Rows of a tile.
+/// The number of rows of a tile.
 pub(super) const ROWS: usize = 16;
 
 /// The operand of `ldtilecfg`: the shapes of the tiles, at most 16 rows of at most 64 bytes each.

@@ -13,7 +13,7 @@ use super::{load, sum_planes};
 use crate::matrix::PANEL;
 use crate::matrix::panels::Strip;
 
-/// Rows of `D` per cache block of [`mul_panels`]: 384 KiB at a strip's full width, in addition to the 128 KiB of a
+/// The rows of `D` per cache block of [`mul_panels`]: 384 KiB at a strip's full width, in addition to the 128 KiB of a
 /// panel.
 const HEIGHT: usize = 192;
 

@@ -10,7 +10,7 @@ use super::{add_lanes, load, sum_planes};
 use crate::matrix::LANES;
 use crate::matrix::layout::row;
 
-/// Bytes of the largest matrix that a cache is assumed to hold from one scan to the next.
+/// The size in bytes of the largest matrix that a cache is assumed to hold from one scan to the next.
 pub(in crate::matrix) const CACHED: usize = 24 << 20;
 
 /// It skips the lowest plane if all words of `q` are `rounded`.

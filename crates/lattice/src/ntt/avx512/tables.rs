@@ -73,7 +73,7 @@ impl Pairs {
     }
 }
 
-/// Words of eight registers.
+/// The number of words that eight registers hold.
 const ROW: usize = LANES * LANES;
 
 /// A placeholder for the numbers that no butterfly uses.

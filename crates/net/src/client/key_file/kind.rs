@@ -3,13 +3,13 @@
 use sordino_vault::reader_secret::PUBLIC_KEY_LEN;
 use sordino_vault::writer_secret::WRITER_PUBLIC_LEN;
 
-/// Bytes of a secret.
+/// The size in bytes of a secret.
 pub(super) const SECRET_LEN: usize = 32;
-/// Bytes of an ML-DSA-87 public key.
+/// The size in bytes of an ML-DSA-87 public key.
 pub(super) const OWNER_PUBLIC_LEN: usize = 2592;
-/// Bytes of an ML-DSA-65 public key.
+/// The size in bytes of an ML-DSA-65 public key.
 const CLIENT_PUBLIC_LEN: usize = 1952;
-/// Bytes of the digest at the end.
+/// The size in bytes of the digest at the end.
 pub(super) const CHECK_LEN: usize = 8;
 
 /// The content of a key file.
@@ -55,7 +55,7 @@ impl KeyKind {
         Self::WriterPublic,
     ];
 
-    /// The word for it in the file and in reports.
+    /// The kind's name in the file and in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl KeyKind {
         }
     }
 
-    /// The phrase for it in messages.
+    /// The kind's description in messages.
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 const INSTANCE: [u8; 32] = [9; 32];
 
-/// Bytes that a tag adds to a request: three fields, their tags and lengths, and the tag and length of the whole.
+/// The bytes that a tag adds to a request: three fields, their tags and lengths, and the tag and length of the whole.
 const TAG_LEN: usize = (1 + 8) + (1 + 8) + (2 + 32) + 2;
 
 /// The number of the client that made a tag.

@@ -1,4 +1,4 @@
-//! A second server for a request whose first one is late.
+//! Asks a second server if the first one is late.
 //!
 //! # Security
 //! The same ciphertext goes to a second server of the same shard. It holds the same rows and could have been asked in
@@ -8,10 +8,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Answers whose times are remembered.
+/// The number of answers whose times are remembered.
 const REMEMBERED: usize = 128;
 
-/// Answers before the first request is sent twice.
+/// The number of answers before the first request is sent twice.
 const ENOUGH: usize = 32;
 
 /// One in this number of requests may be sent twice, so that servers which are late because they are busy do not get busier.
@@ -28,7 +28,7 @@ pub(super) struct Hedge {
 
 #[derive(Debug, Default)]
 struct Recent {
-    /// The last times, in a circle.
+    /// The last times, in a ring.
     times: Vec<Duration>,
     next: usize,
     /// Requests that may be sent twice, in shares of [`SPARE`].

@@ -1,4 +1,4 @@
-//! The way to a shard: the servers that hold it, each of which can do its part.
+//! The servers of one shard, each of which can answer for it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -29,7 +29,7 @@ pub(super) struct Line {
     replicas: RwLock<Vec<Arc<Replica>>>,
     /// Requests so far, which the servers take in turns.
     turn: AtomicUsize,
-    /// When a second server is asked.
+    /// Decides when a second server is asked.
     pub(super) hedge: Hedge,
 }
 
@@ -39,11 +39,11 @@ pub(super) struct Replica {
     calls: SearchClient<Channel>,
     deadlines: Deadlines,
     failed: Mutex<Option<Instant>>,
-    /// How often, without a break, another answered before it.
+    /// The number of consecutive answers that came from another server first.
     losses: AtomicUsize,
-    /// Its version is not the one that is served.
+    /// True if its version is not the one that is served.
     other: AtomicBool,
-    /// The fault that was said last, until it does its part.
+    /// The last reported fault, until the server does its part again.
     said: Mutex<Option<String>>,
 }
 
@@ -143,7 +143,7 @@ impl Line {
             match replica.head(runtime, self.shard) {
                 Ok(head) => found.push((replica, head)),
                 Err(error) => {
-                    // A server that answers and lacks this shard is of no use for now.
+                    // A server that answers and lacks this shard cannot be used for now.
                     let of_network = matches!(error, sordino_index::Error::Transport { .. });
                     let no_shard =
                         !of_network || matches!(Error::of(&error), Some(Error::Reply(_)));
@@ -233,7 +233,7 @@ impl Replica {
         self.other.store(other, Ordering::Relaxed);
     }
 
-    /// True if this fault is another than was said last.
+    /// True if this fault differs from the last reported one.
     pub(super) fn is_news(&self, fault: &sordino_index::Error) -> bool {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let fault = Some(fault.to_string());
@@ -244,7 +244,7 @@ impl Replica {
         self.other.load(Ordering::Relaxed)
     }
 
-    /// True if it failed a moment ago.
+    /// True if the server failed a moment ago.
     pub(super) fn is_doubtful(&self) -> bool {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.is_some_and(|when| when.elapsed() < DOUBT)
@@ -312,7 +312,7 @@ fn unsigned(message: Bytes) -> Request<CallRequest> {
     Request::new(CallRequest { message, tag: None })
 }
 
-/// The code of a status that is no refusal.
+/// The code of a status that is not a refusal.
 fn status_of(error: &sordino_index::Error) -> Option<&str> {
     match Error::of(error)? {
         Error::Status { code, .. } => Some(code),

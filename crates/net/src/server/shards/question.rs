@@ -11,7 +11,7 @@ use super::line::{Line, Replica};
 use crate::server::metrics::Metrics;
 use crate::{Error, Refusal};
 
-/// Times that a shard is asked for its part of a reply.
+/// The number of times that a shard is asked for its part of a reply.
 const TRIES: usize = 2;
 
 /// A request to one shard.
@@ -21,7 +21,7 @@ pub(super) struct Question {
     pub(super) asked: PendingRequest,
     pub(super) request: Bytes,
     pub(super) metrics: Arc<Metrics>,
-    /// A second server is asked where the first is late.
+    /// True if a second server is asked when the first is late.
     pub(super) hedged: bool,
 }
 
@@ -74,7 +74,7 @@ impl Question {
 
     /// The time after which a second server is asked, if one may be.
     fn late(&self, second: &Replica) -> Option<Duration> {
-        // A server that has just failed is no help.
+        // A server that has just failed does not help.
         let may = self.hedged && !self.asked.is_fetch() && !second.is_doubtful();
         self.line.hedge.late().filter(|_| may)
     }

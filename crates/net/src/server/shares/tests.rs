@@ -12,7 +12,7 @@ fn on(host: u8, connection: u64, proven: bool) -> Newcomer {
     }
 }
 
-/// True if it has been displaced.
+/// True if the place has been taken away.
 fn gone(place: &Place) -> bool {
     !place.shares.lock().places.contains_key(&place.number)
 }

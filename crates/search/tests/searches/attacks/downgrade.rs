@@ -9,7 +9,7 @@ use super::bed::{K, masked, open, open_with_sums, vectors};
 
 const N: usize = 2000;
 
-/// Masked rows whose products have fewer bits.
+/// A masked index whose products have fewer bits.
 fn coarse() -> Index {
     let (rng, keys) = (&mut rng(1), keys());
     build::masked(rng, &keys, &vectors(N), K, Packing::T64, &mut |_| ()).unwrap()

@@ -18,7 +18,7 @@ const TARGET: usize = 5;
 /// a sixth of the searches.
 const TIMES: usize = 4;
 
-/// The sign and the bits of a row.
+/// A row's part of the sums: its sign and its bits.
 struct Part {
     sign: i32,
     bits: [bool; COUNT],

@@ -49,7 +49,7 @@ fn requests(
     transport.requests
 }
 
-/// The requests that bring the keys of a session.
+/// The positions of requests that bring the keys of a session.
 fn beginnings(requests: &[Vec<u8>]) -> Vec<usize> {
     let brings = |at: &usize| requests[*at].len() > KEYS_LEN;
     (0..requests.len()).filter(brings).collect()

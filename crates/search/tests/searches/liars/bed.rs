@@ -50,7 +50,7 @@ pub(crate) struct Place {
     pub(crate) checks: Range<usize>,
 }
 
-/// An older version of an index.
+/// An older version of an index, from which a liar answers.
 enum Older {
     /// Older rows, under this version's seed.
     Rows(Segments),

@@ -81,12 +81,12 @@ impl Bed {
         store.add(rng, NOW, label, [Ok(batch(first))], &mut |_| ())
     }
 
-    /// A writer adds the records from `first` on.
+    /// Lets a writer add the records from `first` on.
     pub(crate) fn add(&mut self, name: &str, first: u64, label: Option<&str>) -> u64 {
         self.try_add(name, first, label).unwrap().version
     }
 
-    /// The owner adds the records from `first` on.
+    /// Lets the owner add the records from `first` on.
     pub(crate) fn owner_adds(&mut self, first: u64, label: Option<&str>) -> u64 {
         let rng = &mut self.rng();
         let mut store = self.owner();

@@ -8,7 +8,7 @@ use std::arch::wasm32::{
 
 use super::{BITS, Query, Row, Sums, high_sum};
 
-/// Words that are split together: the bytes of a register.
+/// The words that are split together: the bytes of a register.
 const WORDS: usize = 16;
 
 /// Computes the sums of the definition.

@@ -1,4 +1,4 @@
-//! The lengths of lists, as the pages of a file promise them: a few bytes may say that one number comes a billion times.
+//! Checks the lengths of lists that the pages of a file announce: a few bytes can encode a billion equal numbers.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use super::{FORMAT, damaged};
 use crate::Error;
 use crate::table::caught;
 
-/// Values of a list column in a group of rows that need not stand in any bytes: 2^25 zeros, say, in a run.
+/// The number of values of a list column in a row group that need not take any bytes: 2^25 zeros, say, in a run.
 const FREE: u64 = 1 << 25;
 
-/// Values of such a column for each of its bytes, beyond those. Sparse vectors have some 100.
+/// The number of further values of such a column for each of its bytes. Sparse vectors have about 100.
 const PER_BYTE: u64 = 256;
 
-/// Bytes of a value of a list, with its place in the list.
+/// The size in bytes of a list value and of its position in the list.
 const VALUE: u64 = 8;
 
-/// A file that is looked at before it is read.
+/// A file that is inspected before it is read.
 pub(super) struct Shared<R>(pub(super) Arc<R>);
 
 impl<R: Length> Length for Shared<R> {
@@ -43,10 +43,10 @@ impl<R: ChunkReader> ChunkReader for Shared<R> {
     }
 }
 
-/// The bytes of a row of these columns, by their mean in the group of rows where it is largest.
+/// The mean bytes of a row of these columns, in the row group where the mean is largest.
 ///
 /// # Errors
-/// [`Error::Table`] for a column that promises many more values than its bytes can hold.
+/// [`Error::Table`] if a column announces many more values than its bytes can encode.
 pub(super) fn bytes_of_rows<R>(
     file: &Arc<R>,
     metadata: &ParquetMetaData,
@@ -86,7 +86,7 @@ where
     Ok(most)
 }
 
-/// The values that the pages of a column promise.
+/// The number of values that the pages of a column announce.
 fn values<R>(file: &Arc<R>, group: &RowGroupMetaData, leaf: usize) -> Result<u64, Error>
 where
     R: ChunkReader + 'static,

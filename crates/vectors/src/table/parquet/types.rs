@@ -1,4 +1,4 @@
-//! The types that columns are read as, where Parquet's own do not say all.
+//! The types with which columns are read, if Parquet's own types do not tell all.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::table::caught;
 
 /// The types of a file's columns.
 pub(super) struct Types {
-    /// Those that its values have: Parquet's, and durations where a writer of Arrow's says so.
+    /// The types of the values: Parquet's, or durations if a writer of Arrow recorded them.
     of_values: SchemaRef,
-    /// The same with views of texts and bytes. Many rows may have one long text of a dictionary, and views do not repeat it.
+    /// The same types with views of texts and bytes. Many rows may share one long text of a dictionary, and views do not copy it.
     read: SchemaRef,
     has_durations: bool,
 }
@@ -23,7 +23,7 @@ pub(super) struct Types {
 impl Types {
     pub(super) fn of(metadata: &ArrowReaderMetadata) -> Result<Self, Error> {
         let file = metadata.metadata().file_metadata();
-        // What a writer says is advice: without it a column has the type that Parquet gives it.
+        // The writer's metadata is optional: without it a column has the type that Parquet gives it.
         let written = caught(FORMAT, || {
             parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())
         })?;
@@ -44,17 +44,17 @@ impl Types {
         })
     }
 
-    /// The types that values have.
+    /// The types of the values.
     pub(super) fn schema(&self) -> &Schema {
         &self.of_values
     }
 
-    /// The file, read as these types.
+    /// Opens the file to be read with these types.
     pub(super) fn read(&self, metadata: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, Error> {
         let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.read));
         let file = Arc::clone(metadata.metadata());
         match caught(FORMAT, || ArrowReaderMetadata::try_new(file, options))? {
-            // A duration would be a number without a unit.
+            // A duration would become a number without a unit.
             Err(error) if self.has_durations => Err(damaged(error)),
             Err(_) => Ok(metadata),
             read => read.map_err(damaged),
@@ -62,8 +62,8 @@ impl Types {
     }
 }
 
-/// A field that is read as a duration where its writer says so, and texts and bytes in it as views where that is wanted. Where it is not, the field
-/// has the name of its type of an extension of Arrow, too.
+/// The field with its types as they are read: a duration if the writer recorded one, and views of texts and bytes if requested.
+/// Without views the field also gets the name of its Arrow extension type.
 fn typed(field: &FieldRef, written: Option<&Field>, views: bool) -> FieldRef {
     let written_kind = written.map(Field::data_type);
     let kind = match (field.data_type(), written_kind) {

@@ -1,4 +1,4 @@
-//! Dialects of CSV that are told from the one that is read: other delimiters, Excel's first line, and the escapes of databases.
+//! Recognises dialects of CSV that are not supported: other delimiters, Excel's first line, and the escapes of databases.
 
 use csv::StringRecord;
 
@@ -6,7 +6,7 @@ use crate::Error;
 use crate::numbers::is_list;
 use crate::text::fault;
 
-/// The signs that a file may have between fields, with their names as an option.
+/// The characters that may separate fields, with their names as an option.
 const SIGNS: [(char, &str); 4] = [
     ('\t', "tab"),
     (';', "semicolon"),
@@ -14,20 +14,20 @@ const SIGNS: [(char, &str); 4] = [
     (',', "comma"),
 ];
 
-/// Said of a field that is written as `COPY` of Postgres does by default.
+/// The fault of a field in the default form of Postgres's `COPY`.
 const ESCAPED: &str = "a backslash as in the text form of Postgres' COPY and of MySQL, where it begins an escape and \\N is no value. \
     Write CSV instead: COPY ... TO ... WITH (FORMAT csv, HEADER). Where backslashes stand for themselves, say so by naming the \
     delimiter (on the command line --delimiter tab)";
 
-/// Refuses a head that is none.
+/// Refuses a first line that is not a header.
 pub(super) fn check_head(head: &StringRecord) -> Result<(), Error> {
     if let Some(sign) = head.get(0).and_then(|first| first.strip_prefix("sep=")) {
         let known = SIGNS.iter().find(|(known, _)| sign.starts_with(*known));
         let name = match (known, head.len()) {
             (Some((_, name)), _) => *name,
-            // A tab is white space, which was taken off the names.
+            // A tab is white space, which was removed from the names.
             (None, 1) => "tab",
-            // It is the sign that ended the field, which needs no option.
+            // This character ended the field, so no option is needed.
             (None, _) => "SIGN",
         };
         let why = format!(
@@ -38,7 +38,8 @@ pub(super) fn check_head(head: &StringRecord) -> Result<(), Error> {
     }
     if !head.is_empty() && head.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
         let why = "numbers, where the names of columns are expected; a vector is one field, \"[0.1, 0.2]\", under such a \
-                   name. An array of numbers alone is read from .npy";
+                   name. Convert an array of numbers alone, with `python3 -c \"import numpy; numpy.save('base.npy', numpy.loadtxt('FILE', \
+                   delimiter=','))\"`";
         return Err(fault(1, why.to_owned()));
     }
     if head.iter().any(is_list) {
@@ -49,7 +50,7 @@ pub(super) fn check_head(head: &StringRecord) -> Result<(), Error> {
     Ok(())
 }
 
-/// The advice where one name has a sign in it that may stand between several. It does not show the name, which may be numbers.
+/// The advice if the only name contains a character that may separate several. It does not quote the name, which may be numbers.
 pub(super) fn other_delimiter(head: &StringRecord) -> Option<String> {
     let name = head.get(0).filter(|_| head.len() == 1)?;
     let (_, sign) = SIGNS.iter().find(|(sign, _)| name.contains(*sign))?;
@@ -58,7 +59,7 @@ pub(super) fn other_delimiter(head: &StringRecord) -> Option<String> {
     ))
 }
 
-/// The names of columns, for a message; of one column what it may be.
+/// The names of columns, for a message. For a single column, it adds advice about the delimiter.
 pub(super) fn listed(head: &StringRecord) -> String {
     let names = head.iter().take(20).collect::<Vec<_>>().join(", ");
     match other_delimiter(head) {
@@ -67,17 +68,17 @@ pub(super) fn listed(head: &StringRecord) -> String {
     }
 }
 
-/// The escapes that a file may have where nobody said that its backslashes stand for themselves.
+/// Whether a file's backslashes may be escapes. The caller may have declared that they are not.
 pub(in crate::text) enum Escapes {
-    /// No backslash so far, or none that tells.
+    /// There was no backslash so far, or none that decides.
     Possible,
-    /// Its backslashes stand for themselves.
+    /// The backslashes are ordinary characters.
     None,
 }
 
 impl Escapes {
-    /// Refuses a field whose backslashes may begin escapes. One backslash that begins none shows that none does, since `COPY` writes
-    /// two for one.
+    /// Refuses a field whose backslashes may begin escapes. One backslash that begins no escape shows that none does, since
+    /// `COPY` writes two for one.
     pub(super) fn check<'a>(
         &mut self,
         mut fields: impl Iterator<Item = (usize, &'a str)>,

@@ -1,4 +1,4 @@
-//! Quotation marks that are not closed.
+//! Finds quotation marks that are not closed.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use super::FORMAT;
 use crate::Error;
 use crate::text::MAX_RECORD;
 
-/// Where a file stands in quotation marks, followed as its bytes are read.
+/// Follows the quotation marks of a file while its bytes are read.
 #[derive(Clone, Default)]
 pub(super) struct Quotes {
     /// The line of the field whose quotation mark is open; 0 if no mark is open.
     open: Arc<AtomicU64>,
     at_end: Arc<AtomicBool>,
-    /// The line of the first field that goes on after its closing quotation mark; 0 if there is no such field.
+    /// The line of the first field that has text after its closing quotation mark; 0 if there is no such field.
     goes_on: Arc<AtomicU64>,
 }
 
@@ -30,7 +30,8 @@ impl Quotes {
         }
     }
 
-    /// Refuses a file that ended within quotation marks, since its last record may be many, and one whose fields do not end with them.
+    /// Refuses a file that ended within quotation marks, since its last record may contain many. Also refuses a file with text
+    /// after a closing quotation mark.
     pub(super) fn check(&self) -> Result<(), Error> {
         let line = self.goes_on.load(Ordering::Relaxed);
         if line > 0 {
@@ -55,13 +56,13 @@ impl Quotes {
     }
 }
 
-/// The place of a byte in a field, as RFC 4180 defines it.
+/// The position of a byte in a field, as RFC 4180 defines it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
     Start,
     Plain,
     Quoted,
-    /// After a quotation mark within quotation marks: its end, or the first of two that stand for one.
+    /// After a quotation mark within quotation marks, which closes the field or is the first of two that stand for one.
     Closing,
 }
 
@@ -71,7 +72,7 @@ pub(super) struct Followed<R> {
     quotes: Quotes,
     field: Field,
     line: u64,
-    /// Bytes of the record so far.
+    /// The size in bytes of the record so far.
     record: usize,
 }
 

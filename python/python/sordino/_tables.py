@@ -1,0 +1,180 @@
+"""Tables: columns that are ids, vectors and payloads. Columns with the usual names are taken without an argument, as the command does."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ._errors import InputError
+from ._sordino import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_IDS = ("id",)
+_VECTORS = ("vector", "embedding", "embeddings")
+_TEXTS = ("text", "content", "document")
+
+
+@dataclass
+class Source:
+    """Where records come from: what was given, or columns of a table.
+
+    `file` has the columns of a file for `Reader`. `taken` has the columns that were taken, by argument.
+    """
+
+    vectors: Any
+    ids: Any
+    payloads: Any
+    file: dict[str, Any] = field(default_factory=dict)
+    taken: dict[str, str] = field(default_factory=dict)
+
+
+def source(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> Source:
+    """Return where records come from.
+
+    Raises
+    ------
+    InputError
+        If a column of a data frame would be left out, or it is not clear which one is meant.
+    """
+    if isinstance(vectors, (str, os.PathLike)):
+        return _of_file(os.fspath(vectors), ids, payloads)
+    names = columns(vectors)
+    found = Source(vectors, ids, payloads)
+    if names is None:
+        _take_index(found, vectors)
+    else:
+        _take_columns(found, vectors, names, attributes)
+    _tell(found, f"a {type(vectors).__name__}")
+    return found
+
+
+def columns(given: Any) -> list[Any] | None:
+    """Return the names of a data frame's columns, of pandas, polars or Arrow; None for other values."""
+    kind = type(given)
+    if not hasattr(kind, "__getitem__") or hasattr(kind, "collect"):
+        return None
+    # Arrow's `columns` are the columns themselves.
+    names = given.column_names if hasattr(kind, "column_names") else getattr(given, "columns", None)
+    if names is None or callable(names):
+        return None
+    return list(names)
+
+
+def check_coordinates(given: Any, what: str) -> None:
+    """Refuse a data frame whose ids or texts would be taken for coordinates, or be left out."""
+    names = columns(given) or []
+    wrong = _named(names, _IDS) + _named(names, _TEXTS)
+    if wrong:
+        raise InputError(
+            f"{what}: a {type(given).__name__} with the column {wrong[0]}, which is no coordinate: give the columns of coordinates alone, or the one "
+            "of vectors; a Batch takes ids and payloads"
+        )
+
+
+def _of_file(path: str, ids: Any, payloads: Any) -> Source:
+    found = Source(path, ids, payloads)
+    if ids is not None and payloads is not None and not isinstance(ids, str) and not isinstance(payloads, str):
+        return found
+    names = Reader.columns(path)
+    if not names:
+        return found
+    absent: list[str] = []
+    vectors = _named(names, _VECTORS)
+    # Of several the reader names all.
+    if len(vectors) == 1:
+        found.file["vectors"] = found.taken["vectors"] = vectors[0]
+    for argument, given, usual in [("ids", ids, _IDS), ("payloads", payloads, _TEXTS)]:
+        name = _wanted(names, given, argument, usual, path)
+        if name is not None:
+            found.file[argument] = found.taken[argument] = name
+            setattr(found, argument, None)
+        elif given is None:
+            absent += usual
+    found.file["absent"] = absent
+    _tell(found, path)
+    return found
+
+
+def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any) -> None:
+    """Take the columns of a data frame, and leave none out."""
+    what = f"a {type(frame).__name__}"
+    vectors = _only(names, _VECTORS, what)
+    for argument, given, usual in [("ids", found.ids, _IDS), ("payloads", found.payloads, _TEXTS)]:
+        name = _wanted(names, given, argument, usual, what)
+        if name is not None:
+            found.taken[argument] = name
+            setattr(found, argument, frame[name])
+    _take_index(found, frame)
+    others = [name for name in names if name not in {*found.taken.values(), vectors, *_named(names, _IDS), *_named(names, _TEXTS)}]
+    if vectors is not None:
+        known = _names_of(attributes)
+        lost = [name for name in others if name not in known]
+        if lost:
+            raise InputError(
+                f"vectors: {what} with the vectors in column {vectors}, and columns {', '.join(map(str, lost))[:200]} that would be left out: name those to "
+                "filter by in attributes=, or give a frame without them"
+            )
+        found.taken["vectors"], found.vectors = vectors, frame[vectors]
+    elif len(others) < len(names):
+        if len(others) == 1:
+            found.taken["vectors"], found.vectors = others[0], frame[others[0]]
+        else:
+            found.vectors = _selected(frame, others)
+
+
+def _selected(frame: Any, names: list[Any]) -> Any:
+    """Return the frame with these columns alone."""
+    for method in ("select_columns", "select"):
+        # A frame of pandas has none of these, but may have a column of that name.
+        if hasattr(type(frame), method):
+            return getattr(frame, method)(names)
+    return frame[names]
+
+
+def _take_index(found: Source, frame: Any) -> None:
+    """Take the ids of a frame or a column of pandas whose index is called so."""
+    name = getattr(getattr(frame, "index", None), "name", None)
+    if found.ids is None and isinstance(name, str) and _named([name], _IDS):
+        found.taken["ids"], found.ids = f"{name} (the index)", frame.index
+
+
+def _wanted(names: Sequence[Any], given: Any, argument: str, usual: tuple[str, ...], what: str) -> str | None:
+    """Return the column that is given by its name, or else the one that has a usual name."""
+    if given is None:
+        return _only(names, usual, what, argument)
+    if not isinstance(given, str):
+        return None
+    if given not in names:
+        raise InputError(f"{argument} = {given!r}: {what} has no such column, and has {', '.join(map(str, names))[:200]}")
+    return given
+
+
+def _only(names: Sequence[Any], usual: tuple[str, ...], what: str, argument: str = "vectors") -> str | None:
+    """Return the only column that has a usual name."""
+    found = _named(names, usual)
+    if len(found) > 1:
+        how = "give the one that is meant" if argument == "vectors" else f"name the one that is meant, {argument}={found[0]!r}"
+        raise InputError(f"{what}: the columns {' and '.join(found)} could each be the {argument}: {how}")
+    return found[0] if found else None
+
+
+def _named(names: Iterable[Any], usual: tuple[str, ...]) -> list[str]:
+    """Return the columns that have a usual name; if there is none, those that have it in other capitals."""
+    # Frames of pandas may have other names than texts.
+    texts = [name for name in names if isinstance(name, str)]
+    return [name for name in texts if name in usual] or [name for name in texts if name.lower() in usual]
+
+
+def _names_of(attributes: Any) -> set[Any]:
+    names = columns(attributes)
+    return set(attributes if names is None and isinstance(attributes, dict) else names or ())
+
+
+def _tell(found: Source, what: str) -> None:
+    if found.taken:
+        import logging
+
+        logging.getLogger("sordino").info("%s: took %s", what, ", ".join(f"{argument} from column {name}" for argument, name in found.taken.items()))

@@ -1,0 +1,61 @@
+//! The records of an index: how many there are, their ids and labels.
+
+use pyo3::prelude::*;
+use sordino_search::Store;
+
+use super::{Index, Key};
+use crate::compute::computing;
+use crate::errors;
+use crate::ids::{self, Given};
+
+/// The number of records.
+pub(super) fn len(index: &Index, py: Python<'_>) -> PyResult<usize> {
+    let keys = index.key.reader().ok_or_else(|| {
+        let expected = "an owner's, a reader's or a writer's key";
+        index.needs(py, "the number of records", expected)
+    })?;
+    let len = computing(py, || Store::count_dir(&index.path, &keys))?;
+    len.map_err(|error| errors::search(py, &error))
+}
+
+/// The ids of all records, in their order: an array of numbers, or a list of texts.
+pub(super) fn ids<'py>(index: &Index, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    if !matches!(index.key, Key::Owner(..)) {
+        return Err(index.needs(py, "a list of all ids", "the owner's key"));
+    }
+    let read = computing(py, || {
+        index.changed(|store| Ok(store.ids().collect::<Vec<_>>()))
+    })?;
+    let mut ids = read.map_err(|error| errors::search(py, &error))?;
+    ids.sort_unstable();
+    ids::all(py, &ids)
+}
+
+/// True if there are records with these ids.
+pub(super) fn contains(index: &Index, py: Python<'_>, ids: &Given<'_>) -> PyResult<bool> {
+    if !matches!(index.key, Key::Owner(..)) {
+        return Err(index.needs(py, "a look for an id", "the owner's key"));
+    }
+    let ids = ids.of(py, index.manifest(py)?.ids)?;
+    let found = computing(py, || {
+        index.changed(|store| Ok(ids.iter().all(|id| store.contains(id.clone()))))
+    })?;
+    found.map_err(|error| errors::search(py, &error))
+}
+
+/// The labels of records; None for one without a label, or that is not there.
+pub(super) fn labels(
+    index: &Index,
+    py: Python<'_>,
+    ids: &Given<'_>,
+) -> PyResult<Vec<Option<String>>> {
+    index.owner(py)?;
+    let ids = ids.of(py, index.manifest(py)?.ids)?;
+    let read = computing(py, || {
+        index.changed(|store| {
+            let labels = ids.iter().map(|id| store.label(id).map(str::to_owned));
+            Ok(labels.collect())
+        })
+    })?;
+    read.map_err(|error| errors::search(py, &error))
+}

@@ -1,0 +1,205 @@
+"""Tables: columns with usual names are taken, and nothing is left out without a word."""
+
+import gzip
+import json
+import logging
+
+import numpy as np
+import pytest
+
+import sordino
+
+IDS = ["a", "b", "c", "d"]
+TEXTS = ["one", "two", "three", "four"]
+ROWS = np.eye(4, dtype=np.float32)
+
+
+class Frame:
+    """A data frame of pandas, as far as it is one: columns by name, and an index."""
+
+    def __init__(self, columns, index=None):
+        self.data = columns
+        self.index = Column(range(4)) if index is None else index
+
+    @property
+    def columns(self):
+        return list(self.data)
+
+    def __getitem__(self, names):
+        if isinstance(names, list):
+            return Frame({name: self.data[name] for name in names})
+        return self.data[names]
+
+    def __array__(self, dtype=None, copy=None):
+        return np.stack([np.asarray(column) for column in self.data.values()], axis=1)
+
+
+class Column(list):
+    name = None
+
+
+def coordinates():
+    return {f"f{at}": ROWS[:, at] for at in range(4)}
+
+
+def check(index, key, ids=IDS, payloads=TEXTS):
+    with sordino.Client(index, key=key) as client:
+        assert client.search(ROWS, k=1).ids[:, 0].tolist() == list(ids)
+        if payloads is not None:
+            assert client.payloads(list(ids)) == [text.encode() for text in payloads]
+        else:
+            assert client.search(ROWS, k=1).payloads is None
+
+
+FRAMES = {
+    "a column of vectors": {"id": IDS, "text": TEXTS, "embedding": [*ROWS]},
+    "a column of vectors by another name": {"id": IDS, "content": TEXTS, "v": [*ROWS]},
+    "columns of coordinates": {"ID": IDS, **coordinates(), "document": TEXTS},
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_usual_columns_of_a_frame_are_taken_and_told(tmp_path, key, name, caplog):
+    caplog.set_level(logging.INFO, "sordino")
+    frame = Frame(FRAMES[name])
+    index = sordino.build(tmp_path / "index", frame, key=key, k=1)
+    check(index, key)
+    assert set(index.taken) >= {"ids", "payloads"}
+    assert all(f"{argument} from column {column}" in caplog.text for argument, column in index.taken.items())
+    index.add(Frame({**FRAMES[name], "id" if "id" in FRAMES[name] else "ID": [*"efgh"]}))
+    assert index.ids() == [*"abcdefgh"] and set(index.taken) >= {"ids", "payloads"}
+
+
+def test_frames_of_arrow_are_taken_too(tmp_path, key):
+    pa = pytest.importorskip("pyarrow")
+    for at, data in enumerate(FRAMES.values()):
+        data = {name: [row.tolist() if isinstance(row, np.ndarray) else row for row in column] for name, column in data.items()}
+        index = sordino.build(tmp_path / str(at), pa.table(data), key=key, k=1)
+        check(index, key)
+
+
+def test_the_index_of_a_frame_is_its_ids_if_it_is_called_so(tmp_path, key):
+    named = Column(IDS)
+    named.name = "id"
+    index = sordino.build(tmp_path / "frame", Frame(coordinates(), named), key=key, k=1)
+    check(index, key, payloads=None)
+    assert index.taken == {"ids": "id (the index)"}
+    # Numbers are the rows', as ever.
+    check(sordino.build(tmp_path / "rows", Frame(coordinates()), key=key, k=1), key, range(4), None)
+
+
+def test_columns_can_be_named(tmp_path, key):
+    frame = Frame({"doc_id": IDS, "id": [9, 8, 7, 6], "body": TEXTS, "vector": [*ROWS]})
+    with pytest.raises(sordino.InputError, match="columns doc_id, body that would be left out"):
+        sordino.build(tmp_path / "index", frame, key=key, k=1)
+    check(sordino.build(tmp_path / "index", frame, key=key, ids="doc_id", payloads="body", k=1), key)
+    with pytest.raises(sordino.InputError, match="ids = 'uid': a Frame has no such column, and has doc_id, id"):
+        sordino.build(tmp_path / "other", frame, key=key, ids="uid", payloads="body", k=1)
+    # A column that is given is no vector, and columns to filter by are not left out.
+    frame = Frame({"id": IDS, **coordinates()})
+    check(sordino.build(tmp_path / "given", frame, key=key, ids=[4, 5, 6, 7], k=1), key, [4, 5, 6, 7], None)
+    frame = Frame({"id": IDS, "year": [1, 2, 3, 4], "vector": [*ROWS]})
+    index = sordino.build(tmp_path / "filtered", frame, key=key, attributes={"year": frame["year"]}, k=1)
+    with sordino.Client(index, key=key) as client:
+        assert client.attributes("c") == [{"year": 3}]
+
+
+def test_what_is_not_clear_is_refused(tmp_path, key):
+    frame = Frame({"id": IDS, "text": TEXTS, "content": TEXTS, "vector": [*ROWS]})
+    with pytest.raises(sordino.InputError, match="text and content could each be the payloads.*payloads='text'"):
+        sordino.build(tmp_path / "index", frame, key=key, k=1)
+    check(sordino.build(tmp_path / "index", frame, key=key, payloads="content", k=1), key)
+    numbered = Frame({"id": [5, 6, 7, 8], **coordinates()})
+    with pytest.raises(sordino.InputError, match="column id, which is no coordinate"):
+        sordino.build(tmp_path / "stream", iter([numbered]), key=key, k=1)
+    with sordino.Client(tmp_path / "index", key=key) as client, pytest.raises(sordino.InputError, match="no coordinate"):
+        client.search(numbered)
+
+
+def written(folder, ids=IDS):
+    """Files with the same records in several forms."""
+    records = [{"id": id, "text": text, "embedding": row.tolist()} for id, text, row in zip(ids, TEXTS, ROWS)]
+    (folder / "lines.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    table = "id,text,embedding\n" + "".join(f'{one["id"]},{one["text"]},"{one["embedding"]}"\n' for one in records)
+    (folder / "table.csv").write_text(table)
+    (folder / "table.csv.gz").write_bytes(gzip.compress(table.encode()))
+    return ["lines.jsonl", "table.csv", "table.csv.gz"]
+
+
+@pytest.mark.parametrize("given", [IDS, [5, 2**53 + 1, 7, 8]])
+def test_usual_columns_of_a_file_are_taken(tmp_path, key, given):
+    for at, name in enumerate(written(tmp_path, given)):
+        # CSV has texts alone, as for the command.
+        ids = given if "jsonl" in name else [str(id) for id in given]
+        index = sordino.build(tmp_path / str(at), tmp_path / name, key=key, k=1)
+        check(index, key, ids)
+        assert index.taken == {"vectors": "embedding", "ids": "id", "payloads": "text"}
+        index.add(tmp_path / name)
+        assert index.ids() == sorted(ids)
+        # Others that are given come first.
+        other = sordino.build(tmp_path / f"other {at}", tmp_path / name, key=key, ids=[1, 2, 3, 4], payloads="id", k=1)
+        check(other, key, [1, 2, 3, 4], map(str, ids))
+        with pytest.raises(sordino.InputError, match="ids = 'uid': .*and has "):
+            index.add(tmp_path / name, ids="uid")
+
+
+def test_texts_of_a_file_are_ids_of_the_index(tmp_path, key):
+    index = sordino.build(tmp_path / "index", ROWS[:1], key=key, ids=[5], payloads=["old"], k=1)
+    for name in written(tmp_path, [5, 2**53 + 1, 7, 8]):
+        index.add(tmp_path / name)
+        assert index.ids() == [5, 7, 8, 2**53 + 1]
+    written(tmp_path)
+    with pytest.raises(sordino.Error, match="a"):
+        index.add(tmp_path / "table.csv")
+
+
+def test_usual_columns_of_parquet_are_taken(tmp_path, key):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"id": IDS, "text": TEXTS, "embedding": ROWS.tolist()}), tmp_path / "table.parquet")
+    check(sordino.build(tmp_path / "index", str(tmp_path / "table.parquet"), key=key, k=1), key)
+    # Pandas writes its index so.
+    schema = pa.schema([("embedding", pa.list_(pa.float32())), ("id", pa.string())], {"pandas": json.dumps({"index_columns": ["id"], "columns": []})})
+    pq.write_table(pa.table({"embedding": ROWS.tolist(), "id": IDS}, schema), tmp_path / "pandas.parquet")
+    check(sordino.build(tmp_path / "pandas", tmp_path / "pandas.parquet", key=key, k=1), key, payloads=None)
+
+
+def test_values_of_a_file_are_payloads_as_the_command_makes_them(tmp_path, key):
+    lines = [{"id": 1, "text": {"a": [1, None]}, "vector": [1, 0]}, {"id": 2, "text": "plain", "vector": [0, 1]}, {"id": 3, "vector": [1, 1]}]
+    (tmp_path / "lines.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    index = sordino.build(tmp_path / "index", tmp_path / "lines.jsonl", key=key, k=1)
+    assert index.payloads() == {1: b'{"a":[1,null]}', 2: b"plain", 3: b""} or index.payloads()[1] == b'{"a": [1, null]}'
+    # The first record lacks a member that others have: their ids would be lost.
+    (tmp_path / "late.jsonl").write_text('{"vector": [1, 0]}\n{"vector": [0, 1], "id": 5}\n')
+    with pytest.raises(sordino.Error, match="id"):
+        sordino.build(tmp_path / "late", tmp_path / "late.jsonl", key=key, k=1)
+    assert not (tmp_path / "late").exists()
+
+
+def test_files_without_columns_are_what_they_were(tmp_path, key):
+    np.save(tmp_path / "rows.npy", ROWS)
+    check(sordino.build(tmp_path / "index", tmp_path / "rows.npy", key=key, k=1), key, range(4), None)
+    with pytest.raises(sordino.DtypeError, match="ids: one str"):
+        sordino.build(tmp_path / "other", tmp_path / "rows.npy", key=key, ids="id", k=1)
+
+
+def test_additions_do_not_lose_what_records_have(tmp_path, key):
+    index = sordino.build(tmp_path / "index", ROWS, key=key, ids=IDS, payloads=TEXTS, attributes={"n": [1, 2, 3, 4]}, k=1)
+    for how, error, match in [
+        ({"attributes": {"n": [9]}}, sordino.PayloadError, "no payloads, and this index has payloads.*leave_empty=True"),
+        ({"payloads": ["new"]}, sordino.AttributesError, "no attributes, and this index has attributes.*leave_empty=True"),
+        ({"payloads": ["new"], "attributes": {}}, sordino.AttributesError, "no attributes"),
+    ]:
+        for rows in (ROWS[:1], iter([ROWS[:1]])):
+            with pytest.raises(error, match=match):
+                index.add(rows, ids=["a"], **how)
+    with pytest.raises(sordino.PayloadError, match="no payloads"):
+        index.add(iter([sordino.Batch(ROWS[:1], ids=["a"], attributes={"n": [9]})]))
+    with pytest.raises(sordino.InputError, match="leave_empty = 1"):
+        index.add(ROWS[:1], ids=["a"], leave_empty=1)
+    assert index.info()["version"] == 1
+    index.add(ROWS[:1], ids=["a"], leave_empty=True)
+    # None says of a record that it has no value.
+    index.add(ROWS[1:2], ids=["b"], payloads=[None], attributes={"n": [None]})
+    with sordino.Client(index, key=key) as client:
+        assert client.payloads(["a", "b", "c"]) == [b"", b"", b"three"]
+        assert client.attributes(["a", "b", "c"]) == [{}, {}, {"n": 3}]
