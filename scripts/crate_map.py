@@ -35,19 +35,19 @@ STYLE = """\
   .name { fill: #e6edf3 }
 }"""
 
-# Pixels of a box, of what lies between two, and of a group's margins
+# The pixels of a box, of the space between two boxes, and of a group's margins.
 BOX, HIGH, BETWEEN, ROW, LEFT, MARGIN = 92, 26, 18, 58, 190, 14
 
 
 def groups():
-    """The names of the crates of each group, in the table's order."""
+    """For each group, the names of its crates, in the table's order."""
     text = (ROOT / "docs/crates.md").read_text()
     parts = re.split(GROUP, text)[1:]
     return {name: CRATE.findall(rows) for name, rows in zip(parts[::2], parts[1::2])}
 
 
 def members():
-    """The workspace's own crates in Cargo.toml, by the comment that they stand under."""
+    """The workspace's own crates in Cargo.toml, by the comment above them."""
     text = (ROOT / "Cargo.toml").read_text()
     found, group = {}, []
     for line in text.splitlines():
@@ -60,7 +60,7 @@ def members():
 
 
 def edges(known):
-    """What each crate is built on: name to whether it is optional."""
+    """For each crate, the crates that it is built on, each with whether it is optional."""
     command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
     data = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
     found = {}
@@ -73,7 +73,7 @@ def edges(known):
 
 
 def below(name, of):
-    """All that a crate is built on, directly or not."""
+    """All crates that a crate is built on, directly or indirectly."""
     found = set()
     todo = list(of[name])
     while todo:
@@ -85,7 +85,7 @@ def below(name, of):
 
 
 def reduced(of):
-    """The same edges without those that follow from two others."""
+    """The edges without those that follow from two others."""
     return {
         name: {need: optional for need, optional in needs.items() if not any(need in below(other, of) for other in needs if other != need)}
         for name, needs in of.items()
@@ -93,7 +93,7 @@ def reduced(of):
 
 
 def floors(names, of):
-    """The crates of a group in rows, those that are built on others of it above them."""
+    """The crates of a group in rows. A crate's row is above the rows of the group's crates that it is built on."""
     depth = {}
 
     def deep(name):
@@ -115,7 +115,7 @@ def drawing(grouped, of):
         if not bands or bands[-1][0] != group:
             y += MARGIN if bands else 0
             bands.append([group, y, y])
-        # Each stands near the middle of those above that are built on it.
+        # Each crate is placed near the middle of the crates above that are built on it.
         above = {name: [place[other][0] for other in place if name in of[other]] for name in row}
         middle = {name: sum(xs) / len(xs) if xs else width for name, xs in above.items()}
         gap = (width - LEFT - MARGIN) / len(row)

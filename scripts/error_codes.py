@@ -15,14 +15,14 @@ import sys
 from rust_source import ROOT
 
 PAGE = "docs/errors.md"
-# A row of a table whose first cell is one name or more in backquotes, and its last cell
+# A row of a table whose first cell is one or more names in backquotes, and the row's last cell.
 ROW = re.compile(r"^\| (`[^|]*`) \|.*\|([^|]*)\|$", re.M)
-# What needs no remedy
+# The codes that need no remedy.
 FINE = {"0"}
 
 
 def found(file, pattern, inside=r"(?s).*"):
-    """What a pattern finds in a part of a file."""
+    """The matches of a pattern in a part of a file."""
     part = re.search(inside, (ROOT / file).read_text())
     return re.findall(pattern, part.group()) if part else []
 
@@ -40,7 +40,7 @@ def refusals():
 
 
 def gateway():
-    """The codes that the description lists; the code's own must be among them, and the other way round."""
+    """The codes that the description lists. Checks that they are the codes that the code uses."""
     text = (ROOT / "crates/proxy/src/openapi.json").read_text()
     listed = set()
 

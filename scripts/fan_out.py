@@ -26,7 +26,7 @@ def percentile(times, share):
 
 
 def searches(draw, shards, count, hedge):
-    """The times of searches, and the requests beyond one a shard."""
+    """The times of searches, and the number of requests beyond one per shard."""
     times, more = [], 0
     for _ in range(count):
         slowest = 0

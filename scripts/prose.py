@@ -25,10 +25,10 @@ from rust_source import ROOT, TEST_ITEM, closing, test_modules
 LIMITS = ROOT / "scripts/prose.txt"
 KINDS = ("pages", "comments", "messages")
 LONGEST = 25
-# Limits of a folder that the table lacks: the mean of each kind, and the number of forbidden words
+# The limits of a folder that the table lacks: the mean of each kind, and the number of forbidden words.
 AIM = (18, 18, 18, 0)
 
-# Each pattern, and the words to use.
+# Each pattern, and the words to use instead.
 FORBIDDEN = {
     r"who(?:m)?ever": "anyone who; or the reader, owner, server or attacker",
     r"anew": "again",
@@ -45,16 +45,16 @@ FORBIDDEN = {
 }
 WORD = re.compile("|".join(rf"(?P<w{at}>(?:\b|(?=\.)){rule}(?![\w-]))" for at, rule in enumerate(FORBIDDEN)), re.I)
 INSTEAD = list(FORBIDDEN.values())
-# Every text in which a rule finds something has one of these, or a decimal point.
+# Every text in which a pattern matches contains one of these parts, or a decimal point.
 PARTS = ("ever", "anew", "beside", "another", "many", "nobody", "those", "has not", "in the place")
 DECIMAL = re.compile(r"\.\d")
 TOKEN = re.compile(r"\S*\w\S*")
 
 Paragraph = collections.namedtuple("Paragraph", "kind counts lines")
-# `kind` is that of a long sentence, and none for a forbidden word.
+# `kind` is the kind of prose of a long sentence, and None for a forbidden word.
 Finding = collections.namedtuple("Finding", "line why kind")
 
-# Inline code, which counts as a word but is not searched; the address of a link, which is left out; a tag
+# Inline code, which counts as a word but is not searched; the address of a link, which is removed; a tag.
 CODE = re.compile(r"(`+)(?:(?!`).)+?\1(?!`)", re.S)
 TARGET = re.compile(r"\](?:\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)|\[[^\]]*\])")
 TAG = re.compile(r"<[^<>\s][^<>]*>")
@@ -64,7 +64,8 @@ ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 
 
 def plain(text):
-    """A text of the same length without its marks: code as one word of x, a link as its text, so that a place is one in both."""
+    """A text of the same length in which each piece of code is one word of x and each link is its text. So positions
+    are the same in both texts."""
     def filled(match):
         return re.sub(r"[^\n]", "x", match.group())
 
@@ -72,7 +73,7 @@ def plain(text):
 
 
 def sentences(text):
-    """Each sentence of a paragraph: where it begins, and how many words it has."""
+    """Each sentence of a paragraph: its start, and its number of words."""
     start = 0
     for match in END.finditer(text):
         after = text[match.end() :].lstrip()
@@ -89,7 +90,7 @@ def words(text):
 
 
 def split(kind, lines):
-    """The paragraphs of Markdown, given as pairs of a line's number and its text."""
+    """The paragraphs of Markdown. `lines` are pairs of a line's number and its text."""
     fence, held = None, []
 
     def end():
@@ -131,7 +132,7 @@ PLACE = re.compile(r"\{[^{}]*\}")
 
 
 def tests_in(text):
-    """Where the items of a Rust file are that are compiled for tests alone."""
+    """The positions of the items of a Rust file that are compiled only for tests."""
     blank = RUST.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
     for match in TEST_ITEM.finditer(blank):
         end = re.compile(r"[;{]").search(blank, match.end())
@@ -140,7 +141,7 @@ def tests_in(text):
 
 
 def message(text, first):
-    """The paragraphs of a literal, if it is prose."""
+    """The paragraphs of a string literal, if it is prose."""
     text = PLACE.sub("x", re.sub(r"\\\n\s*", " ", text).replace("\\n", "\n").replace('\\"', '"'))
     lines = [line for line in text.split("\n") if not line.startswith("  ")]
     if words(" ".join(lines)) >= 3:
@@ -207,7 +208,7 @@ def docstring(node):
         line = line.strip() if number == node.lineno else line[indent:]
         if re.match(r"\s*(?:>>>|\.\.\. )", line):
             line = ""
-        # `name : type`, and the rule under a section's name
+        # A line `name : type`, and the line under a section's name.
         if re.match(r"[*\w, ]+ : \S", line) or re.fullmatch(r"-{3,}", line):
             line = ""
             if kept and re.fullmatch(r"[A-Z][\w ]+", kept[-1][1]):
@@ -217,7 +218,7 @@ def docstring(node):
 
 
 def check(paragraph):
-    """Numbers of words of the sentences of a paragraph, and what is wrong with them."""
+    """The numbers of words of a paragraph's sentences, and its faults."""
     text, starts = "", []
     for number, line in paragraph.lines:
         starts.append((len(text), number))
@@ -244,7 +245,7 @@ def check(paragraph):
 
 
 def files():
-    """Every file that is looked at, by its name."""
+    """The names of all files that the script reads."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True)
     for name in listed.stdout.splitlines():
         if not (ROOT / name).is_file():
@@ -255,7 +256,7 @@ def files():
 
 
 def folder(name):
-    """The row of the table that a file belongs to."""
+    """The row of the table to which a file belongs."""
     parts = name.split("/")
     if parts[0] in ("crates", "docs") and len(parts) > 2:
         return "/".join(parts[:2])
@@ -273,7 +274,7 @@ def paragraphs(name, tests):
 
 
 def measured(names):
-    """Of each file the kinds' numbers of words, and its findings."""
+    """For each file, the numbers of words of each kind of prose, and the findings."""
     names = list(names)
     sources = [ROOT / name for name in names if name.endswith(".rs")]
     of_tests = {path for file in sources for path in test_modules(file)}
@@ -289,7 +290,7 @@ def measured(names):
 
 
 def table(text):
-    """The limits of each folder: the mean of each kind, or nothing, and the number of forbidden words."""
+    """For each folder, the limits: the mean of each kind, or None, and the number of forbidden words."""
     rows = {}
     for line in text.splitlines():
         if line and not line.startswith("#"):
@@ -299,7 +300,7 @@ def table(text):
 
 
 def written(rows, text):
-    """The text of a table, under the comment of the one before."""
+    """The text of a table, with the comment of the table before."""
     head = [line for line in text.splitlines() if line.startswith("#")]
     lines = []
     for name, (*means, count) in sorted(rows.items()):
@@ -309,7 +310,7 @@ def written(rows, text):
 
 
 def above(row, limits):
-    """Each kind in which a folder is above its limit, the last for forbidden words, and how."""
+    """Each kind for which a folder is above its limit, with both values. Forbidden words come last."""
     for kind, value, limit, aim in zip((*KINDS, None), row, limits, AIM):
         limit = aim if limit is None else limit
         if value is not None and value > limit:
@@ -318,8 +319,8 @@ def above(row, limits):
 
 
 def lowered(rows, limits):
-    """The limits of all folders that there are: today's values where these are lower, or where there was no limit, but never
-    less than the aim."""
+    """The limits of all existing folders: today's values if they are lower or if there was no limit, but never below
+    the aim."""
 
     def one(value, limit, aim):
         known = [number for number in (value, limit) if number is not None]
@@ -329,7 +330,7 @@ def lowered(rows, limits):
 
 
 def mean(counts):
-    """The mean of some numbers, rounded up to a tenth; of none, nothing."""
+    """The mean of some numbers, rounded up to a tenth. None if there are no numbers."""
     return math.ceil(sum(counts) / len(counts) * 10) / 10 if counts else None
 
 

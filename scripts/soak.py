@@ -57,7 +57,7 @@ class Soak:
         n, dim = self.args.records, self.args.dim
         rows = os.urandom(n * dim)
         self.vectors("base.i8bin", rows)
-        # Queries from all over the index, for each client others.
+        # Each client has its own queries, which come from the whole index.
         self.asked = [[(client * QUERIES + at) * 7919 % n for at in range(QUERIES)] for client in range(self.args.clients)]
         for client, ids in enumerate(self.asked):
             self.vectors(f"q{client}.i8bin", b"".join(rows[row * dim : (row + 1) * dim] for row in ids))
@@ -74,7 +74,7 @@ class Soak:
         log = open(self.path("server.log"), "w")
         self.server = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=log, text=True)
         self.url = "http://" + json.loads(self.server.stdout.readline())["address"]
-        # Its lines about each version are read, so that it does not wait for a reader.
+        # Reads the server's lines about each version, so that the server never waits for a reader.
         threading.Thread(target=lambda: [None for _ in self.server.stdout], daemon=True).start()
 
     def going(self):

@@ -31,7 +31,7 @@ PLOTS = (
 
 
 def against(run: Run, ours: Key, *peers: Key) -> tuple[str, str]:
-    """Ours, and each peer with its ratio."""
+    """Sordino's figure, and each peer's with its ratio."""
     base = ours.time(run)
     found = [(key.name(), key.time(run)) for key in peers]
     return time(base) if base else ABSENT, "; ".join(f"{name} {time(ns)} ({ratio(ns, base)})" for name, ns in found if ns) or ABSENT
@@ -47,7 +47,7 @@ def with_texts(run: Run) -> tuple[str, str]:
 
 
 def of_day(run: Run) -> str:
-    """The texts may be of a run of their own."""
+    """The texts may be from a separate run."""
     return "".join(f", masked, {line['n']:,} x {line['dim']}, {line['date']}" for line in run.texts[:1])
 
 

@@ -37,7 +37,7 @@ def peers(operation: str) -> list[Key]:
 
 
 def batch() -> list[Row]:
-    """64 scores of 128 dimensions: the operation that the reference's batch search is made of."""
+    """64 scores of 128 dimensions, which is the operation that the reference's batch search consists of."""
     return [
         Row("evaluation keys", 235.3e6, "none are needed", peers("keygen"), "235 ms (Python: 212 ms)"),
         Row("encrypt the query", 17e6, row("encrypt", BATCH), peers("encrypt")),
@@ -47,7 +47,7 @@ def batch() -> list[Row]:
 
 
 def sizes(run: Run) -> str:
-    """Bytes of the messages, from the same programs."""
+    """The bytes of the messages, printed by the same programs."""
     rows = []
     for what in ("query", "reply"):
         found = (run.get(f"ckks/{what}_bytes", name, BATCH) for name in ("row", *PEERS[:3]))
@@ -108,7 +108,7 @@ def hashing(run: Run) -> list[Row]:
 
 
 def scanned(run: Run) -> list[Row]:
-    """The Hamming scan, which the reference has no rows for."""
+    """The Hamming scan, for which the reference has no rows."""
     rows = []
     for case in sorted({m.parameter for m in run.group("lsh/scan")}, key=codes):
         best = fastest(run, "lsh/scan", BACKENDS, case)
@@ -132,12 +132,12 @@ def tables(run: Run) -> str:
 
 
 def codes(parameter: str) -> tuple[int, ...]:
-    """The numbers of a parameter, in order: `100000x128bits-top50`."""
+    """The numbers in a parameter, in order: `100000x128bits-top50`."""
     return tuple(int(number) for number in re.findall(r"[0-9]+", parameter))
 
 
 def column(run: Run) -> str:
-    """Scores of all vectors in one pass: the reference has nothing like it."""
+    """Scores of all vectors in one pass, for which the reference has no equivalent."""
     kinds = {(m.parameter, m.function.split("/")[0]) for m in run.group("ckks/column")}
     rows = []
     for parameter, kind in sorted(kinds, key=lambda found: (shape(found[0]), found[1])):
@@ -153,13 +153,13 @@ def column(run: Run) -> str:
 
 
 def shape(parameter: str) -> tuple[int, int]:
-    """Dimensions and vectors of `vectors x dimensions`, in the order in which rows are sorted."""
+    """The dimensions and the vectors of `vectors x dimensions`, in the order by which rows are sorted."""
     vectors, _, dims = parameter.partition("x")
     return (int(dims), int(vectors)) if vectors.isdigit() and dims.isdigit() else (0, 0)
 
 
 def column_sizes(run: Run) -> str:
-    """Bytes of the messages of such a pass."""
+    """The bytes of the messages of such a pass."""
     rows = []
     for m in sorted(run.group("ckks/query_bytes"), key=lambda m: shape(m.parameter)):
         if m.function == "column":
@@ -191,7 +191,7 @@ def rows_packed(run: Run) -> str:
 
 
 def ring(run: Run) -> list[Row]:
-    """The transform below all of it, compared with tfhe-rs's."""
+    """The transform that all of these use, compared with tfhe-rs's."""
     rows = []
     for direction in ("forward", "inverse"):
         group = f"ntt/{direction}"

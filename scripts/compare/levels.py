@@ -6,8 +6,8 @@ from compare.run import Run, at_level
 from compare.table import Key, markdown, notes, ratio, time
 
 LEVELS = ("portable", "avx2", "avx512", "amx", "neon")
-# what, group, parameter, and how the bench names a level; {} is the level, and the fastest of the
-# machine has a name without one where there is a second form
+# For each row: what is measured, group, parameter, and the bench's name of a level, in which {} is the level. If a
+# kernel has a second form, the machine's fastest one has a name without a level.
 NAMED = (
     ("PIR, one answer, 128 MiB", "pir/answer", "128MiB", "{}", ""),
     ("PIR, hint of 1 MB", "pir/hint", "1MB", "{}", ""),
@@ -22,7 +22,7 @@ NAMED = (
         for keys in ("one key", "many keys")
     ),
 )
-# what is measured once more with SORDINO_CPU at a lower level
+# The rows that are measured again with SORDINO_CPU at a lower level.
 REPEATED = (
     ("encrypted scores, 64 of 128 dimensions", "ckks/score", "row", "64x128"),
     ("encrypted scores, 10,000 by columns", "ckks/column", "real/score", "10000x128"),
@@ -33,7 +33,7 @@ REPEATED = (
 
 
 def measured(run: Run) -> tuple[str, ...]:
-    """The levels that this machine has."""
+    """The levels that this machine supports."""
     return tuple(
         level for level in LEVELS if any(Key(group, form.format(level), parameter).time(run) for _, group, parameter, form, _ in NAMED)
     )
@@ -61,7 +61,7 @@ def repeated(run: Run) -> list[list[str]]:
 
 
 def row(what: str, times: dict[str, float | None], detected: float | None) -> list[str]:
-    """The times, and how much faster the best is than the portable definition."""
+    """The times, and the factor by which the best is faster than the portable definition."""
     found = [ns for ns in (*times.values(), detected) if ns]
     best = detected or min(found, default=None)
     return [

@@ -20,7 +20,7 @@ class Machine:
 
 
 def output(*command: str) -> str:
-    """What a command prints, or nothing where it does not run."""
+    """The output of a command, or an empty text if it does not run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     except (OSError, subprocess.TimeoutExpired):
@@ -52,7 +52,7 @@ def memory() -> str:
 
 
 def virtual() -> str:
-    """Whether a hypervisor is between the figures and the processor."""
+    """True if the machine runs under a hypervisor."""
     info = Path("/proc/cpuinfo")
     return ", virtual" if info.exists() and " hypervisor" in info.read_text() else ""
 

@@ -6,7 +6,7 @@ from compare.run import Run
 from compare.stated import OLDER_SERVER
 from compare.table import digits, markdown, notes, time
 
-# What the reference states for its tier 1.
+# The figures that the reference states for its tier 1.
 REFERENCE = (
     "All figures are estimates. One node answers 15.1 searches a second (median 66 ms, 99th percentile 100 ms), or 9.3 before it was optimized "
     "(108 and 150 ms). Three nodes answer 45, or 28. Python answers 0.15 (5 and 10 s)."
@@ -45,7 +45,7 @@ def order(load: dict) -> tuple:
 
 
 def served(load: dict, sized: bool) -> list[str]:
-    """One line of the example, with its size where others differ."""
+    """One line of the example, with its size if other lines have another size."""
     vectors = f"{load['n']:,} vectors, " if sized and "n" in load else ""
     clients = "1 client" if load["clients"] == 1 else f"{load['clients']} clients"
     return [
@@ -60,6 +60,6 @@ def served(load: dict, sized: bool) -> list[str]:
 
 
 def processor(load: dict) -> str:
-    """Of one request; runs from before it was counted have none."""
+    """The processor time of one request. Runs from before it was measured have none."""
     parts = [load.get(f"{side}_processor_ms") for side in ("server", "client")]
     return " and ".join(time(part * 1e6) for part in parts if part is not None) or "-"

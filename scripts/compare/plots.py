@@ -10,7 +10,7 @@ from compare.run import Run
 from compare.svg import Bar, Line, bar_chart, line_chart
 from compare.table import Key, digits, fastest, size, time
 
-LINK = 100e6 / 8  # bytes a second of the link that the dashed line of the latency plot assumes
+LINK = 100e6 / 8  # the link's bytes per second, which the dashed line of the latency plot assumes
 
 
 def milliseconds(ms: float) -> str:
@@ -80,7 +80,7 @@ def search_bytes(run: Run) -> str:
 
 
 def search_session(run: Run) -> str:
-    """All bytes of a client by the number of its searches, at the reference's size."""
+    """All bytes of a client, by the number of its searches, at the reference's size."""
     searches = (1, 10, 100, 1000)
     lines = []
     for s in search.of(run, search.REFERENCE_N, "clustered"):

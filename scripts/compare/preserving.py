@@ -217,7 +217,7 @@ DECRYPT: dict[str, tuple[Figures, ...]] = {
 }
 
 
-# Ours, in the order of the chapter; a batch is timed for each of its records.
+# Sordino's functions, in the order of the chapter. A batch's time is per record.
 OURS = (
     ("ff1", "Sordino FF1", False),
     ("ff1-batch", "Sordino FF1, one of 1,024 records", True),
@@ -228,7 +228,7 @@ OURS = (
     ("riffpe-10-batch", "Sordino Riffpe(n=10), one of 1,024 records", True),
     *((f"riffpex-{n}", f"Sordino RiffpeX(n>={n})", False) for n in (16, 25, 50)),
 )
-# Each peer, and the function of ours that its ratio is to.
+# Each peer, and Sordino's function with which its ratio is made.
 PEERS = (
     ("ff1-fpe-crate", "FF1, crate fpe", "ff1"),
     ("ff1-ubiq-go", "FF1, ubiq (Go)", "ff1"),
@@ -240,7 +240,7 @@ PEERS = (
 )
 
 def table(run: Run) -> str:
-    """Encryption at each length: ours, then the peers of this run."""
+    """Encryption at each length: Sordino's figures, then the peers of this run."""
 
     def ours(function: str, each: bool = False) -> list[float | None]:
         return [Key("fpe/encrypt", function, length, each).time(run) for length in DIGITS]
@@ -256,13 +256,13 @@ PYTHON = " [Python]"
 
 
 def spread(pairs: Iterable[tuple[float | None, float | None]]) -> str:
-    """The least and the most of the quotients of pairs."""
+    """The smallest and the largest quotient of pairs."""
     ratios = [other / one for one, other in pairs if one and other]
     return f"{min(ratios):.2f} to {max(ratios):.2f} times" if ratios else ""
 
 
 def decryption(run: Run) -> list[str]:
-    """How long decryption takes, compared with encryption."""
+    """The time of decryption, compared with encryption."""
 
     def of(functions: Iterable[str]) -> str:
         keys = [(Key("fpe/encrypt", f, n), Key("fpe/decrypt", f, n)) for f in functions for n in DIGITS]
@@ -273,7 +273,7 @@ def decryption(run: Run) -> list[str]:
 
 
 def stated() -> str:
-    """The reference's lowest figure of its platforms for each length, in microseconds."""
+    """For each length, the lowest figure of the reference's platforms, in microseconds."""
     rows = [[name, *(digits(us) if us else "-" for us in at)] for name, at in least().items() if not name.endswith(PYTHON) or "Riffpe" not in name]
     return markdown(["encrypt, µs", *(f"{n} digits" for n in DIGITS)], rows)
 
@@ -283,7 +283,7 @@ def least() -> dict[str, list[float | None]]:
 
 
 def python() -> str:
-    """How many times the reference's native time its Python code takes, for Riffpe."""
+    """The factor between the reference's Python code and its native code, for Riffpe."""
     found = least()
     native = {name: found[name.replace(PYTHON, " [native]")] for name in found if name.endswith(PYTHON) and "Riffpe" in name}
     return spread((ns, us) for name in native for ns, us in zip(native[name], found[name]))

@@ -8,7 +8,7 @@ from compare.table import digits, markdown, notes
 
 RATES = (10, 100, 1000)  # Mbit/s
 SEARCHES = (1, 10, 100, 1000)
-# Modes that leave the index with the server and hide the vectors from it.
+# Modes that leave the index at the server and hide the vectors from the server.
 PRIVATE = ("masked", "routed", "sealed")
 
 
@@ -17,7 +17,7 @@ def seconds(x: float) -> str:
 
 
 def planned(run: Run, n: int, rate: int, searches: int) -> dict[str, float]:
-    """Seconds that each mode takes for all searches of a client, what is downloaded once included."""
+    """The seconds that each mode takes for all searches of a client, with the initial download."""
     for plan in run.plans:
         if (plan["n"], plan["line"], plan["queries"]) == (n, rate * 1e6, searches):
             return {mode["mode"]: mode["line_seconds"]["in_all"] for mode in plan["modes"]}
@@ -29,7 +29,7 @@ def sizes(run: Run) -> list[int]:
 
 
 def cell(times: dict[str, float]) -> str:
-    """The fastest mode whose readers do not hold the index, and local mode where that is faster still."""
+    """The fastest mode whose readers do not hold the index. Local mode is named too if it is faster."""
     private = [(times[mode], mode) for mode in PRIVATE if mode in times]
     if not private:
         return "-"
@@ -40,7 +40,7 @@ def cell(times: dict[str, float]) -> str:
 
 
 def chart(run: Run, rate: int) -> str:
-    """Seconds of a client of 100 searches, by the number of vectors."""
+    """The seconds of a client of 100 searches, by the number of vectors."""
     lines = [
         Line(mode, [(n, planned(run, n, rate, 100)[mode]) for n in sizes(run)])
         for mode in (*PRIVATE, "local")

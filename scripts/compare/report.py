@@ -39,7 +39,7 @@ PACKAGES = (
 )
 
 def versions(run: Run) -> str:
-    """The crates that were measured next to ours, as the lock file has them."""
+    """The versions of the crates that were measured for comparison, from the lock file."""
     optional = any(m.function.startswith("aws-lc-rs") for m in run.group("mldsa/verify"))
     found, name = [], ""
     for line in (ROOT / "Cargo.lock").read_text().splitlines():
@@ -54,7 +54,7 @@ def versions(run: Run) -> str:
 
 
 def bandwidth(run: Run) -> str:
-    """Read bandwidth on each size of the PIR bench."""
+    """The read bandwidth for each size of the PIR bench."""
     found = [m for m in run.group("pir/answer") if m.function == "read-bandwidth"]
     found.sort(key=lambda m: retrieval.order(m.parameter))
     return (
@@ -97,7 +97,7 @@ def method(run: Run, machine: Machine, date: str) -> str:
 
 
 def pages(run: Run, machine: Machine, date: str) -> dict[str, str]:
-    """Each page by its name."""
+    """The text of each page, by the page's name."""
     found = {
         "README": first.section(run, machine.cpu, date),
         "method": method(run, machine, date),
@@ -175,7 +175,7 @@ def arguments() -> argparse.Namespace:
 
 
 def level(text: str) -> tuple[str, Path]:
-    """`avx2=folder`."""
+    """Parses `avx2=folder`."""
     name, equals, folder = text.partition("=")
     if not (name and equals and folder):
         raise argparse.ArgumentTypeError(f"expected LEVEL=FOLDER, found {text}")

@@ -7,7 +7,7 @@ from compare.table import Key, digits, fastest, markdown, notes, ratio, size, ti
 
 SIZES = ((1_000, "1000"), (10_000, "10000"), (100_000, "100000"))
 BACKENDS = ("portable", "avx2", "avx512", "amx", "neon")
-# the reference's medians, in nanoseconds
+# The reference's medians, in nanoseconds.
 RAW = {
     ("simple-setup", "1000"): 999.84e3,
     ("simple-setup", "10000"): 8.5423e6,
@@ -25,7 +25,7 @@ RAW = {
 
 
 def operations(run: Run) -> str:
-    """The reference's summary and its raw data in one: a row for each scheme and size."""
+    """The reference's summary and its raw data in one table: a row for each scheme and size."""
     rows = []
     for scheme in ("simple", "double"):
         for count, records in SIZES:
@@ -56,13 +56,13 @@ def sizes(run: Run) -> str:
 
 
 def setup_ratio(run: Run) -> str:
-    """How much longer DoublePIR's setup takes than SimplePIR's, at each size."""
+    """For each size, the time of DoublePIR's setup relative to SimplePIR's."""
     times = [[Key("pir/reference_table", f"{scheme}-setup", records).time(run) for scheme in ("double", "simple")] for _, records in SIZES]
     return ", ".join(ratio(double, simple) for double, simple in times)
 
 
 def order(parameter: str) -> int:
-    """Bytes of a size as the bench writes it."""
+    """The number of bytes of a size in the bench's notation."""
     for unit, scale in (
         ("GiB", 2**30),
         ("MiB", 2**20),

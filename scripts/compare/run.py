@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Measurement:
-    """One benchmark. `median_ns` is the time of one iteration; sizes and recall may stand alone."""
+    """One benchmark. `median_ns` is the time of one iteration. Sizes and recall may be given without a time."""
 
     group: str
     function: str
@@ -50,7 +50,7 @@ class Run:
         return self.measurements.get((group, function, str(parameter)))
 
     def group(self, group: str, parameter: object = None) -> list[Measurement]:
-        """The measurements of a group, in one parameter if it is given."""
+        """The measurements of a group, for one parameter if it is given."""
         return [
             m
             for m in self.measurements.values()
@@ -67,11 +67,11 @@ def criterion(root: Path) -> Iterator[Measurement]:
 
 
 def criterion_one(benchmark: dict, estimates: dict) -> Measurement:
-    """One benchmark from the two files that Criterion keeps of it."""
+    """One benchmark, from its two files in Criterion's folder."""
     median = estimates["median"]
     interval = median["confidence_interval"]
     throughput = benchmark.get("throughput") or {}
-    if isinstance(throughput, list):  # newer forms allow several
+    if isinstance(throughput, list):  # newer versions of the file may have several values
         throughput = throughput[0] if throughput else {}
     return Measurement(
         group=benchmark["group_id"],
@@ -86,13 +86,13 @@ def criterion_one(benchmark: dict, estimates: dict) -> Measurement:
 
 
 def lines(text: str) -> Iterator[dict]:
-    """The JSON objects of a file of one object a line; other lines and halves of one are skipped."""
+    """The JSON objects of a file with one object per line. Other lines and incomplete ones are skipped."""
     for line in text.splitlines():
         if line.strip().startswith("{"):
             try:
                 yield json.loads(line)
             except json.JSONDecodeError:
-                continue  # a program that stopped within a line
+                continue  # a program stopped in the middle of a line
 
 
 def peer(line: dict) -> Measurement:
@@ -121,8 +121,8 @@ def read(
     plans: Iterable[Path] = (),
     texts: Iterable[Path] = (),
 ) -> Run:
-    """Reads a run; a file that is not there is an empty one. A peer that could not be run is a line
-    of group `missing`."""
+    """Reads a run. A missing file counts as an empty one. A peer that could not run has a line in the group
+    `missing`."""
     run = Run()
     run.add(criterion(criterion_root))
     for level, root in levels:

@@ -12,7 +12,8 @@ from compare.table import Key, digits, markdown, notes, size, time
 REFERENCE_N = 100_000
 MODES = ("masked", "routed", "open", "sealed", "local")
 
-# stage, milliseconds of the reference's standard search, of its batch search, our field
+# For each stage: the milliseconds of the reference's standard search and of its batch search, and the field of
+# Sordino's run.
 STAGES = (
     ("encrypt the query", "17", "17", "encrypt_ms"),
     ("score all vectors (sealed: centroids)", "1,700 to 1,760", "28", "centroid_scores_ms"),
@@ -26,7 +27,7 @@ STAGES = (
 
 
 def label(s: dict) -> str:
-    """The name of a mode; sealed mode has two ways to find the buckets."""
+    """The name of a mode. Sealed mode has two names, for its two ways to find buckets."""
     ways = {
         "downloaded": "sealed",
         "encrypted": "sealed, encrypted routing",
@@ -35,7 +36,7 @@ def label(s: dict) -> str:
 
 
 def of(run: Run, n: int, set_name: str) -> list[dict]:
-    """The modes measured at one size of one set."""
+    """The modes that were measured at one size of one set."""
     found = [s for s in run.searches if (s["n"], s["set"]) == (n, set_name)]
     return sorted(
         found, key=lambda s: (MODES.index(s["mode"]) if s["mode"] in MODES else 9, label(s))
@@ -51,7 +52,7 @@ def by_mode(
     rows: Iterable[tuple[str, list[str], Callable[[dict], str]]],
     references: list[str],
 ) -> str:
-    """A table whose columns are the reference's and then our modes."""
+    """A table with columns for the reference and for Sordino's modes."""
     head = ["", *references, *(label(s) for s in found)]
     return markdown(
         head, [[name, *theirs, *(f"**{cell(s)}**" for s in found)] for name, theirs, cell in rows]
@@ -63,7 +64,7 @@ def absent(set_name: str) -> str:
 
 
 def stages(run: Run, set_name: str, part: Container[str] = ()) -> str:
-    """All rows of a set, or those of `part`."""
+    """All rows of a set, or the rows named in `part`."""
     found = of(run, REFERENCE_N, set_name)
     if not found:
         return absent(set_name)
@@ -98,7 +99,7 @@ def buckets(s: dict) -> str:
 
 
 def baseline(run: Run) -> str:
-    """faiss on the same sizes: what a search costs without any protection."""
+    """faiss at the same sizes: the cost of a search without any protection."""
     found = run.group("search/plain")
     if not found:
         return "Absent: faiss was not run."
@@ -113,7 +114,7 @@ def baseline(run: Run) -> str:
 
 
 def stated_stages(run: Run) -> str:
-    """The reference's stages, and masked mode of ours."""
+    """The reference's stages, and Sordino's masked mode."""
     found = [s for s in of(run, REFERENCE_N, "uniform") if s["mode"] == "masked"]
 
     def cell(field: str) -> Callable[[dict], str]:
@@ -131,13 +132,13 @@ def stated_stages(run: Run) -> str:
 
 
 def hash_search(run: Run) -> str:
-    """Our part that is nearest to the reference's first stage."""
+    """The part of Sordino that is most similar to the reference's first stage."""
     ns = Key("lsh/search", "200-candidates-exact-top10", "128").time(run)
     return f"its hash search for 200 candidates, with exact scores, takes {time(ns)}." if ns else "its hash search is not in this run."
 
 
 def peak(run: Run) -> str:
-    """Memory for each 1,000 vectors of the largest uniform set."""
+    """The memory for each 1,000 vectors of the largest uniform set."""
     found = [s for s in of(run, REFERENCE_N, "uniform") if s.get("peak_memory_bytes")]
     if not found:
         return "Peak memory: absent, not in this run."
@@ -176,7 +177,7 @@ def section(run: Run) -> str:
     )
 
 
-# What depends on the set.
+# The columns that depend on the set.
 UNLIKE = ("total", "of it in the server", "recall@10", "buckets read", "bytes up", "bytes down")
 PLOTS = (("latency", "latency"), ("bytes", "bytes"), ("bytes of a session", "session"), ("recall against bytes", "recall"))
 

@@ -25,7 +25,7 @@ LABELS = {"circl-go": "circl (Go)", "aws-lc-rs": "AWS-LC"}
 
 
 def keys(group: str, functions: tuple[str, ...], parameter: str) -> list[Key]:
-    """Peers by their names alone: a row says which keys they have."""
+    """Peers by their names only, because a row states which keys they use."""
     names = [function.split()[0] for function in functions]
     return [Key(group, f, parameter, label=LABELS.get(name, name)) for f, name in zip(functions, names)]
 
@@ -47,7 +47,7 @@ def batches() -> list[Row]:
 
 
 def sets() -> list[Row]:
-    """The other parameter sets, which the reference does not have."""
+    """The other parameter sets, which the reference lacks."""
     rows = []
     for name in ("ML-DSA-44", "ML-DSA-65"):
         fresh, batch = Key("mldsa/verify", "sordino fresh", name), Key("mldsa/batch", "sordino one key", f"{name}x32")
@@ -58,7 +58,7 @@ def sets() -> list[Row]:
 
 
 def native(run: Run) -> str:
-    """The same calls in a build for this machine's processor alone."""
+    """The same calls in a build for this machine's processor only."""
     rows = []
     group = at_level("mldsa/verify", "native")
     for name in ("ML-DSA-44", "ML-DSA-65", SET):
@@ -117,7 +117,8 @@ def each(case: str) -> list[Key]:
 
 
 def one_by_one(case: str) -> Key:
-    """The crate called for each message; the bench says why short ones are measured in several processes."""
+    """The crate is called once for each message. The bench says why short messages are measured in several
+    processes."""
     short = case.endswith(("x64B", "..64B"))
     label = "crate blake3, best of ten process starts" if short else "crate blake3"
     return Key("hash/each", "blake3", case, label=label)
@@ -128,12 +129,12 @@ def one_thread(case: str) -> list[Key]:
     return [one_by_one(case), Key("hash/each", "blake3-hash_many", case, label=many)]
 
 
-# Lists that the rows of single messages have.
+# Lists of the lengths that the rows of single messages have.
 SHOWN = {"100x65536B", "1000x65536B"}
 
 
 def lists(run: Run) -> list[Row]:
-    """Lists of every length of the bench: the best of ours, and the crate called for each message."""
+    """Lists of every length of the bench: Sordino's best time, and the crate called once for each message."""
     rows = []
     cases = {m.parameter for m in run.group("hash/each") if m.function == "blake3"} - SHOWN
     for case in sorted(cases, key=lambda case: [int(n) for n in re.findall("[0-9]+", case)][::-1]):

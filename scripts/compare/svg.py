@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-# Okabe and Ito's palette, with a marker each, so that colour is never the only sign
+# Okabe and Ito's palette, with a marker for each colour, so that colour is never the only distinction.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = ("circle", "square", "triangle", "diamond", "cross", "circle", "square")
 INK, FAINT = "#222222", "#dddddd"
@@ -15,13 +15,13 @@ INK, FAINT = "#222222", "#dddddd"
 
 @dataclass(frozen=True)
 class Line:
-    """A series of points; a dashed one is a yardstick and has no markers."""
+    """A series of points. A dashed series is a reference line and has no markers."""
 
     name: str
     points: Sequence[tuple[float, float]]
     dashed: bool = False
     lone: bool = False  # points that are not joined
-    style: int | None = None  # colour and marker; by default its place chooses them
+    style: int | None = None  # colour and marker; by default the line's position chooses them
     hollow: bool = False
 
 
@@ -43,7 +43,7 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        """Powers of ten, with 2 and 5 between them where there is room."""
+        """Powers of ten, with 2 and 5 between them if there is room."""
         if not self.logarithmic:
             return [self.low + (self.high - self.low) * i / 5 for i in range(6)]
         decades = math.log10(self.high / self.low)
@@ -126,7 +126,7 @@ class Style:
         )
 
     def draw(self, points: Sequence[tuple[float, float]]) -> list[str]:
-        """The line, unless the points stand alone, and the markers, unless it is a yardstick."""
+        """The line, unless the points are not joined, and the markers, unless it is a reference line."""
         body = [] if self.line.lone else [self.stroke(points)]
         if not self.line.dashed:
             body += [marker(self.marker, x, y, self.colour, self.line.hollow) for x, y in points]
@@ -139,7 +139,7 @@ def style(place: int, line: Line) -> Style:
 
 
 def legend(x: float, y: float, styles: Sequence[Style]) -> list[str]:
-    """One entry below the other: a sample of the line with its marker, and the name."""
+    """One entry below the other: a sample of the line with its marker, and the series' name."""
     body = []
     for i, each in enumerate(styles):
         at = y + 20 * i
@@ -217,7 +217,7 @@ def bar_chart(
         return page(860, 120, title, [text(20, 60, "not measured in this run")])
     values = [bar.value for _, bars in panels for bar in bars]
     left, right, row = 300, 770, 21
-    # a bar starts at a power of ten below the smallest value, so that lengths compare by decades
+    # A bar starts at a power of ten below the smallest value, so that lengths compare by decades.
     axis = Axis(10 ** math.floor(math.log10(min(values)) - 0.05), max(values) * 1.1, left, right)
     y, body = 60.0, []
     for name, bars in panels:

@@ -11,7 +11,7 @@ NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def time(ns: float | None) -> str:
-    """A time with three digits."""
+    """A time with three significant digits."""
     if ns is None:
         return "-"
     for unit, size in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6)):
@@ -38,12 +38,12 @@ def size(count: float | None) -> str:
 
 
 def ratio(other: float | None, ours: float | None) -> str:
-    """How many times `ours` goes into `other`."""
+    """The quotient of `other` and `ours`."""
     return f"{digits(other / ours)}x" if other and ours else "-"
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], words: bool = False) -> str:
-    """A table; the first column is text, the others are figures unless they are words."""
+    """A table. The first column is text; the others are figures, unless they are words."""
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
     first, *others = ("| " + " | ".join(row) + " |" for row in escaped)
     rule = "|---" + ("|---" if words else "|---:") * (len(head) - 1) + "|"
@@ -52,7 +52,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], words: bool = F
 
 @dataclass(frozen=True)
 class Key:
-    """Names a measurement; `each` divides its time by the elements of an iteration."""
+    """Names a measurement. `each` divides its time by the number of elements of an iteration."""
 
     group: str
     function: str
@@ -83,7 +83,7 @@ class Row:
 
 
 def shown(run: Run, row: Row) -> str:
-    """The cell of ours; what was not measured says so."""
+    """The cell of Sordino's figure. If there is no measurement, it says so."""
     if isinstance(row.ours, str):
         return f"absent: {row.ours}"
     ours = row.ours.time(run)
@@ -92,7 +92,7 @@ def shown(run: Run, row: Row) -> str:
 
 
 def peers(run: Run, row: Row) -> dict[str, tuple[float, float | None]]:
-    """Each peer that was measured: its time, and how many times ours that is."""
+    """Each measured peer: its time, and the quotient of its time and Sordino's."""
     ours = None if isinstance(row.ours, str) else row.ours.time(run)
     found = {}
     for key in row.peers:
@@ -102,7 +102,8 @@ def peers(run: Run, row: Row) -> dict[str, tuple[float, float | None]]:
 
 
 def compare(run: Run, all_rows: Sequence[Row], first: str = "", stated: bool = False) -> str:
-    """Ours, then a column for each peer of this run, and what a reference document states. A factor above 1x is a peer that takes longer."""
+    """Sordino's figure, then a column for each peer of this run, and the figure that a reference document states. A
+    factor above 1x means that the peer takes longer."""
     measured = [peers(run, row) for row in all_rows]
     names = list(dict.fromkeys(name for found in measured for name in found))
     cells = []
@@ -113,7 +114,7 @@ def compare(run: Run, all_rows: Sequence[Row], first: str = "", stated: bool = F
 
 
 def there(row: Row) -> str:
-    """What a reference document states, on its own machine: it has no ratio."""
+    """The figure that a reference document states. It was measured on another machine, so it has no ratio."""
     return row.reference_text or time(row.reference)
 
 
@@ -125,7 +126,8 @@ def peer(found: tuple[float, float | None] | None) -> str:
 
 
 def faster(run: Run, all_rows: Sequence[Row]) -> list[tuple[str, str, str]]:
-    """Where a peer takes less time than ours on the same threads: the row, ours, and the peer."""
+    """The cases in which a peer takes less time than Sordino with the same threads: the row, Sordino's time, and the
+    peer."""
     return [
         (row.label, shown(run, row), f"{name} {peer(found)}")
         for row in all_rows
@@ -135,7 +137,7 @@ def faster(run: Run, all_rows: Sequence[Row]) -> list[tuple[str, str, str]]:
 
 
 def stated_there(run: Run, all_rows: Sequence[Row]) -> str:
-    """The figures of a reference document, and ours. They are of two machines, so no ratio stands here."""
+    """The figures of a reference document, and Sordino's. They come from two machines, so there is no ratio."""
     rows = [
         [row.label, there(row), shown(run, row)]
         for row in all_rows
@@ -145,13 +147,13 @@ def stated_there(run: Run, all_rows: Sequence[Row]) -> str:
 
 
 def notes(*texts: str) -> str:
-    """What a reader of the table above must know."""
+    """The facts that a reader of the table above needs."""
     return "\n".join(f"- {text}" for text in texts)
 
 
 def fastest(
     run: Run, group: str, functions: Sequence[str], parameter: object
 ) -> Measurement | None:
-    """The fastest of the named functions: of the backends that this machine has."""
+    """The fastest of the named functions, which stand for the backends of this machine."""
     found = [m for m in run.group(group, parameter) if m.function in functions and m.median_ns]
     return min(found, key=lambda m: m.median_ns or 0.0, default=None)

@@ -18,7 +18,7 @@ def stored(n, width):
 
 
 def off(key, products, n, width):
-    """The most that a check row's product is away from the sum of its group's."""
+    """The largest difference between a check row's product and the sum of its group's products."""
     rows, sums, worst = products[:n], products[n:].reshape(-1, COUNT), 0
     for at, expected in enumerate(sums):
         mine = rows[at * group(width) :][: group(width)]
@@ -33,7 +33,7 @@ def off(key, products, n, width):
 
 
 def tolerance(params, width, segments):
-    """The most that an honest reply's is, for segments of these numbers of records."""
+    """The largest such difference in an honest reply, for segments with these numbers of records."""
     p, ring_degree = 2.0**26, 2048
     query = 10.5 + 4**params.dropped / 12 + 1 / 6 + 1 / 12
     through = query * params.per * width * p**2 / 12 * (p / params.q) ** 2
@@ -51,12 +51,12 @@ HELD, GROUP = 64, 12288
 
 
 def held_len(n, width):
-    """Bytes of the sums of a segment's open rows."""
+    """The number of bytes of the sums of a segment's open rows."""
     return -(-n // GROUP) * HELD * width * 3
 
 
 def held_off(key, sums, steps, messages, q):
-    """How far the sums of a segment's scores are off, of each group: sums of squares of steps."""
+    """For each group, the sum of squares, in steps, of the differences between its scores and the held sums."""
     width = len(messages)
     numbers = np.frombuffer(sums, np.uint8).reshape(-1, 3).astype(np.int64)
     numbers = numbers[:, 0] | numbers[:, 1] << 8 | numbers[:, 2] << 16
@@ -75,7 +75,7 @@ def held_off(key, sums, steps, messages, q):
 
 
 def held_tolerances(params, width, segments):
-    """The most that the groups of each segment are off in an honest reply."""
+    """For each segment, the largest such sum of squares in an honest reply."""
     step, norm = 2.05 / 2**20, 1.001 * 8000 + math.sqrt(width) / 2
     carried = (10.5 + 4**params.dropped / 12 + 1 / 6) * params.per * (norm * 2.05 / params.q) ** 2
     hint = (7 * (2.05 / 2**20) ** 2 + (2.05 / 2**19) ** 2) / 8 / 12 * (2 / 3) * 2048
@@ -113,12 +113,12 @@ BITS, CHUNK = 96, 4096
 
 
 def copies(params):
-    """Combinations of an index whose scores are checked exactly."""
+    """The number of combinations of an index whose scores are checked exactly."""
     return -(-BITS // (params.q.bit_length() - 1))
 
 
 def combined_len(params, width):
-    """Bytes of all combinations."""
+    """The number of bytes of all combinations."""
     return copies(params) * (16 + -(-(params.polys(width) * 2048 * params.q.bit_length()) // 8))
 
 
@@ -135,7 +135,7 @@ def weights(key, n, count):
 
 
 def combinations(params, width, data):
-    """The combinations of all rows: for each copy the numbers of all polynomials, one after the other."""
+    """The combinations of all rows: for each copy, the numbers of all polynomials, one after the other."""
     import column
 
     length, bits = len(data) // copies(params), params.q.bit_length()
@@ -150,7 +150,8 @@ def combinations(params, width, data):
 
 
 def exact(params, combined, sent, answers, segments):
-    """True if an honest server would send these answers: `segments` are their weights, first positions and numbers of rows."""
+    """True if an honest server would send these answers. `segments` are the segments' weights, first positions and
+    numbers of rows."""
     sent, q = sent.reshape(-1), params.q
     for copy, numbers in enumerate(combined):
         expected = sum(int(z) * int(b) for z, b in zip(numbers, sent)) % q

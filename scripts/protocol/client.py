@@ -51,11 +51,12 @@ def body_of(reply, kind, length=None):
 
 
 class Wrong(Exception):
-    """The server's answers do not belong to this index. Known at once, said after the last message."""
+    """The server's answers do not belong to this index. The client notices this at once, but raises it after the last
+    message."""
 
 
 class Client:
-    """A client of one version of an index. `random` gives that many fresh random bytes."""
+    """A client of one version of an index. `random` returns the given number of fresh random bytes."""
 
     def __init__(self, call, keys, random=os.urandom):
         self.call, self.keys, self.random = call, keys, random
@@ -80,7 +81,8 @@ class Client:
         return message(kind, self.manifest.edition + body)
 
     def _download(self, given):
-        """All parts, several to a reply while they have no more than 8 MiB together, checked by digest."""
+        """All parts, checked by their digests. A request asks for several parts, as long as they have at most 8 MiB
+        together."""
         parts, batch = {}, []
 
         def fetch():
@@ -102,7 +104,7 @@ class Client:
         return parts
 
     def _records(self):
-        """Record ids and deleted rows of each segment, and the order of all ids, by which equal scores are ranked."""
+        """The record ids and deleted rows of each segment, and the order of all ids, which ranks equal scores."""
         m = self.manifest
         d = m.deleted
         list_ = self.keys.open("deleted", d.id, d.version, 0, b"", self.parts[d.rows.digest])
@@ -139,7 +141,7 @@ class Client:
             self.held = [seal(s) for s in m.segments]
 
     def _open_chunks(self, at, sealed=None, layout=None, purpose="chunk"):
-        """The rows of a segment's chunks and what is kept of their vectors, deleted ones left out."""
+        """The rows of a segment's chunks and what is kept of their vectors, without deleted rows."""
         m, s = self.manifest, self.manifest.segments[at]
         layout = layout or m.chunk_layout(s)
         sealed = sealed or dict(enumerate(split(self.parts[s.rows], layout.sealed_len)))
@@ -206,7 +208,7 @@ class Client:
         return hits
 
     def _place(self, segment, row):
-        """A record's row, after the rows of all earlier segments."""
+        """A record's row, counted after the rows of all earlier segments."""
         return int(self.first[segment] + row)
 
     def _id(self, place):
@@ -229,7 +231,7 @@ class Client:
             answers = self.column.answers(body)
         except ValueError as error:
             raise Wrong(error) from None
-        # Before anything is decrypted.
+        # This check comes before any decryption.
         if m.checking == EXACT and not checks.exact(
             m.params, self.combined, self.column.sent(sent), answers, self.weighted
         ):
@@ -291,7 +293,7 @@ class Client:
         try:
             scores = self._routed(asked.lifted())
         except ValueError as error:
-            # The buckets are fetched all the same, any of them.
+            # The client still fetches buckets, at random.
             wrong, scores = error, np.zeros(m.clusters, np.float32)
         buckets = sorted(int(x) for x in np.lexsort((np.arange(m.clusters), -scores))[: m.probes])
         try:
@@ -313,7 +315,7 @@ class Client:
         return self._best(best + tail, m.k)
 
     def _fetch(self, client, kind, indices):
-        """Records by PIR, all in one message."""
+        """Fetches records by PIR, in one message."""
         if isinstance(client, hintless.Client):
             return self._fetch_hintless(client, kind, indices)
         if isinstance(client, scan.Client):
@@ -327,7 +329,8 @@ class Client:
         return [client.recover(secret, i, answer) for (secret, _), i, answer in zip(asked, indices, answers)]
 
     def _fetch_hintless(self, client, kind, indices):
-        """Keys go with the first request of a session, and again if the server has forgotten them."""
+        """The first request of a session brings the keys. The client sends them again if the server has dropped
+        them."""
         if self.left == 0:
             self.session, self.left, self.known = hintless.Session(self.random), hintless.REQUESTS, False
         self.left -= 1
@@ -350,9 +353,10 @@ class Client:
         return opened.payload(place, b"".join(opened.open(page, sealed[page]) for page in opened.whole(place)))
 
     def _payloads(self, places):
-        """What these records carry and whether it is longer; the number of pages asked for is the same whatever was found."""
+        """The payloads of these records, and whether each is longer. The number of requested pages does not depend on
+        the results."""
         p, k = self.manifest.payloads, self.manifest.k
-        # A record is in the newest part that has its place; a page is asked for in any case.
+        # A record is in the newest part that has a place for it. The client asks for a page in any case.
         newest = [next((it for it in reversed(self.recent) if place in it[0].extents), None) for place in places]
         shares = self.pages.shares([None if part else place for place, part in zip(places, newest)], k)
         asked = self.pages.asked(shares)
@@ -390,7 +394,7 @@ def main():
         try:
             hits = client.search([float(x) for x in line.replace(",", " ").split()])
         except Wrong as error:
-            # The others are searched for all the same, or the server would see which one it was.
+            # The client still searches for the other queries. Otherwise the server would see which one was wrong.
             wrong = error
             continue
         for hit in hits:

@@ -18,7 +18,7 @@ class Params:
     def __init__(self, number, name, q, t, dropped, answer_bits, hint_eighths, log_p=None, whole=False):
         self.number, self.name, self.q, self.t = number, name, q, t
         self.dropped, self.answer_bits, self.log_p = dropped, answer_bits, log_p
-        # Bits of a number of a reply: where answers are whole the client rounds them itself.
+        # The number of bits of a reply's number. If answers are whole, the client rounds them.
         self.whole, self.reply_bits = whole, q.bit_length() if whole else answer_bits
         self.hint_eighths = hint_eighths
         self.hint_bits = -(-hint_eighths // 8)
@@ -32,7 +32,7 @@ class Params:
         return -(-count // self.per)
 
 
-# Bits of the scores' steps in open mode.
+# The number of bits of the scores' steps in open mode.
 STEP_BITS = 20
 REAL_SCALE, WINDOW = 8000.0, 2.05
 SETS = [
@@ -52,7 +52,7 @@ SETS = [
 
 
 def whole(params):
-    """The same set with answers that are residues, which the client rounds itself."""
+    """The same set with answers that are residues, which the client rounds."""
     bits = max(params.hint_bits, params.log_p or 0)
     made = (params.number + 32, params.name + "-whole", params.q, params.t, params.dropped, bits, params.hint_eighths)
     return Params(*made, params.log_p, whole=True)
@@ -66,7 +66,7 @@ def head(kind, params, dim, count):
 
 
 def split(kind, params, dim, message):
-    """Count and body of a message, if it is one of this kind, set and dimension."""
+    """The count and the body of a message, if it has this kind, set and dimension."""
     magic, version, found, number, reserved, found_dim, count = HEAD.unpack_from(message)
     if (magic, version, found, number, reserved, found_dim) != (b"SCKS", 2, kind, params.number, 0, dim):
         raise ValueError("a message of another kind, set or dimension")
@@ -74,7 +74,8 @@ def split(kind, params, dim, message):
 
 
 def write_planes(numbers, bits):
-    """Byte p of every number for each whole byte, then one bit of every number for each that is left."""
+    """For each whole byte of a number's width, that byte of every number. Then, for each remaining bit, that bit of
+    every number."""
     planes = [(numbers >> np.uint64(8 * p)).astype(np.uint8).tobytes() for p in range(bits // 8)]
     for bit in range(bits // 8 * 8, bits):
         ones = (numbers >> np.uint64(bit) & np.uint64(1)).astype(np.uint8)
@@ -94,13 +95,13 @@ def read_bits(data, count, eighths):
 
 
 def centre(values, bits):
-    """Representatives mod 2^bits in [-2^(bits-1), 2^(bits-1))."""
+    """The representatives mod 2^bits in [-2^(bits-1), 2^(bits-1))."""
     half = 1 << (bits - 1)
     return (values + half) % (1 << bits) - half
 
 
 def hedge(random, purpose, fields):
-    """BLAKE3 under fresh random bytes of everything that a query says, each part behind its length."""
+    """BLAKE3 under fresh random bytes of everything that determines a query. Each part has its length before it."""
     hasher = blake3(key=random)
     for field in [purpose.encode(), *fields]:
         hasher.update(len(field).to_bytes(8, "little") + field)
@@ -116,7 +117,7 @@ class Client:
         self.count, self.hints = 0, []
 
     def extend(self, message):
-        """Appends a segment; the position of its first row among the scores."""
+        """Appends a segment. Returns the position of its first row among the scores."""
         params = self.params
         count, body = split(HINT, params, self.dim, message)
         epoch, version = struct.unpack_from("<QQ", body)
@@ -138,7 +139,8 @@ class Client:
         return int.from_bytes(self.seed[:8], "little")
 
     def encrypt(self, query, random):
-        """Secret and message of a query: real numbers, or integers in [-P/2, P/2). `random` is 32 fresh bytes."""
+        """The secret and the message of a query of real numbers, or of integers in [-P/2, P/2). `random` is 32 fresh
+        bytes."""
         params, plan = self.params, PLANS[self.params.q]
         if params.log_p is None:
             query = np.asarray(query, np.float32)
@@ -166,7 +168,7 @@ class Client:
         return secret, message
 
     def messages(self, query):
-        """The integers that real numbers are encrypted as."""
+        """The integers that stand for real numbers in a query."""
         scale = self.params.q / (REAL_SCALE * WINDOW)
         return np.rint(np.asarray(query, np.float32).astype(np.float64) * scale).astype(np.int64)
 
@@ -198,11 +200,11 @@ class Client:
         return numbers << np.uint64(params.dropped)
 
     def steps(self, secret, reply):
-        """The score at every position as an integer, and how many bits such have."""
+        """The score at every position as an integer, and the number of bits of these integers."""
         params, plan = self.params, PLANS[Q50]
         answers, count = self.answers(reply), self.count
         if params.whole:
-            # To the nearest, in integers of Python: products have more than 64 bits.
+            # Rounds to the nearest in Python's integers, because products have more than 64 bits.
             scaled = [(int(x) << params.answer_bits) * 2 + params.q for x in answers]
             answers = np.array([x // (2 * params.q) % (1 << params.answer_bits) for x in scaled], np.uint64)
         bits = max(params.hint_bits, params.answer_bits, params.log_p or 0)

@@ -12,14 +12,14 @@ BITS, DROPPED = 25, 2
 
 
 def shape(dim):
-    """Parts that a vector is cut into, coordinates of each, vectors of a pack."""
+    """The number of parts into which a vector is cut, of coordinates of a part, and of vectors in a pack."""
     parts = -(-dim // N)
     width = -(-dim // parts)
     return parts, width, N // width
 
 
 def encrypt(query, random):
-    """Secret and message of a unit vector. `random` is 32 fresh bytes."""
+    """The secret and the message of a unit vector. `random` is 32 fresh bytes."""
     query = np.asarray(query, np.float32)
     parts, width, _ = shape(len(query))
     hasher = hedge(random, "sordino-ckks dot query", [b"\x01"])
@@ -42,7 +42,7 @@ def encrypt(query, random):
 
 
 def read_planes(data, count, bits):
-    """Numbers from planes, and what follows them."""
+    """The numbers in planes, and the bytes after them."""
     numbers = np.zeros(count, np.int64)
     for p in range(bits // 8):
         numbers |= np.frombuffer(data[p * count :][:count], np.uint8).astype(np.int64) << (8 * p)

@@ -13,11 +13,11 @@ from ring import N, PLANS, Q50
 
 KEYS, QUERY, ANSWER, SET = 12, 13, 14, 1
 LOG_Q, LEFT = 50, 14
-# l, w, b of each step, and of the key for s^2
+# l, w and b of each step, and of the key for s^2.
 GADGETS = [(5, 8, 10)] * 3 + [(4, 10, 10)] * 4 + [(3, 12, 14)] * 4 + [(3, 14, 8)]
 SQUARE, DIGITS = 11, 9
 KEYS_LEN = HEAD.size + 32 + sum(l for l, _, _ in GADGETS) * N * LOG_Q // 8
-# The most records for groups of 1, 2, 3, ... slots, of five to eight groups
+# The largest numbers of records for groups of 1, 2, 3, ... slots, with five to eight groups.
 LARGEST = {
     5: [5, 5, 5, 10, 15, 20, 24, 29, 34, 38, 43, 47, 52, 57, 61, 64],
     6: [6, 6, 12, 17, 23, 29, 34, 40, 46, 51, 57, 63, 64],
@@ -49,7 +49,7 @@ def depths(count):
 
 
 class Params:
-    """The layout of records and of requests for `k` of them: the first of those that cost the least."""
+    """The layout of records and of requests for `k` of them: the first of the cheapest layouts."""
 
     def __init__(self, records, record_len, k):
         self.records, self.record_len, self.k = records, record_len, k
@@ -119,7 +119,7 @@ def write_bits(words, bits):
 
 
 class Session:
-    """A secret, and the message of its keys. `random` gives that many fresh random bytes."""
+    """A secret, and the message with its keys. `random` returns the given number of fresh random bytes."""
 
     def __init__(self, random):
         secret, errors, public = (hedge(random(32), "session", [x]).digest() for x in (b"s", b"e", b"a"))
@@ -131,7 +131,7 @@ class Session:
         noise = plan.forward(plan.of_signed(ring.binomial(errors, 0, count)))
         polys = []
         for i, (l, w, b) in enumerate(GADGETS):
-            # tau^-1(s), for the automorphism that takes X to its power 2^(11 - i) + 1
+            # tau^-1(s), for the automorphism that maps X to its power 2^(11 - i) + 1.
             g = pow(N // 2**i + 1, -1, 2 * N) if i < SQUARE else 1
             to = np.arange(N) * g % (2 * N)
             image = np.empty(N, np.int64)
@@ -155,7 +155,7 @@ def mixed(x):
 
 
 class Deal:
-    """The slots of units: `h` groups of `g` slots, in each of which every unit has one."""
+    """The slots of units: `h` groups of `g` slots. In each group, every unit has one slot."""
 
     def __init__(self, seed, h, g):
         self.h, self.g = h, g
@@ -169,7 +169,7 @@ class Deal:
         return i * self.g + sum(number(j) < number(within) for j in range(self.g))
 
     def assign(self, units):
-        """The unit of each slot that one needs, by augmenting paths."""
+        """For each slot, the unit that needs it, found by augmenting paths."""
         of, slots = {}, {u: [self.slot(i, u) for i in range(self.h)] for u in units}
 
         def place(unit, seen):
@@ -194,7 +194,7 @@ class Client:
         self.deal = Deal(seed, params.h, params.g)
 
     def query(self, session, indices, random):
-        """What is asked, and the message. `random` is 32 fresh bytes."""
+        """The secret state of the question, and the message. `random` is 32 fresh bytes."""
         p, plan = self.params, PLANS[Q50]
         of = self.deal.assign([index // p.per_unit for index in indices])
         fields = [session.name, self.seed, np.array(indices, "<u8").tobytes()]
@@ -222,7 +222,7 @@ class Client:
         return (indices, of), p.head(QUERY, self.seed, p.query_len) + body
 
     def recover(self, session, asked, answer):
-        """The records asked for, in their order."""
+        """The requested records, in their order."""
         p, plan = self.params, PLANS[Q50]
         if answer[: HEAD.size] != p.head(ANSWER, self.seed, p.answer_len) or len(answer) != p.answer_len:
             raise ValueError("an answer of another layout")

@@ -16,12 +16,12 @@ def digest(data):
 
 
 def derive(master, context):
-    """A key that follows from the owner's master secret."""
+    """A key, derived from the owner's master secret."""
     return blake3(master, derive_key_context=context).digest()
 
 
 def read_key_file(path):
-    """Kind and bytes of a key file: sordino-KIND-1: hex(key | check)."""
+    """The kind and the bytes of a key file: sordino-KIND-1: hex(key | check)."""
     with open(path, encoding="ascii") as file:
         prefix, digits = file.read().strip().split(":")
     kind = prefix.removeprefix("sordino-").removesuffix("-1")
@@ -58,7 +58,7 @@ class ReaderKeys:
         return blake3(segment + purpose.encode(), key=self.content).digest()
 
     def open(self, purpose, segment, version, part, shape, sealed):
-        """The content of a sealed part; an exception if one bit of it, its place or its shape is another."""
+        """The content of a sealed part. Raises if a bit of it, its place or its shape was changed."""
         aad = segment + struct.pack(">QIQ", version, part, len(shape)) + shape + purpose.encode()
         nonce = struct.pack(">QI", version, part)
         return AESGCM(self.subkey(purpose, segment)).decrypt(nonce, sealed, aad)
@@ -83,7 +83,8 @@ class ReaderKeys:
 
 
 class ChaCha:
-    """ChaCha20's keystream under a seed, as words: 64-bit counter from 0, 64-bit number of the stream."""
+    """The keystream of ChaCha20 under a seed, as words. Its 64-bit counter starts at 0, and the stream's number has 64
+    bits."""
 
     def __init__(self, seed, number=0):
         nonce = bytes(8) + struct.pack("<Q", number)
@@ -104,7 +105,8 @@ class ChaCha:
 
 
 def shuffled(key, n):
-    """Fisher and Yates from the end, with floor(bound 2^-128 u) for uniform 128-bit u, the high word first."""
+    """The shuffle of Fisher and Yates from the end, with floor(bound 2^-128 u) for uniform 128-bit u, the high word
+    first."""
     words, rows = ChaCha(key), list(range(n))
     for last in range(n - 1, 0, -1):
         high, low = words.u64(), words.u64()
@@ -114,7 +116,7 @@ def shuffled(key, n):
 
 
 def walked(key, n):
-    """FF1's inverse on the numbers below n, by cycle walking."""
+    """The inverse of FF1 on the numbers below n, by cycle walking."""
     bits = max((n - 1).bit_length(), 20)
     cipher = FF1(key, bits)
     rows = np.empty(n, np.int64)

@@ -12,8 +12,8 @@ from column import SETS
 from keys import digest
 from metric import scales_len
 
-# The form of manifests; the other is that of indexes with readers of their own (sections 3.6 and 4.1), which this
-# client cannot read.
+# The form of manifests. The other form is for indexes whose readers have their own keys (sections 3.6 and 4.1), which
+# this client cannot read.
 FORM, WITH_READERS = 11, 12
 SIGNATURE_LEN = 4627
 METRIC_ADDS = (0, 1, 2)
@@ -31,7 +31,7 @@ SCANNED = (6, 7, 8, 9)
 
 
 class Reader:
-    """Fields one after the other, little-endian."""
+    """Reads fields one after the other, little-endian."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -150,7 +150,7 @@ class Manifest:
         return chunks.Layout(self.width, min(segment.n, 1024), self.codec)
 
     def given(self):
-        """Digest and length of each part that clients download, in the order in which they are numbered."""
+        """The digest and the length of each part that clients download, in the order of their numbers."""
         parts = [(part.digest, part.len) for part in (self.frame.sealed, self.deleted.rows)]
         for p in ([self.payloads] if self.payloads else []) + self.recent:
             if p.fetch == DOWNLOAD:
@@ -189,7 +189,7 @@ class Manifest:
         return parts
 
     def stored(self, segment):
-        """Rows that are scored of a segment."""
+        """The number of rows of a segment that are scored."""
         rows = self.mode == MASKED and self.checking == SUMS
         return checks.stored(segment.n, self.width) if rows else segment.n
 
@@ -219,7 +219,7 @@ def varint(data, at):
 
 
 def numbers(data, at=0):
-    """A set of numbers, coded as runs; where the code ends."""
+    """A set of numbers, coded as runs, and the position where the code ends."""
     runs, at = varint(data, at)
     found, following = [], 0
     for _ in range(runs):

@@ -11,7 +11,7 @@ COSINE, INNER_PRODUCT, EUCLIDEAN = 0, 1, 2
 
 
 def length(vector):
-    """The length, summed up in double precision in the order of coordinates."""
+    """The length. Squares are added in double precision, in the order of coordinates."""
     squares = 0.0
     for x in vector:
         squares += float(x) * float(x)
@@ -31,7 +31,8 @@ def lengths(vectors):
 
 
 class Frame:
-    """What vectors are stored relative to: a centre, and bases in the rotated space relative to that centre."""
+    """The frame to which stored vectors are relative: a centre, and bases in the rotated space relative to that
+    centre."""
 
     def __init__(self, metric, dim, rotation, content):
         self.metric, self.dim, self.rotation = metric, dim, rotation
@@ -39,7 +40,7 @@ class Frame:
         numbers = np.frombuffer(content, "<f4", offset=8)
         if not 1 <= count <= (1 if metric == COSINE else 256) or len(numbers) != dim + count * rotation.dim:
             raise ValueError("a frame of another length")
-        # Written so that what is no number is refused too.
+        # In this form, the comparison also refuses values that are not numbers.
         if not (-140 <= self.bound <= 81 and (np.abs(numbers) <= np.float32(2.0**82)).all()):
             raise ValueError("a frame beyond its bounds")
         numbers = numbers.astype(np.float64)
@@ -61,7 +62,7 @@ class Frame:
 
 
 class Asked:
-    """A query: what is asked for, and what the scores that come back say about records."""
+    """A query: the vector that is asked for, and how the scores that come back rank records."""
 
     def __init__(self, frame, vector):
         vector = np.asarray(vector, np.float32)
@@ -115,7 +116,7 @@ class Asked:
 
 
 def exponents(least, step, codes):
-    """The scales that codes of a byte stand for."""
+    """The scales that codes of one byte stand for."""
     if step == 0 or not -1000 <= least <= 720:
         raise ValueError("scales beyond their bounds")
     e = np.minimum(least + (codes.astype(np.int64) - 1) * step, 728)
@@ -164,7 +165,7 @@ def scales(metric, n, content):
 
 
 def hadamard(x):
-    """The Walsh-Hadamard transform of a power-of-two length, in single precision, not scaled."""
+    """The Walsh-Hadamard transform of a power-of-two length, in single precision, without scaling."""
     half = 1
     while half < len(x):
         pairs = x.reshape(-1, 2, half)

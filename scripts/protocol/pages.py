@@ -12,7 +12,7 @@ LONGEST = (1 << 20) - 4
 
 
 def step_of(pages, page_len):
-    """The step of first bytes, and the greatest number of steps."""
+    """The step of first bytes, and the largest number of steps."""
     length, step = pages * page_len, 1
     while step < (length >> 32) + 1:
         step *= 2
@@ -20,7 +20,7 @@ def step_of(pages, page_len):
 
 
 def elias_fano(data, count, most):
-    """`count` numbers up to `most` that ascend, and the bytes that they take."""
+    """`count` ascending numbers up to `most`, and the number of bytes that they take."""
     size = lambda low: count * (low + 1) + (most >> low)
     low = min(range(32), key=size)
     length, ones = -(-size(low) // 8), count + (most >> low)
@@ -40,7 +40,7 @@ def elias_fano(data, count, most):
 
 
 class Pages:
-    """Where records lie among the pages of one version, and what they carry."""
+    """The places of records among the pages of one version, and the records' payloads."""
 
     def __init__(self, payloads, keys, sealed, read_numbers):
         self.payloads, self.keys, p = payloads, keys, payloads
@@ -59,7 +59,7 @@ class Pages:
         starts = [at * step for at in steps]
         ends = starts[1:] + [p.pages * p.page_len]
         order = keys.order("slot order", p.id, p.records)
-        # By place: the first byte, and the pages that it touches.
+        # For each place: the first byte, and the pages that it touches.
         self.extents = {}
         for position, rank in enumerate(order.tolist()):
             start, end = starts[position], ends[position]
@@ -97,7 +97,7 @@ class Pages:
         return self.keys.open("payload", p.id, p.version, page, self.shape, sealed)
 
     def payload(self, place, content):
-        """The payload of a record, of the contents of its first pages, and whether it is longer."""
+        """The payload of a record, from the contents of its first pages, and whether it is longer."""
         data = content[self.extents[place][0] % self.payloads.page_len :]
         head, shift, at = 0, 0, 0
         while True:
@@ -113,7 +113,8 @@ class Pages:
         return (whole_characters(plain) if truncated else plain), truncated
 
     def _decompressed(self, body, truncated):
-        """A frame without its first four bytes; of one that is cut off its whole blocks."""
+        """The content of a frame without its first four bytes. If the frame is cut off, the content of its whole
+        blocks."""
         decoder = zstandard.ZstdDecompressor(dict_data=self.dictionary).decompressobj()
         plain = decoder.decompress(MAGIC + body)
         if len(plain) > LONGEST or not (truncated or decoder.eof) or decoder.unused_data:
@@ -122,7 +123,7 @@ class Pages:
 
 
 def whole_characters(plain):
-    """Without the beginning of a character at the end, if these bytes are text."""
+    """The bytes without an incomplete character at their end, if they are text."""
     try:
         plain.decode()
     except UnicodeDecodeError as error:

@@ -11,13 +11,13 @@ from ring import stream
 HEAD = struct.Struct("<4sHBBQQQQQ")
 PARAMS, HINT, QUERY, ANSWER = 1, 2, 3, 4
 ANSWER_BITS = 12
-# Number, n, sigma (none: uniform secrets), most columns; in the order in which they are tried.
+# Number, n, sigma (None: uniform secrets), largest number of columns; in the order in which the sets are tried.
 SETS = [(5, 64, None, 81), (6, 128, None, 174), (7, 256, None, 360), (8, 384, None, 547), (9, 512, None, 733)]
 SETS += [(1, 1024, 32, None), (2, 1024, 16, None)]
 
 
 class Params:
-    """A layout of records, and the set that serves it."""
+    """A layout of records, and the set that is used for it."""
 
     def __init__(self, records, record_len, per_column):
         self.records, self.record_len, self.per_column = records, record_len, per_column
@@ -38,7 +38,7 @@ class Params:
         return True
 
     def _failure(self, query_bits):
-        """log2 of the probability that a record is wrong, at most."""
+        """An upper bound on log2 of the probability that a record is wrong."""
         sigma2 = (2.0**20 - 1) / 12 if self.sigma is None else float(self.sigma) ** 2
         rounding = lambda bits: 0.0 if bits == 32 else 4.0 ** (32 - bits) / 12
         radius = 2.0**23 - (64.0 * self.columns if self.sigma is None else 0.0) - 2.0**19
@@ -69,7 +69,7 @@ class Params:
         return self.length(self.rows, ANSWER_BITS)
 
     def read(self, kind, message, count, bits):
-        """The words of a message, if it is the one that this layout has."""
+        """The words of a message, if it belongs to this layout."""
         payload = message[HEAD.size :]
         if message[: HEAD.size] != self.head(kind, self.length(count, bits) - HEAD.size):
             raise ValueError("a PIR message of another layout")
@@ -103,7 +103,7 @@ class Gaussian:
         self.table = [entry for entry in table if entry]
 
     def magnitudes(self, data):
-        """The table is ascending here: the number of entries above each 128-bit number."""
+        """For each 128-bit number, the number of entries above it. The table is ascending here."""
         words = np.frombuffer(data, "<u8").reshape(-1, 2)
         found = np.zeros(len(words), np.int64)
         for entry in self.table:
@@ -113,7 +113,7 @@ class Gaussian:
 
 
 class Secrets:
-    """A secret and an error, from one seed."""
+    """A secret and an error, made from one seed."""
 
     def __init__(self, params, seed):
         self.at, self.seed = 0, seed
@@ -127,7 +127,7 @@ class Secrets:
             self.e = self._gaussian(table, params.columns).astype(np.uint32)
 
     def _take(self, length):
-        """`length` bytes; a call of the sampler begins on a whole block of the stream."""
+        """`length` bytes. Each call of the sampler begins on a whole block of the stream."""
         data = stream(self.seed, 0, self.at + length)[self.at :]
         self.at += -(-length // 16) * 16
         return data
@@ -137,7 +137,7 @@ class Secrets:
         return np.frombuffer(b"".join(parts), "<i2").astype(np.int64)
 
     def _gaussian(self, table, count):
-        """Numbers of 16 bytes, in steps of 64 and calls of 256, then a bit for each sign."""
+        """Numbers from 16 bytes each, in steps of 64 and calls of 256, and then a bit for each sign."""
         parts = [min(256, count - at) for at in range(0, count, 256)]
         drawn = [table.magnitudes(self._take(16 * -(-part // 64) * 64))[:part] for part in parts]
         signs = self._take(-(-count // 8))
@@ -156,7 +156,7 @@ class Client:
         self.hint = (words << np.uint32(32 - params.hint_bits)).reshape(params.rows, params.n)
 
     def query(self, indices, t, random):
-        """Secret and message of query number `t` of a batch for these records. `random` is 32 fresh bytes."""
+        """The secret and the message of query number `t` of a batch for these records. `random` is 32 fresh bytes."""
         params = self.params
         number = lambda x: x.to_bytes(8, "little")
         fields = [b"\x01", params.head(PARAMS, 0), self.seed, number(0), number(t)]

@@ -14,7 +14,7 @@ def bits_of(data):
 
 
 def stream(seed, number, length):
-    """The first `length` bytes of AES-256 in counter mode: block i is that of i || number, little-endian."""
+    """The first `length` bytes of AES-256 in counter mode: block i is the encryption of i || number, little-endian."""
     blocks = -(-length // 16)
     counters = np.empty((blocks, 2), "<u8")
     counters[:, 0] = np.arange(blocks)
@@ -34,7 +34,7 @@ def multiply(a, b, q):
 
 
 class Plan:
-    """The transform mod q: value i is that at psi^(2 brv(i) + 1)."""
+    """The transform mod q: value i is the polynomial's value at psi^(2 brv(i) + 1)."""
 
     def __init__(self, q, degree=N):
         self.q, self.degree = q, degree
@@ -92,7 +92,8 @@ PLANS = {q: Plan(q) for q in (Q40, Q50)}
 
 
 def uniform(seed, number, q, count=N):
-    """Uniform coefficients of public randomness: words of the stream, cut to the bits of q, if below q."""
+    """Uniform coefficients from public randomness: words of the stream, truncated to the bits of q, if they are below
+    q."""
     mask = np.uint64((1 << q.bit_length()) - 1)
     length = 8 * (count + 64)
     while True:
@@ -120,12 +121,12 @@ def ternary(seed, number, count):
     return np.concatenate(digits)[:count]
 
 
-# Samples that one part of the binomial sampler makes, from a chunk of the stream of 4,096 bytes.
+# The number of samples that one part of the binomial sampler makes, from a chunk of 4,096 bytes of the stream.
 PART = 768
 
 
 def binomial(seed, number, count):
-    """`count` polynomials of centred binomial errors, one after the other from one stream."""
+    """`count` polynomials of centred binomial errors, one after the other, from one stream."""
     blocks = [-(-min(PART, N - at) // 3) for at in range(0, N, PART)]
     words = np.frombuffer(stream(seed, number, 16 * sum(blocks) * count), "<u8").reshape(-1, 2)
     coins = np.uint64((1 << 42) - 1)

@@ -50,9 +50,10 @@ class Client:
             hint = hint[length:]
 
     def query(self, pages, random):
-        """What is asked, and the message. `random` gives that many fresh random bytes."""
+        """The secret state of the question, and the message. `random` returns the given number of fresh random
+        bytes."""
         p = self.params
-        # The page of each group. One that is dealt may find no slot, once in 2^40 requests.
+        # The page of each group. A dealt page may find no slot, once in 2^40 requests.
         of = self.deal.assign(pages) if self.deal else dict(enumerate(pages))
         wanted = np.zeros((p.groups, p.columns), bool)
         for group, page in of.items():
@@ -77,7 +78,7 @@ class Client:
         return (secret, pages, of), head + words.tobytes() + sent
 
     def recover(self, asked, answer):
-        """The pages that were asked for, in their order."""
+        """The requested pages, in their order."""
         p, (secret, asked, of) = self.params, asked
         values = self.outer.decrypt(secret, answer)
         values = ((values + (1 << 17) >> 18) & 0xFF).astype(np.uint8) ^ 0x80

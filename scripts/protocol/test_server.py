@@ -17,7 +17,8 @@ from cryptography.x509.oid import NameOID
 
 SORDINO = os.environ.get("SORDINO")
 CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "client.py")
-# Mode, rows, dimension, options of the build. The second has several blocks, the last sets of PIR with small secrets.
+# Mode, rows, dimension, options of the build. The second index has several blocks. The last one has sets of PIR with
+# small secrets.
 INDEXES = [
     ("masked", 3000, 50, ["--metric", "euclidean"]),
     ("masked", 5000, 33, ["--packing", "8", "--metric", "inner-product"]),
@@ -75,7 +76,7 @@ class Server(unittest.TestCase):
     def build(self, mode, rows, dim, options):
         generator = np.random.default_rng(7)
         base = generator.standard_normal((rows, dim)).astype(np.float32)
-        # Around the rows that are asked for others at distances that no error confuses.
+        # Other vectors around the requested rows, at distances that no error confuses.
         for centre in (7, rows // 2):
             for at in range(1, 8):
                 base[centre + at] = base[centre] + at / 8 * generator.standard_normal(dim).astype(np.float32)
@@ -94,7 +95,7 @@ class Server(unittest.TestCase):
         return json.loads(server.stdout.readline())["address"]
 
     def compare(self, address, queries, *options, k=5):
-        """This client's answers equal those that `sordino query` gives."""
+        """Checks that this client's answers equal the answers of `sordino query`."""
         lines = "".join(" ".join(map(str, query.tolist())) + "\n" for query in queries)
         theirs = ["query", "--connect", address, "--key", "reader.key", "--jsonl", "--no-cache", *options]
         ours = [CLIENT, address, "--key", "reader.key", *options]
@@ -110,8 +111,8 @@ class Server(unittest.TestCase):
                 self.assertEqual(a.get("truncated", False), b.get("truncated", False))
                 if "payload" in a:
                     self.assertEqual(a["payload"], bytes.fromhex(b["payload"]).decode())
-                # Scores of open and masked mode have errors of the encryption, other ones for each search. Those
-                # of distances are about the same for their squares.
+                # Scores of open and masked mode have errors from encryption, which differ in each search. Squares of
+                # distances have about the same errors.
                 a, b = a["score"], b["score"]
                 self.assertLess(min(abs(a - b), abs(a * a - b * b) / 15), 0.02, (a, b))
         return answers[1]
@@ -124,18 +125,18 @@ class Server(unittest.TestCase):
                 self.compare(f"http://{address}", queries)
 
     def test_payloads(self):
-        # Mode, the way to payloads, and the bytes of the longest; sealed mode fetches twice. One record of 20,000 is so
-        # rare that a search has not the pages for it.
+        # Mode, the way to payloads, and the length of the longest payload in bytes; sealed mode fetches twice. A single
+        # record of 20,000 bytes is so rare that a search does not fetch all of its pages.
         cases = [("masked", 700, way, 900) for way in ("download", "pir", "hintless", "scan")]
         cases += [("sealed", 20000, "hintless", 30), ("masked", 700, "hintless", 60_000)]
         cases += [("masked", 20000, "scan", 20_000)]
-        # Of more pages, for a slow line, a scan deals them into slots.
+        # With more pages, for a slow connection, a scan deals the pages into slots.
         cases = [(*case, "5", "100Mbit/s") for case in cases] + [("masked", 3000, "scan", 900, "30", "100kbit/s")]
         for mode, rows, way, longest, k, line in cases:
             with self.subTest(f"{mode} {way} {longest} {k}"):
                 generator = np.random.default_rng(8)
                 base = generator.standard_normal((rows, 16)).astype(np.float32)
-                # Texts that shrink well, and one that hardly does.
+                # Texts that compress well, and one that hardly compresses.
                 letters = bytes(generator.integers(33, 127, longest).tolist()).decode()
                 most = 30 if rows == 20000 else 900
                 drawn = lambda at: letters if at == 3 else "lorem ipsum " * (at * 37 % most // 12)

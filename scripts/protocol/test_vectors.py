@@ -28,7 +28,7 @@ def floats(digits):
 
 
 def drawn(digits):
-    """Gives out the random bytes that were recorded, and nothing twice."""
+    """Returns the recorded random bytes, each of them once."""
     data, at = bytes.fromhex(digits), 0
 
     def random(length):
@@ -50,13 +50,13 @@ class Tolerances(unittest.TestCase):
             for row in csv.DictReader(file):
                 t, width, n, expected = (int(row[name]) for name in ("t", "width", "n", "tolerance"))
                 packings.add(t)
-                # Logarithms differ in their last bits.
+                # The last bits of logarithms differ.
                 self.assertAlmostEqual(checks.tolerance(masked[t], width, [n]) / expected, 1, 5, row)
         self.assertEqual(packings, {4, 8, 16, 32, 64})
 
 
 class Frames(unittest.TestCase):
-    """The formulas of section 5 against the metrics that they stand for."""
+    """Compares the formulas of section 5 with the metrics that they implement."""
 
     def setUp(self):
         generator, dim = np.random.default_rng(3), 21
@@ -65,7 +65,7 @@ class Frames(unittest.TestCase):
         self.rows[0] = self.centre
         self.frames = []
         for adds, kind in enumerate((metric.COSINE, metric.INNER_PRODUCT, metric.EUCLIDEAN)):
-            # The centre is the only base of the cosine.
+            # The centre is the only base for the cosine.
             own = bases[: 0 if kind == metric.COSINE else None]
             padded = np.pad(np.vstack([own, np.zeros((1, dim), np.float32)]), ((0, 0), (0, adds)))
             content = struct.pack("<hIH", 4, 900_000, len(padded)) + self.centre.tobytes() + padded.tobytes()
@@ -83,11 +83,11 @@ class Frames(unittest.TestCase):
             left = np.stack([frame.rotated(row - frame.centre) for row in rows])
             bases = np.array([frame.nearest(one) for one in left])
             self.assertEqual(len(set(bases.tolist())) > 1, frame.metric != metric.COSINE)
-            # Nothing is left of the row at the centre, whose base is zero.
+            # The row at the centre, whose base is zero, has no residual.
             held, asked = chunks.Residuals(frame, bases, left - frame.bases[bases]), metric.Asked(frame, self.query)
             found = [asked.score(key) for key in held.keys(asked)]
             self.assertLess(np.abs(found - expected).max(), 0.003)
-            # A base that is not there is the first.
+            # A base that does not exist is replaced by the first one.
             held.bases = np.where(bases == 0, 200, bases)
             self.assertEqual([asked.score(key) for key in held.keys(asked)], found)
 
@@ -214,8 +214,8 @@ class Vectors(unittest.TestCase):
                 self.assertEqual(exchanges, [])
                 found = [(h["id"], h["payload"].hex()) for h in hits]
                 self.assertEqual(found, [(h["id"], h["payload"]) for h in v["hits"]])
-                # Sums in another order differ in their last bits. A distance is the root of such a sum, so that one near to 0
-                # differs by more.
+                # Sums in another order differ in their last bits. A distance is the root of such a sum, so a distance
+                # near 0 differs by more.
                 euclidean = client.manifest.metric == metric.EUCLIDEAN
                 for hit, expected in zip(hits, v["hits"]):
                     (expected,) = struct.unpack("<f", bytes.fromhex(expected["score"]))

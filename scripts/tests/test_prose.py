@@ -18,7 +18,7 @@ def pages(text):
 
 
 def checked(paragraphs, kind=None):
-    """The same of paragraphs, of one kind or of all."""
+    """The numbers of words and the findings of paragraphs, of one kind or of all kinds."""
     counts, findings = [], []
     for paragraph in paragraphs:
         if kind in (None, paragraph.kind):

@@ -16,7 +16,7 @@ def emit(group: str, function: str, parameter: object, **fields: float) -> None:
 
 
 def median_ns(f: Callable[[], object]) -> float:
-    """The median time of one call of `f`, over samples of many calls each."""
+    """The median time of one call of `f`, over samples that each have a large number of calls."""
     f()
     start = time.perf_counter_ns()
     f()

@@ -11,7 +11,7 @@ TWEAK = "0011223344556677"
 
 
 def digits(n: int) -> str:
-    """The text of the Criterion bench of the same length."""
+    """The text of the Criterion bench with this length."""
     return "".join(str((i * i * 7 + i // 3) % 97 % 10) for i in range(n))
 
 
