@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the command without symbols and puts all that a package has into a folder:
+# Builds the command without symbols, and puts all files of a package into a folder:
 #
 #   packaging/package.sh DIR         the command alone: 16 MB at most, or this fails
 #   packaging/package.sh DIR full    with policies of `sordino serve --root` (Cedar), half as long again

@@ -59,11 +59,11 @@ for bench in pir lwe lsh fpe mldsa hash authz; do
     try one cargo bench --bench "$bench"
 done
 try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks
-# All threads: the rows that say so once more.
+# Runs the benches again whose rows are for all threads.
 for bench in lsh mldsa hash; do
     try cargo bench --bench "$bench" -- rayon
 done
-# Code that picks its kernels itself, once more at lower levels. The benches of the others name each level.
+# Measures code that chooses its kernels itself again at lower levels. The other benches name each level.
 for level in portable avx2; do
     try one env CRITERION_HOME="$PWD/$run/$level" SORDINO_CPU="$level" cargo bench --bench ckks -- \
         '^(ckks/score/row/64x128|ckks/column/.*score.*|ntt/forward/sordino/2048)$'
@@ -78,7 +78,8 @@ for n in 5000 20000 100000; do
     try one cargo run --quiet --profile bench --example private_search -- --json --n "$n" \
         >>"$run/search.jsonl"
 done
-# Searches that bring texts: of a Parquet file with the columns id and text, and queries for it.
+# Searches that bring texts: from a Parquet file with the columns id and text, with a file of
+# queries.
 if [ -n "${SORDINO_TEXTS-}" ]; then
     try scripts/texts.py target/release/sordino "$SORDINO_TEXTS" "$SORDINO_TEXTS_QUERIES" --id-column id \
         --name "${SORDINO_TEXTS_NAME-texts}" --pin "$pin" >"$run/texts.jsonl"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# scripts/bench.sh on a Mac with Apple Silicon. What differs: macOS pins nothing to a core, so that
-# the measurements only keep the machine awake; close other programs and plug it in. NEON, and SHA3
-# and AES where the chip has them, are found at run time: nothing is to be configured.
+# Runs scripts/bench.sh on a Mac with Apple Silicon. macOS pins no process to a core, so the script
+# only keeps the machine awake: close other programs and plug it in. Sordino detects NEON, and SHA3
+# and AES if the chip has them, at run time, so nothing needs to be configured.
 set -eu
 if [ "$(uname -sm)" != "Darwin arm64" ]; then
     echo "this is not a Mac with Apple Silicon: use scripts/bench.sh" >&2

@@ -3,7 +3,7 @@
 #
 #   scripts/book.sh [FOLDER]    the folder of the pages; target/book by default
 #
-# Needs mdbook (https://rust-lang.github.io/mdBook). Where it is missing the script says how to get it, and exits with 1.
+# Needs mdbook (https://rust-lang.github.io/mdBook). If it is missing, the script says how to get it and exits with 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ scripts/pointers.py
 source=$(mktemp -d)
 trap 'rm -rf "$source"' EXIT
 cp docs/book.toml "$source"
-# The pages lie at their own paths, so that their links lead to each other.
+# The pages keep their own paths, so that their links lead to each other.
 scripts/pointers.py --book "$source/pages"
 mdbook build "$source" --dest-dir "$pages"
 echo "$pages/index.html"

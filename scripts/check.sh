@@ -30,7 +30,7 @@ output=$(mktemp)
 skips=$(mktemp)
 trap 'rm -f "$output" "$skips"' EXIT
 
-# Records that a check is not run here, and why.
+# Records a check that does not run here, with the reason.
 skip() { echo "skipped: $1" | tee -a "$skips"; }
 
 # Runs a command, and records each line in which it reports a skipped test.
@@ -78,12 +78,14 @@ scripts/crate_map.py --check
 scripts/pictures.py --check
 
 step "lints"
-# With all that the command can have, which brings its other features with it; the tests are of the command without.
+# Lints the command with all its optional features, which enable further ones. The tests are of the command without
+# them.
 full=(--features "sordino-cli/policies,sordino-cli/objects")
 cargo clippy --workspace --all-targets "${full[@]}" -- -D warnings
 
 step "features"
-# The lints before had default features, and the command's; here none of them, and each alone in the long check.
+# The lints above had the default features and the command's. Here each crate has no features, and in the long
+# check each feature alone.
 with_features() { cargo clippy --quiet -p "$1" --no-default-features --features "$2" -- -D warnings; }
 alone() {
     crate=$1
@@ -104,32 +106,32 @@ alone sordino-lattice rayon mmap
 alone sordino-pir rayon mmap
 alone sordino-ckks rayon mmap
 alone sordino-lwe rayon mmap
-# Without features neither of these two has the other use more than it does by itself.
+# Without features, neither of these two crates enables more of the other than it needs itself.
 cargo clippy --quiet -p sordino-net -p sordino-vectors --no-default-features -- -D warnings
 if [ "$extent" = long ]; then
     alone sordino-net client web-client server tls
     alone sordino-vectors arrow json text
 fi
 alone sordino-search arrow text
-# Without features it is what the tests are of.
+# The tests above were of this command without features.
 if [ "$extent" = long ]; then alone sordino-cli objects policies; fi
 with_features sordino-net client,tls
 with_features sordino-net server,tls
-# A server is built without keys, and a reader for the browser; what they are built from, the walls have shown.
+# A server is built without keys, and a reader for the browser. scripts/walls.py has shown what they depend on.
 cargo clippy --quiet -p sordino-server -- -D warnings
 cargo check --quiet -p sordino-reader --target wasm32-unknown-unknown
 cargo clippy --quiet -p sordino-net --no-default-features --features web-client -- -D warnings
 
 step "tests"
 heard cargo test --workspace
-# Features that nothing else here uses are the benches', so that these are among them.
+# Only the benches use these features, so the tests must include these names.
 for name in serde generic_callers; do
     grep -q "^test .*$name" "$output" || { echo "check.sh: no test is named $name" >&2 && exit 1; }
 done
-# The tests before were of a command without policies and object stores, which refuses them.
+# The tests above were of a command without policies and object stores, which refuses them.
 named "tenants cedar buckets place" cargo test --workspace "${full[@]}" --lib --test search
 
-# Kernels of levels and extensions that are not detected run nowhere.
+# Kernels of undetected levels and extensions do not run.
 detected=" $("$target/debug/examples/cpu_levels") "
 if [ "$(uname -m)" = x86_64 ]; then
     lacking=
@@ -164,12 +166,13 @@ fi
 if [ "$extent" = quick ]; then finish; fi
 
 step "tests at lower processor levels"
-# The highest level is what has just been tested.
+# The tests above ran at the highest level.
 levels=(portable)
 [[ $detected == *" avx512 "* ]] && levels+=(avx2)
 [[ $detected == *" amx "* ]] && levels+=(avx512)
-# All libraries, and from the other tests kernels and whole searches: files, networks and command
-# lines are the same at every level. By name, for a selection of packages would be built again.
+# Runs all libraries, and of the other tests those of kernels and whole searches: files, networks
+# and command lines are the same at every level. The tests are chosen by name, because for a
+# selection of packages cargo would build again.
 tests_of() {
     local crate test
     for crate in "$@"; do
@@ -180,7 +183,7 @@ tests_of() {
 }
 mapfile -t of_kernels < <(tests_of "${kernels[@]}")
 mapfile -t of_arm < <(tests_of "${arm_kernels[@]}")
-# Noise is the same wherever kernels are equal, and measuring it takes minutes.
+# Noise is the same if kernels are equal, and measuring it takes minutes.
 noise=()
 for name in hintless::noise simple::noise column_packing_keeps_its_bound_for_all_vectors errors_of_uploads_are_zero_on_average \
     errors_have_the_predicted_size worst_errors_stay_within_their_bounds worst_errors_are_those_stated \
@@ -190,7 +193,7 @@ for name in hintless::noise simple::noise column_packing_keeps_its_bound_for_all
     noise+=(--skip "$name")
 done
 for level in "${levels[@]}"; do
-    # The libraries ignore a name that is no level's; the example refuses it.
+    # The libraries ignore an unknown level, and the example refuses it.
     SORDINO_CPU=$level "$target/debug/examples/cpu_levels"
     export SORDINO_CPU=$level PROPTEST_CASES=16
     if [ "$extent" = long ]; then
@@ -202,7 +205,7 @@ for level in "${levels[@]}"; do
     unset SORDINO_CPU PROPTEST_CASES
 done
 if [ "$extent" = long ]; then
-    # One by one: of two packages one would turn the other's features on.
+    # Tests each crate separately, because two packages together would enable each other's features.
     for crate in lattice hash lsh aes; do cargo test -p "sordino-$crate" --no-default-features --tests --quiet; done
 fi
 
@@ -220,7 +223,7 @@ else
     skip "vector kernels under Miri, which the nightly toolchain lacks"
 fi
 
-# The tool takes longer to build than this project, and fetches the list of advisories: where it is installed, it is asked.
+# The tool takes longer to build than this project, and it fetches the list of advisories. It only runs if it is installed.
 step "dependencies: advisories, licences, sources"
 if command -v cargo-deny >/dev/null; then
     cargo deny check
@@ -229,13 +232,13 @@ else
 fi
 
 step "documentation"
-# With an example among them, packages have the features that the lints have checked them with.
+# With an example in the command, packages have the features with which the lints have checked them.
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet --lib --bin sordino --example cpu_levels
-# It takes minutes to build: where it is installed, it is asked.
+# The book's tool takes minutes to build. It only runs if it is installed.
 if command -v mdbook >/dev/null; then scripts/book.sh; else skip "the book, for mdbook is not installed"; fi
 
 step "packages"
-# Each carries its licences, as links into the root.
+# Each package contains its licences, which are links into the root.
 for crate in crates/*/Cargo.toml; do
     if ! grep -q '^publish = false' "$crate" && ! [ -e "${crate%Cargo.toml}LICENSE-MIT" ]; then
         echo "check.sh: no licence next to $crate" >&2 && exit 1
@@ -244,15 +247,15 @@ done
 cargo package --workspace --exclude sordino --exclude sordino-benches --exclude network_search --exclude key_service --exclude sordino-fuzz --exclude sordino-memcheck --exclude sordino-python --exclude sordino-testkit --no-verify --allow-dirty --quiet
 
 step "examples"
-# The tests' build has made them all. `cargo run` would build what they need once more, with the features
-# that these packages alone ask for.
+# The tests' build has made all examples. `cargo run` would build their dependencies again, with only the
+# features that these packages need.
 if SORDINO_CPU=unknown "$target/debug/examples/cpu_levels"; then
     echo "cpu_levels accepts an unknown level" >&2 && exit 1
 fi
 "$target/debug/examples/cpu_levels"
 "$target/debug/examples/private_search" --n 5000 --json
 "$target/debug/examples/network_search"
-# Too few measurements for a verdict.
+# This number of measurements is too small for a verdict.
 "$target/debug/examples/timing" 200 >/dev/null
 for example in examples/*.rs crates/*/examples/*.rs; do
     name=$(basename "$example" .rs)
@@ -261,7 +264,8 @@ for example in examples/*.rs crates/*/examples/*.rs; do
 done
 
 step "benches, once through"
-# Each function once, in the tests' build: the one of `cargo bench` takes minutes to link.
+# Runs each function once, in the tests' build, because the build of `cargo bench` takes minutes to
+# link.
 benches=()
 for bench in benches/*.rs; do
     [ "$bench" = benches/settings.rs ] || benches+=(--bench "$(basename "$bench" .rs)")
@@ -272,7 +276,7 @@ step "scripts"
 scripts/rederive.py
 scripts/sbom.py --check
 scripts/notices.py >/dev/null
-# The solver is a package of 30 MB: where it is installed, it is asked.
+# The solver is a package of 30 MB. The proofs only run if it is installed.
 if python3 -c 'import z3' 2>/dev/null; then
     python3 scripts/range_proofs.py
 else
@@ -280,13 +284,13 @@ else
 fi
 for folder in scripts/tests scripts/compare/tests; do
     heard python3 -m unittest discover -s "$folder"
-    # Before 3.12 Python exits with 0 where it finds no test.
+    # Before version 3.12, Python exits with 0 if it finds no test.
     grep -q '^Ran [1-9]' "$output" || { echo "check.sh: $folder has no test" >&2 && exit 1; }
 done
 
 step "Arm: tests under emulation"
-# Emulation is about fifteen times slower: fewer cases, and the crates with kernels alone. Whole searches, and what else
-# runs portable code on Arm, are left to the long check. Tests that start the binary start the emulator.
+# Emulation is about fifteen times slower. So there are fewer cases, and only the crates with kernels. Whole searches,
+# and other portable code on Arm, run in the long check. Tests that start the binary start the emulator.
 arm() {
     SORDINO_TEST_RUNNER="qemu-aarch64-static -L /usr/aarch64-linux-gnu" PROPTEST_CASES=4 \
         cargo test --target aarch64-unknown-linux-gnu --quiet "$@"
@@ -294,7 +298,8 @@ arm() {
 if [ "$extent" = long ]; then
     arm --workspace --exclude sordino-fuzz --lib --bins --tests
 else
-    # The laws of large numbers take minutes here, and of the vault's tests its sums alone are of kernels.
+    # The tests of probability laws take minutes here. Of the vault's tests, only those of sums use
+    # kernels.
     SORDINO_LIES=200 arm "${arm_kernels[@]/#/-psordino-}" \
         --lib "${of_arm[@]}" -- "${noise[@]}" --skip reader_secret:: --skip reader_keys:: \
         --skip key_wrap:: --skip decoded_rows:: --skip bucket_codec:: \
@@ -304,8 +309,8 @@ else
 fi
 
 step "Apple Silicon: it builds"
-# A check links nothing, so the C of BLAKE3 and of TLS, which needs Apple's headers, is replaced by empty
-# objects; on a Mac it builds as it is.
+# A check links nothing. BLAKE3's and TLS's C code needs Apple's headers, so empty objects replace it. On
+# a Mac it builds normally.
 no_cc=$(mktemp)
 cat >"$no_cc" <<'END'
 #!/bin/sh
@@ -323,7 +328,8 @@ CC_aarch64_apple_darwin=$no_cc AR_aarch64_apple_darwin=$no_cc SDKROOT=/ \
 rm "$no_cc"
 
 if [ "$extent" = long ]; then
-    # Apple's check has built it with the kernels of Arm, and the tests before with those and Linux.
+    # The check for Apple has built it with the kernels of Arm, and the tests above with those and
+    # Linux.
     step "Arm: the Python extension builds"
     cargo check -p sordino-python --target aarch64-unknown-linux-gnu --quiet
 
@@ -332,8 +338,8 @@ if [ "$extent" = long ]; then
     packaging/package.sh "$package"
     rm -r "$package"
 
-    # To run them takes a build of all that they use with sanitizers, longer than all tests; that they compile, the
-    # lints have shown.
+    # The fuzz targets run in a build of all their dependencies with sanitizers, which takes longer than all tests.
+    # The lints have shown that the targets compile.
     step "fuzz targets"
     scripts/fuzz.sh 60
 fi

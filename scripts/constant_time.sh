@@ -1,17 +1,18 @@
 #!/bin/sh
-# Runs the clients of sordino-pir, sordino-ckks and sordino-lwe and FF1 of sordino-fpe under memcheck with their
-# secrets marked as undefined: any branch or address that depends on one is reported and fails. Needs
-# valgrind, which knows no AVX-512: the AVX2 and the portable kernels are checked, and with them
-# everything around the kernels.
+# Runs the clients of sordino-pir, sordino-ckks and sordino-lwe, and FF1 of sordino-fpe, under memcheck. The
+# tests mark their secrets as undefined, so memcheck reports any branch or address that depends on one, and the
+# script fails. It needs valgrind, which does not support AVX-512. So it checks the AVX2 and the portable
+# kernels, and everything around the kernels.
 set -eu
 cd "$(dirname "$0")/.."
-# Overflow checks, which a release does not have, are branches on every sum.
+# Overflow checks are branches on every sum. A release has none.
 unchecked() {
     echo "--config profile.dev.package.$1.overflow-checks=false"
 }
 command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 1; }
 crates=${*:-sordino-pir sordino-ckks sordino-lwe sordino-fpe}
-# One build of the workspace's test of this name: for a package alone cargo would compile what it uses once more.
+# Builds the workspace's test with this name once. For a single package, cargo would compile its dependencies
+# again.
 # shellcheck disable=SC2046 # the words of options
 built=$(cargo test $(unchecked sordino-lattice) $(unchecked sordino-ckks) $(unchecked sordino-pir) $(unchecked sordino-lwe) \
     --workspace --test constant_time --no-run --message-format=json 2>/dev/null) || { echo "the tests do not build"; exit 1; }

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Draws docs/plots/crates.svg: the workspace's crates in the groups of docs/crates.md, with what each is built on.
+"""Draws docs/plots/crates.svg: the workspace's crates in the groups of docs/crates.md, with the dependencies of each.
 
   scripts/crate_map.py [--check]
 
-The groups and their order come from the table in docs/crates.md, from the programs down. The dependencies come from `cargo
-metadata`. A line that follows from two others is left out; a dashed one belongs to an optional feature. With --check nothing is
-written, and the exit code is 1 if a crate has no group, a dependency points up, the groups in Cargo.toml are others, or the drawing is old.
+The groups and their order come from the table in docs/crates.md, beginning with the programs. The dependencies come from
+`cargo metadata`. A line that follows from two others is left out. A dashed line belongs to an optional feature. With --check
+the script writes nothing. Its exit code is then 1 if a crate has no group, a dependency points up, the groups in Cargo.toml
+differ, or the drawing is out of date.
 """
 import json
 import re

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares docs/errors.md with the code: each code of an error has one row there, and what to do.
+"""Compares docs/errors.md with the code: each error code has one row there, which says what to do.
 
   scripts/error_codes.py
 
 Reads the exit codes of the command, the kinds of `sordino-index`, the refusals of `sordino-net`, the codes in the description of
 the HTTP gateway, the classes of the Python package and the codes of the npm package. Prints each code that the page lacks, each
-that the code lacks, and each row that does not say what to do. Exits with 1 if there is any.
+code that only the page has, and each row that does not say what to do. Exits with 1 if it prints any.
 """
 import ast
 import json

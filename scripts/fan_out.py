@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times of a search over many shards, of which each has stragglers.
+"""Times of a search over a large number of shards that are sometimes late.
 
   scripts/fan_out.py [--times FILE] [--searches N] [--seed N]
 
-A search is over when its slowest shard has answered. FILE has times of one shard, in milliseconds, one a line; without it
-times are 20 ms, within some percent, of which one in a hundred is late by the law of Pareto, with a mean of 40 ms
-more. A hedged search asks another replica of each shard that has not answered by the 95th percentile of one
-shard's times, and takes the first answer. Prints a table in Markdown.
+A search ends when its slowest shard has answered. FILE has times of one shard, in milliseconds, one per line. Without FILE,
+times are 20 ms, within a few per cent. One answer in a hundred is late by the law of Pareto, by 40 ms on average. A hedged
+search asks another replica of each shard that has not answered by the 95th percentile of one shard's times. It takes the
+first answer. The script prints a table in Markdown.
 """
 import argparse
 import random

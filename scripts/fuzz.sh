@@ -20,13 +20,13 @@ targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
     for file in fuzz/fuzz_targets/*.rs; do targets+=("$(basename "$file" .rs)"); done
 fi
-# Sanitizers and link-time optimisation do not go together.
+# Sanitizers do not work with link-time optimisation.
 export CARGO_PROFILE_RELEASE_LTO=off
 cargo +nightly fuzz build --release
 for target in "${targets[@]}"; do
     echo "-- $target"
     found=$(mktemp -d)
-    # New inputs go to a scratch folder, so that a run leaves the corpus as it was.
+    # New inputs go to a scratch folder, so a run does not change the corpus.
     cargo +nightly fuzz run --release "$target" "$found" "fuzz/corpus/$target" -- \
         "${limit[@]}" -rss_limit_mb=2048 -timeout=20 -verbosity=0 -print_final_stats=0
     rm -r "$found"

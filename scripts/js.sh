@@ -5,7 +5,7 @@
 #   scripts/js.sh           js/dist, and the tests
 #
 # Needs Node.js 20 or later with npm, and the target wasm32-unknown-unknown. SORDINO_COMMAND names the command that the
-# tests serve with; without it that of the tests' build is taken, and built if it is missing.
+# tests serve with. By default this is the command of the tests' build, which is built if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 extent=${1:-all}
@@ -14,23 +14,26 @@ case $extent in
     *) echo "js.sh: expected build or nothing" >&2 && exit 2 ;;
 esac
 target=${CARGO_TARGET_DIR:-target}
-# Folders of their own: flags of WebAssembly are none of the tests' build, and the writer of JavaScript is no part of the workspace.
+# These builds have separate folders: the flags of WebAssembly differ from the tests' build, and the generator of JavaScript
+# is outside the workspace.
 wasm=$target/wasm bindgen=$target/bindgen
 
-# The writer of JavaScript and the code that it writes for have to be of one version.
+# The generator of JavaScript and the library for which it writes must have one version.
 version() { sed -n "/^name = \"$2\"$/{n;s/version = \"\(.*\)\"/\1/p}" "$1"; }
 code=$(version Cargo.lock wasm-bindgen) writer=$(version js/bindgen/Cargo.lock wasm-bindgen-cli-support)
 if [ "$code" != "$writer" ]; then
     echo "js.sh: wasm-bindgen $code in Cargo.lock, and $writer in js/bindgen: make them one" >&2
     exit 1
 fi
-# The names in a module are a third of it. Its list of features is kept, which the writer of JavaScript reads.
+# The names in a module are a third of its bytes. The module keeps its list of features, which the generator
+# of JavaScript reads.
 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--strip-debug" CARGO_PROFILE_RELEASE_DEBUG=none \
     cargo build --quiet --locked --release --package sordino-wasm --target wasm32-unknown-unknown --target-dir "$wasm"
 cargo build --quiet --locked --manifest-path js/bindgen/Cargo.toml --target-dir "$bindgen"
 "$bindgen/debug/sordino-bindgen" "$wasm/wasm32-unknown-unknown/release/sordino_wasm.wasm" js/target
 (cd js && npm ci --silent --no-audit --no-fund && node build.mjs)
-# The licences go with the package, which leaves links out: ours, and those of the crates inside.
+# The package contains the licences of Sordino and of the crates inside. npm packs no links, so the
+# files are copied.
 cp LICENSE-APACHE LICENSE-MIT js/
 scripts/notices.py --package sordino-wasm --target wasm32-unknown-unknown >js/NOTICES
 echo "sordino.wasm: $(gzip -9c js/dist/sordino.wasm | wc -c) bytes compressed"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that take hours, each of which names what it skips where a tool is not at hand.
+# Checks that take hours. If a tool is missing, each check names what it skips.
 #
 #   scripts/long.sh miri            kernels and whole libraries that Miri can run, few cases
 #   scripts/long.sh address         libraries under the address sanitizer
@@ -11,12 +11,13 @@
 #                                   (SORDINO_SANITIZER=none is faster: decoders are safe Rust, whose bounds and sums are checked either way)
 #   scripts/long.sh                 all of these, an hour of fuzzing a target
 #
-# Nothing is installed. Nightly's components: rustup component add --toolchain nightly miri rust-src
+# The script installs nothing. Nightly's components: rustup component add --toolchain nightly miri
+# rust-src
 set -euo pipefail
 cd "$(dirname "$0")/.."
 host=$(rustc -vV | sed -n 's/^host: //p')
 
-# True if nightly has this component, or says what is skipped.
+# True if nightly has this component. Otherwise it says what is skipped.
 has() {
     if rustup component list --toolchain nightly 2>/dev/null | grep -q "^$1.*(installed)"; then return 0; fi
     echo "skipped: $2, for the nightly toolchain has no $1"
@@ -26,7 +27,7 @@ has() {
 miri() {
     has miri "Miri" || return 0
     scripts/miri.sh
-    # Isolation off: tests read files. Without flags none but portable kernels are there.
+    # Isolation is off, because tests read files. Without flags only the portable kernels run.
     PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation \
         cargo +nightly miri test -p sordino-hash -p sordino-lattice -p sordino-aes -p sordino-lwe -p sordino-mldsa \
         -p sordino-fpe -p sordino-token --lib
@@ -39,7 +40,7 @@ address() {
 }
 
 thread() {
-    # Without the standard library instrumented too, its synchronisation looks like races.
+    # If the standard library is not instrumented too, its synchronisation looks like races.
     has rust-src "the thread sanitizer" || return 0
     sanitized() {
         RUSTFLAGS=-Zsanitizer=thread CARGO_PROFILE_TEST_LTO=off PROPTEST_CASES=4 \
@@ -50,11 +51,11 @@ thread() {
     sanitized --test policies --test searches -- threads:: together::
 }
 
-# Builds the last commit, so that nothing that is written meanwhile is in one of the two.
+# Builds the last commit, so that changes during the builds are in neither of the two.
 reproduce() {
     local digests=() places folder
     places=$(mktemp -d)
-    # Both of one commit, whatever is committed while they are built.
+    # Both folders have one commit, even if a newer one is made during the builds.
     git clone --quiet . "$places/first"
     cp -r "$places/first" "$places/second"
     for folder in first second; do
@@ -63,7 +64,7 @@ reproduce() {
             RUSTFLAGS="--remap-path-prefix=$PWD=/sordino --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
                 CARGO_TARGET_DIR=target cargo build --locked --release -p sordino-cli
         )
-        # In a command of its own, so that its failure is seen.
+        # The digest has a separate command, so that a failed build ends the script.
         digests+=("$(sha256sum "$places/$folder/target/release/sordino" | cut -d ' ' -f 1)")
     done
     printf '%s\n' "${digests[@]}"
@@ -100,7 +101,8 @@ case ${1:-all} in
     lies) lies "${2:-100000}" ;;
     fuzz) fuzz "${2:?long.sh: how many seconds a target}" ;;
     all)
-        # Not joined by &&, under which a function goes on after a command that failed.
+        # These commands are not joined by &&, because a function in such a list continues after a
+        # failed command.
         miri
         address
         thread

@@ -48,7 +48,8 @@ level() {
             read -r test words <<<"$words"
             selection+=("$test")
         fi
-        # Ciphers that are compared with are to be plain Rust. Isolation off: cases that fail are written down.
+        # The ciphers for comparison must be plain Rust. Isolation is off, because failing cases are written to
+        # files.
         # shellcheck disable=SC2086 # the words are filters
         PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/miri-$name" \
             RUSTFLAGS="-Ctarget-cpu=$cpu -Ctarget-feature=+aes,+vaes --cfg aes_backend=\"soft\" --cfg polyval_backend=\"soft\"" \
@@ -67,7 +68,7 @@ case ${1:-all} in
     avx2) level avx2 x86-64-v3 "${avx2[@]}" "${rest[@]}" ;;
     avx512) level avx512 x86-64-v4 "${avx512[@]}" ;;
     all)
-        # Groups of their own, which end as one where the other fails.
+        # Each level has its own process group, so that the script can end one if the other fails.
         set -m
         level avx2 x86-64-v3 "${avx2[@]}" &
         first=$!

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measures the prose of this repository: the length of its sentences, and words that it does without.
+"""Measures the prose of this repository: the length of its sentences, and the words that it avoids.
 
   scripts/prose.py [PATH ...]    every finding and the mean of each file, for all files or those under a path
-  scripts/prose.py --check       fails where a folder is above its limits in scripts/prose.txt
-  scripts/prose.py --lower       writes today's values into that table where they are below the limits
+  scripts/prose.py --check       fails if a folder is above its limits in scripts/prose.txt
+  scripts/prose.py --lower       writes today's values into that table if they are below the limits
 
-The prose has three kinds. Pages are Markdown files. Comments are Rust documentation and comments, and Python docstrings and
-comments. Messages are string literals of three words or more, outside tests. A sentence should have at most 25 words.
-A piece of inline code counts as one word; code blocks, headings and tables do not count. The forbidden words are looked for
-in tables and headings too, but not in code. Limits only go down, to a mean of 18 words and no forbidden word.
+There are three kinds of prose. Pages are Markdown files. Comments are Rust documentation and comments, and Python docstrings
+and comments. Messages are string literals of three words or more, outside tests. A sentence should have at most 25 words.
+A piece of inline code counts as one word; code blocks, headings and tables do not count. The script also looks for forbidden
+words in tables and headings, but not in code. Limits only go down, to a mean of 18 words and no forbidden word.
 """
 import argparse
 import ast

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# A client that is none of ours, written from docs/protocol, against the vectors and against a server.
+# Tests an independent client, written from docs/protocol, against the vectors and against a server.
 #
 #   scripts/protocol.sh
 #
-# Needs what `cargo build --workspace --bins --examples` or the tests' build has made, and Python 3.10 or later with
-# venv and packages from its index (scripts/protocol/requirements.txt). Where these cannot be had it says what it skips.
+# Needs the programs of `cargo build --workspace --bins --examples` or of the tests' build. Also needs Python 3.10 or
+# later with venv, and packages from its index (scripts/protocol/requirements.txt). If these are missing, the script
+# says what it skips.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,5 +28,5 @@ vectors=$(realpath "$work/vectors.json")
 sordino=$(realpath "$target/debug/sordino")
 VECTORS=$vectors SORDINO=$sordino PYTHONDONTWRITEBYTECODE=1 \
     "$work/environment/bin/python" -m unittest discover -s scripts/protocol 2>&1 | tee "$work/said"
-# Before 3.12 Python exits with 0 where it finds no test.
+# Before version 3.12, Python exits with 0 if it finds no test.
 grep -q '^Ran [1-9]' "$work/said" || { echo "protocol.sh: scripts/protocol has no test" >&2 && exit 1; }

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds the Python wheel, and tests it as a stranger has it: in a fresh virtual environment.
+# Builds the Python wheel, and tests it as a user installs it, in a fresh virtual environment.
 #
 #   scripts/python.sh            the wheel in the profile of the tests, then its types, python/tests and docs/python.md
 #   scripts/python.sh release    the same with the wheel that is released
 #
-# Needs Python 3.10 or later with venv, and packages from its index (pinned in python/pyproject.toml). The migration from pgvector
-# is tested where PostgreSQL is installed with pgvector (Debian 13: postgresql-17-pgvector); Debian 12 has no package of it.
+# Needs Python 3.10 or later with venv, and packages from its index (pinned in python/pyproject.toml). If PostgreSQL is
+# installed with pgvector, the script tests the migration from it (Debian 13: postgresql-17-pgvector; Debian 12 has no such
+# package).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,15 +22,17 @@ packages=$work/packages
 fresh=$work/fresh
 
 mkdir -p "$work"
-# Modules are compiled when they are imported: they are a small part of what is installed.
+# Modules are compiled when they are imported, because only a small part of the installed ones is
+# used.
 pip() { "$tools/bin/python" -m pip --python "$1/bin/python" install --quiet --disable-pip-version-check --no-compile "${@:2}"; }
 if ! [ -x "$tools/bin/maturin" ]; then
     python3 -m venv "$tools"
     pip "$tools" "maturin==1.16.0"
 fi
 
-# maturin compiles its package alone, for which cargo would compile all others once more, with fewer features than the
-# workspace's tests have. This gives it the library of the workspace's build, and the tests of tokens the command, which makes them.
+# maturin compiles only its package. For this, cargo would compile all dependencies again, with fewer features than in the
+# workspace's tests. So this command gives maturin the library of the workspace's build, and gives the tests of tokens the
+# command that makes tokens.
 if [ "${profile[*]}" = "--profile dev" ] && [ "$(uname)" = Linux ]; then
     cat >"$work/cargo" <<'END'
 #!/usr/bin/env bash
@@ -43,9 +46,9 @@ else
     echo "skipped: tests of tokens in Python, for no command is built with this wheel"
 fi
 rm -rf "$wheels" "$fresh"
-# The licences of the crates inside go with the wheel.
+# The wheel contains the licences of the crates inside.
 scripts/notices.py --package sordino-python >python/NOTICES
-# So does the page of sordino-web, in a release always, and else where it is made.
+# It also contains the page of sordino-web: in a release always, otherwise if the page exists.
 if [ "${profile[*]}" = "--profile dist" ]; then scripts/web.sh build; fi
 rm -rf python/python/sordino/web/page
 if [ -d "$work/../web/page" ]; then cp -r "$work/../web/page" python/python/sordino/web/page; fi
@@ -55,7 +58,7 @@ wheel=$(echo "$wheels"/*.whl)
 "$tools/bin/python" -m zipfile --list "$wheel" >"$work/listing"
 grep -q 'licenses/NOTICES' "$work/listing" || { echo "python.sh: no notices in $wheel" >&2 && exit 1; }
 
-# The tests' packages stay between runs, until their pins change; the wheel is alone in an environment of its own.
+# The tests' packages stay between runs until their pins change. The wheel has a separate environment.
 pins=$(cat python/pyproject.toml <(python3 --version) | sha256sum)
 if [ "$(cat "$packages/pins" 2>/dev/null)" != "$pins" ]; then
     rm -rf "$packages"

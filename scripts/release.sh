@@ -55,7 +55,8 @@ run mkdir -p "$to/crates" "$to/python" "$to/npm"
 step "dependencies: advisories, licences, sources"
 run cargo deny check
 
-# One command, which builds each crate from the packages of those before it: they are in no registry yet.
+# One command builds each crate from the packages of the crates before it, because no registry has them
+# yet.
 step "crates, in this order: ${crates[*]}"
 packages=()
 for crate in "${crates[@]}"; do packages+=(--package "$crate"); done
@@ -75,7 +76,7 @@ done
 step "the packaged command"
 name=sordino-$version-$(uname -m)-$(uname -s | tr '[:upper:]' '[:lower:]')
 run packaging/package.sh "$to/$name" full
-# The same files in the same order, without a user and at the commit's time, give the same archive.
+# With the same files, order and time, and without a user, the archive has the same bytes.
 run tar --create --gzip --file "$to/$name.tar.gz" --directory "$to" --sort=name --owner=0 --group=0 --numeric-owner \
     --mtime="@$(git log -1 --format=%ct)" "$name"
 run rm -r "$to/$name"

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Clients in processes of their own against one server, while its index changes, for as long as you like.
+"""Runs clients in separate processes against one server, while its index changes, for a chosen time.
 
   scripts/soak.py [--records N] [--dim D] [--mode M] [--clients N] [--minutes M] [--every S] [--sordino PATH] [--folder DIR] [--keep-encoded]
 
-Makes random vectors and an index of them, serves it, and has `--clients` loops run `sordino query --cache`, all with
-one cache, on vectors of the index. Every `--every` seconds a record is added, or one of those that were added is
-deleted, and the index compacts itself. Memory and open files of the server are sampled. It fails if a query
-fails or does not find its vector, if a change fails, or if memory or files are not flat: their medians in the last
-third of the time may be 2 % (files: 4) above the medians of the third before it. The first third is for warming up.
+Makes random vectors and an index of them, and serves it. `--clients` loops run `sordino query --cache` on vectors of the
+index, all with one cache. Every `--every` seconds the script adds a record, or deletes an added one, and the index compacts
+itself. The script samples the memory and the open files of the server. It fails if a query fails or does not find its vector,
+if a change fails, or if memory or open files grow. For this, it compares their medians in the last third of the time with the
+medians in the second third: memory may be 2 % larger, and files 4 more. The first third is for warming up.
 
-A line of JSON every ten seconds, and one at the end. Needs Linux and a build of the command: a release build tells
-most.
+Prints a line of JSON every ten seconds, and one at the end. Needs Linux and a build of the command. A release build gives the
+most useful figures.
 """
 import argparse
 import json

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Times every kernel that has a secret for a fixed secret and for random ones, a million measurements each, and fails if their
-# means differ (Welch's t of 4.5), or if functions that leak on purpose are not found. Runs the code of this processor's level,
-# AVX-512 too, which memcheck does not know. Ten minutes of one core, which it takes for itself where it may:
+# Times every kernel that has a secret, for a fixed secret and for random ones, with a million measurements each. Fails if
+# the means differ (Welch's t of 4.5), or if the test misses functions that leak on purpose. Runs the code of this
+# processor's level, including AVX-512, which memcheck does not support. Takes ten minutes on one core, which the script
+# reserves if it may:
 #   scripts/timing.sh [MEASUREMENTS [NAME]]
-# A timing is evidence, and no check of a change rests on it: see docs/security/README.md.
+# A timing is only evidence, and no check of a change depends on it: see docs/security/README.md.
 set -eu
 cd "$(dirname "$0")/.."
 cargo build --workspace --example timing

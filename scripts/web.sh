@@ -32,7 +32,7 @@ fi
 [ -x "$target/python/fresh/bin/sordino-web" ] || scripts/python.sh
 # The library that drives the browser, without its own browser.
 (cd web && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --silent --no-audit --no-fund)
-# What an application has of the package, next to its bundler: npm gives it the same files.
+# The package as an application has it, next to its bundler: npm gives it the same files.
 bundlers=$target/web/bundlers
 mkdir -p "$bundlers"
 cp js/test/bundlers/* "$bundlers" 2>/dev/null
