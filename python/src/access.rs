@@ -1,4 +1,4 @@
-//! The readers of an index that has its own readers, and what each may read.
+//! Readers with their own keys, and what each may read.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -1,4 +1,4 @@
-//! Counts messages.
+//! A transport that counts bytes and waiting time.
 
 use std::time::{Duration, Instant};
 

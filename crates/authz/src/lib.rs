@@ -7,17 +7,17 @@ mod error;
 mod request;
 mod value;
 
-// The engine: what it is made of, its state, its memory
+// The engine: its parts, its state and its caches
 mod cache;
 mod engine;
 mod key;
 mod recent;
 mod state;
 
-// Its record
+// The record of decisions
 mod audit;
 
-// Policies by their meaning
+// Policies of similar meaning
 mod similar;
 
 // Schemas, entities and policies, as they are read

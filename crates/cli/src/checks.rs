@@ -1,4 +1,4 @@
-//! The argument by which scores are checked.
+//! The argument that chooses how scores are checked.
 
 use clap::ValueEnum;
 use sordino_search::manifest::Checking;

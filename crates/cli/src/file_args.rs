@@ -1,4 +1,4 @@
-//! The way a file of vectors is read, where its name does not say it.
+//! The options that say how to read a file of vectors if its name does not.
 
 use clap::Args;
 use sordino_search::vectors::{FileOptions, Format};

@@ -1,4 +1,4 @@
-//! Numbers as arguments. What is out of bounds is refused with the argument's name.
+//! Numbers as arguments. A number out of its range is refused with the argument's name.
 
 use sordino_search::SecondLook;
 use sordino_search::manifest::{MAX_DIM, MAX_K};

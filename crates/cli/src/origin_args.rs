@@ -1,4 +1,4 @@
-//! The pages of browsers that may ask.
+//! The web pages that may send requests, named by their origins.
 
 use clap::Args as ClapArgs;
 use sordino_net::Origin;

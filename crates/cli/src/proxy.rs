@@ -1,4 +1,4 @@
-//! `sordino proxy`: a server's index, to programs on this machine, over plain HTTP and JSON.
+//! `sordino proxy`: gives programs on this machine a server's index, over plain HTTP and JSON.
 //!
 //! `sordino-proxy` has the port and the searches; here are arguments, signals and output.
 

@@ -1,4 +1,4 @@
-//! The argument by which searches get a second look.
+//! The argument that gives searches a second look.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `sordino token`: tokens that allow clients something on indexes, for a time.
+//! `sordino token`: tokens that allow clients actions on indexes, for a limited time.
 
 mod claims;
 mod report;

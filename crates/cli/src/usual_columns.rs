@@ -1,4 +1,4 @@
-//! Columns of tables that are taken without an option, since most tables call them so.
+//! Columns that are found without an option, because most tables use these names.
 
 use crate::Error;
 use crate::file_args::path;

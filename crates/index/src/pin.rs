@@ -1,4 +1,4 @@
-//! What a client remembers of an index, so that no server can show it an older version or a different index.
+//! The pin: a client's memory of an index, with which it refuses an older version or a different index.
 
 use crate::Error;
 use crate::digest::{self, Digest};

@@ -1,4 +1,4 @@
-//! A statistical test that time does not depend on a secret: Reparaz, Balasch and Verbauwhede, *Dude, is my code constant
+//! A statistical test of whether time depends on a secret: Reparaz, Balasch and Verbauwhede, *Dude, is my code constant
 //! time?*, DATE 2017.
 //!
 //! The test times a function for a fixed secret and for random ones, in a random order. If the mean times of both classes differ

@@ -1,4 +1,4 @@
-//! The pages of browsers that may ask, by where they come from (CORS).
+//! The web pages that may send requests, by their origins (CORS).
 
 use std::str::FromStr;
 

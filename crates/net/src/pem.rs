@@ -1,4 +1,4 @@
-//! Files of certificates and keys that are not what they should be: text in PEM. Each is named, with the command that converts it.
+//! Recognises files of certificates and keys that are not PEM text. The error names the format, and the command that converts it.
 
 use tokio_rustls::rustls::pki_types::pem::Error as PemError;
 

@@ -53,7 +53,7 @@ pub enum Refusal {
     /// The server is about to stop.
     #[error("the server is stopping")]
     Stopping,
-    /// The request did not come, or was not answered, in the server's time.
+    /// The request did not arrive, or was not answered, within the server's time limit.
     #[error("the request took too long: the line is slow, or the server is busy")]
     Slow,
     /// One of the servers that hold the index did not answer. The refusal does not say which.

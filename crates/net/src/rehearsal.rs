@@ -1,4 +1,4 @@
-//! Requests of one login without a network between, so that the bench can say what a tag costs.
+//! Requests of one login without a network, with which a bench measures the cost of a tag.
 
 use rand_core::CryptoRng;
 

@@ -1,4 +1,4 @@
-//! The statement that the signature of a login or a change is made on.
+//! The statement that a client or an owner signs for a login or a change.
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use std::time::{SystemTime, UNIX_EPOCH};

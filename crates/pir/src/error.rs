@@ -1,4 +1,4 @@
-//! The errors, with the numbers.
+//! The errors of this crate, with the numbers that were found and expected.
 
 /// Why a call was refused.
 ///

@@ -229,7 +229,7 @@ impl Params {
     }
 }
 
-/// Rounds a positive number of bits up, for a message.
+/// Rounds a positive number of bits up, for an error's text.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

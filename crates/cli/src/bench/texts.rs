@@ -1,4 +1,4 @@
-//! An index of vectors with a text for each, as most applications have them.
+//! An index of vectors with one text each, which is typical for applications.
 
 use super::Args;
 use crate::{Error, mode::Mode};

@@ -1,4 +1,4 @@
-//! Values that the format refuses: what to do with them, and how they are told.
+//! Values that the format refuses: what to do with them, and how to report them.
 
 use crate::Output;
 use clap::ValueEnum;

@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// The owner's key file, or a writer's.
     #[arg(long, value_name = "KEY")]
     key: PathBuf,
-    /// The last version of this folder that was pulled or pushed. What was made here after it is given up: the server did not take it.
+    /// The last version of this folder that was pulled or pushed. Later versions made here are dropped, because the server refused them.
     #[arg(long, value_name = "VERSION")]
     after: Option<u64>,
     #[command(flatten)]

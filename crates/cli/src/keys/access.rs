@@ -1,4 +1,4 @@
-//! `sordino keys grant`, `revoke`, `group` and `list`: the readers of an index that has its own.
+//! `sordino keys grant`, `revoke`, `group` and `list`: readers with their own keys.
 
 mod report;
 

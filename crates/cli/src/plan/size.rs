@@ -1,4 +1,4 @@
-//! The number of vectors and their dimension, as given or of a file.
+//! The number of vectors and their dimension, from arguments or from a file.
 
 use super::Args;
 use crate::usual_columns::UsualColumns;

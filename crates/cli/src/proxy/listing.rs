@@ -1,4 +1,4 @@
-//! Pages of records. What is stored of an index is read as a whole, so it is read for many pages at a time.
+//! Pages of records. The stored records of an index can only be read together, so one reading serves several pages.
 
 use crate::owned_index::OwnedIndex;
 use sordino_proxy::{Listed, Page, RecordsError};

@@ -1,4 +1,4 @@
-//! Options of an index that programs write to.
+//! The options of an index to which programs write.
 
 use super::records::OwnedRecords;
 use super::served_index::ServedIndex;

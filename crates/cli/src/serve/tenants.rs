@@ -1,4 +1,4 @@
-//! The indexes in a folder, as they come, change and go.
+//! The indexes in a folder, which appear, change and disappear.
 
 use crate::place::Place;
 use crate::serve::current::Current;

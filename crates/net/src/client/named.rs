@@ -1,4 +1,4 @@
-//! Requests for one of several indexes.
+//! Requests that name one of a server's indexes.
 
 use tonic::Request;
 use tonic::metadata::MetadataValue;

@@ -77,7 +77,7 @@ impl Connection {
         keys: &impl ChangeSigner,
         watch: &mut dyn FnMut(u64),
     ) -> Result<Pushed, Wrong> {
-        // The directory may change meanwhile, and some of its files may be removed.
+        // Another process may change the directory meanwhile, and remove some of its files.
         folder.newest(&keys.owner(), |newest| {
             self.push_version(folder, keys, &newest, watch)
         })

@@ -1,4 +1,4 @@
-//! The way of a request from its first byte to its answer, and what it may take up on each stretch.
+//! The path of a request from its first byte to its answer, and the places that it takes in each phase.
 //!
 //! A request that has only its headers so far holds a place among the requests that are being received. Others can take
 //! this place. It gets a place in flight only when it is whole and, where keys are asked for, signed by a known one.

@@ -1,4 +1,4 @@
-//! The keys that may ask, and the thread that verifies what they sign.
+//! The keys whose holders may send requests, and the thread that verifies their signatures.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};

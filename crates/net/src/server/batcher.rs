@@ -1,4 +1,4 @@
-//! Runs work in batches, which is cheaper.
+//! Collects work into batches, which cost less than single items.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! Clients that are not on the list, but have a token.
+//! Clients that are not on the list of keys, but have a token.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

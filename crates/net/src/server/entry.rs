@@ -43,7 +43,7 @@ impl ServiceState {
     }
 }
 
-/// Has work done that takes long or waits for files, where that is allowed.
+/// Runs slow or file-bound work on a thread that may block.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {

@@ -1,4 +1,4 @@
-//! gRPC's health service. Its clients are strangers, and the server admits them and gives them up like any other.
+//! gRPC's health service. Its clients are strangers. The server admits their requests, and ends slow ones, like all others.
 
 use std::convert::Infallible;
 use std::pin::Pin;

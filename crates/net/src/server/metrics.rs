@@ -1,4 +1,4 @@
-//! The counts for an operator: sums over all clients, never about one of them.
+//! The counts for an operator. They are sums over all clients, and never reveal one client.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! A connection, seen from above TLS and HTTP/2: whose it is, what it has proven, what it is busy with.
+//! A connection above TLS and HTTP/2: its client's address, the key that it has proven, and its requests.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};

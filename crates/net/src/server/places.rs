@@ -1,4 +1,4 @@
-//! Requests in flight, and the share of them that each client may have.
+//! The places for requests in flight, and the share of them that each client may take.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,4 +1,4 @@
-//! Sends replies in chunks.
+//! Sends a reply in chunks.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -47,11 +47,11 @@ pub(crate) struct Served {
     by_name: RwLock<HashMap<Option<IndexName>, Arc<ServedIndex>>>,
     pub(crate) places: Arc<Places>,
     next: AtomicU64,
-    /// The owners of some may change them over the network.
+    /// True if owners may change some of the indexes over the network.
     pub(crate) changing: AtomicBool,
     /// The requests per second about each index.
     rate: RwLock<f64>,
-    /// The steps of changes by name, also of indexes that were closed: the run that they were signed for goes on.
+    /// The steps of changes by name. Closed indexes keep theirs, because the run for which the steps were signed continues.
     steps: Mutex<HashMap<IndexName, Arc<Steps>>>,
     /// The longest request of all: one bound, so that a long request does not show which indexes there are.
     longest: RwLock<usize>,

@@ -1,4 +1,4 @@
-//! The terms on which one of several indexes is served: the clients it is for, and what it may take up.
+//! The terms of one of several indexes: the clients that may use it, and its limits.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

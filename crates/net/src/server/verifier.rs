@@ -1,4 +1,4 @@
-//! The keys that may ask. Their signatures are verified in batches.
+//! The keys whose holders may send requests. Their signatures are verified in batches.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, MutexGuard, PoisonError};

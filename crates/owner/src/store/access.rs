@@ -1,4 +1,4 @@
-//! The readers of an index that has its own: what each may read, and the ring with the keys for each.
+//! Readers with their own keys: what each may read, and the ring that holds the keys of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! How encrypted scores are cut among shards, and joined again.
+//! Divides encrypted scores among shards, and joins them again.
 
 use sordino_ckks::column::{Params, Query, Reply};
 use sordino_index::Error;

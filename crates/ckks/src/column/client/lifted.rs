@@ -1,4 +1,4 @@
-//! A hint in the form in which clients multiply with it.
+//! A hint in the form that clients multiply by a secret.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::ntt::Plan;

@@ -1,4 +1,4 @@
-//! The columns of a table that records take something from.
+//! The columns of a table that give records their ids, vectors, payloads or attributes.
 
 use clap::Args;
 use sordino_search::vectors::{ColumnNames, FileOptions};

@@ -1,4 +1,4 @@
-//! Records that cannot be read: what to do with them, and how they are told.
+//! Records that cannot be read: what to do with them, and how to report them.
 
 use crate::{Error, Output};
 use clap::Args;

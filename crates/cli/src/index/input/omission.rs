@@ -1,4 +1,4 @@
-//! Ids and values that a file has and no option takes, or that are others than were meant.
+//! Ids and values of a file that no option names, or that the user probably did not mean.
 
 use super::exported::{ATTRIBUTES, ID, PAYLOAD, PAYLOAD_FORM, VECTOR};
 use super::layout::LABEL;

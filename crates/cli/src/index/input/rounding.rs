@@ -1,4 +1,4 @@
-//! Numbers of 64 bits that were rounded to 32.
+//! The loss of vectors whose 64-bit numbers were rounded to 32 bits.
 
 use crate::Output;
 use serde::Serialize;
@@ -7,14 +7,14 @@ use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The loss of the vectors that were read, if rounding moved many of them by much.
+/// The loss of the vectors read so far, if rounding changed a large share of them noticeably.
 #[derive(Clone, Default)]
 pub(in crate::index) struct Rounded(Rc<Cell<Option<Loss>>>);
 
 /// The rounding loss in reports.
 #[derive(Clone, Copy, Serialize)]
 pub(in crate::index) struct Rounding {
-    /// The coordinate that is rounded by most, from 0.
+    /// The coordinate with the largest rounding error, counted from 0.
     column: usize,
     error: f64,
     low: f64,

@@ -1,4 +1,4 @@
-//! Files that are read back as keys, damaged ones, and files that are no key files.
+//! Tests of key files: files that are read back, damaged files, and files of other kinds.
 
 use super::*;
 use proptest::prelude::*;

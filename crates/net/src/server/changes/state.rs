@@ -1,4 +1,4 @@
-//! The current version, and the versions that are coming.
+//! The current version, and the newer versions that a push has offered.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Logins of clients that are what they say, and of others.
+//! Tests of logins, by honest clients and by impostors.
 
 use super::*;
 use crate::ClientKey;
