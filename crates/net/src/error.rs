@@ -200,7 +200,7 @@ impl Error {
         match self {
             Self::Unreachable(_) | Self::Broken(_) => Kind::Away,
             Self::Refused(Refusal::Rate | Refusal::Busy) => Kind::Busy,
-            // A server draws a new run when it starts, for which clients log in, and owners sign, again.
+            // A server has a new run when it starts. Clients then log in again, and owners sign again.
             Self::Refused(Refusal::Signature | Refusal::Instance | Refusal::Login) => Kind::Away,
             Self::Refused(refusal) if refusal.is_passing() => Kind::Away,
             Self::Refused(_) => Kind::Refused,
@@ -210,7 +210,8 @@ impl Error {
             }
             Self::Reply(_) => Kind::Untrusted,
             Self::Shard { source, .. } => match &**source {
-                // A version is being introduced: not all shards have it yet.
+                // The servers of shards are changing to a new version, which not all of them have
+                // yet.
                 sordino_index::Error::Stale { .. } => Kind::Busy,
                 source if matches!(Self::of(source), Some(Self::Deadline { .. })) => Kind::Away,
                 source => source.kind(),

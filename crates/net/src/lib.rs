@@ -4,7 +4,7 @@
 /// The messages and calls of `proto/sordino.proto`, for other clients and servers.
 pub mod schema;
 
-// The two ends of a connection; a server has both where its index's data is with others
+// The two ends of a connection. A server whose index is on shards has both ends.
 #[cfg(any(feature = "web-client", feature = "server"))]
 mod caller;
 #[cfg(feature = "web-client")]
@@ -12,7 +12,7 @@ mod client;
 #[cfg(feature = "server")]
 mod server;
 
-// Seen by both
+// Modules of both ends.
 mod error;
 mod index_name;
 #[cfg(any(feature = "web-client", feature = "server"))]

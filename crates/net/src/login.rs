@@ -21,10 +21,10 @@ const DERIVATION: &str = "sordino 2026 request key";
 /// The size in bytes of an encapsulation key (FIPS 203, Table 3).
 pub(crate) const KEM_KEY_LEN: usize = 1184;
 
-/// Everything that the signature of a login is about, in addition to its time and its signer. It is the server's KEM
-/// key, the ciphertext, and the token or nothing.
+/// Everything that the signature of a login covers, in addition to its time and its signer: the server's KEM key,
+/// the ciphertext, and the token, if any.
 pub(crate) fn transcript(kem_key: &[u8], ciphertext: &[u8], token: &[u8]) -> Vec<u8> {
-    // The first two have one length.
+    // The first two parts have fixed lengths.
     [kem_key, ciphertext, token].concat()
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn transcript(kem_key: &[u8], ciphertext: &[u8], token: &[u8]) -> Vec
 pub(crate) struct RequestKey(Zeroizing<[u8; 32]>);
 
 impl RequestKey {
-    /// Derives it from the secret that was encapsulated and the statement that was signed.
+    /// Derives the key from the encapsulated secret and the signed statement.
     pub(crate) fn new(secret: &[u8], statement: &[u8; STATEMENT_LEN]) -> Self {
         let mut hasher = Hasher::new_derive_key(DERIVATION);
         hasher.update(secret).update(statement);
@@ -43,7 +43,7 @@ impl RequestKey {
         Self(key)
     }
 
-    /// The tag of request `number` of the login. The number stands last, so that the message's chunks are hashed
+    /// The tag of request `number` of the login. The number comes last, so that the message's chunks are hashed
     /// together.
     pub(crate) fn tag(&self, number: u64, message: &[u8]) -> Hash {
         let mut hasher = Hasher::new_keyed(&self.0);
@@ -78,7 +78,7 @@ mod tests {
         ] {
             assert_ne!(tag, other);
         }
-        // blake3 alone, as docs/protocol has it.
+        // Uses only blake3, as docs/protocol describes it.
         let statement = [2; STATEMENT_LEN];
         let derived = blake3::derive_key(DERIVATION, &[&[1; 32], &statement[..]].concat());
         let plain = blake3::keyed_hash(&derived, b"message\x03\0\0\0\0\0\0\0");

@@ -15,7 +15,8 @@ pub struct Origin(HeaderValue);
 impl FromStr for Origin {
     type Err = &'static str;
 
-    /// Reads an origin as browsers write it: a scheme, a host in small letters and, unless it is the scheme's own, a port.
+    /// Reads an origin in the form that browsers write: a scheme, a host in small letters and, if it is not the default, a
+    /// port.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const EXPECTED: &str = "expected the origin of a page, such as http://localhost:3000 or https://app.example, without a path, \
                                 in small letters; each one by its name, and no *";
@@ -33,7 +34,7 @@ impl FromStr for Origin {
     }
 }
 
-/// Seconds for which a browser need not ask again.
+/// The seconds for which a browser need not ask again.
 const SECONDS: HeaderValue = HeaderValue::from_static("600");
 
 /// The pages that may ask, what they may send, and what they may read.
@@ -87,7 +88,7 @@ impl CrossOrigin {
         reply.insert(ACCESS_CONTROL_ALLOW_METHODS, self.methods.clone());
         reply.insert(ACCESS_CONTROL_ALLOW_HEADERS, self.headers.clone());
         reply.insert(ACCESS_CONTROL_MAX_AGE, SECONDS);
-        // A page of the web that asks an address of this machine.
+        // A page of another site that sends requests to an address of this machine.
         let private = HeaderName::from_static("access-control-request-private-network");
         if headers.contains_key(private) {
             let allowed = HeaderName::from_static("access-control-allow-private-network");

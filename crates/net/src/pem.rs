@@ -2,7 +2,7 @@
 
 use tokio_rustls::rustls::pki_types::pem::Error as PemError;
 
-/// The reason why bytes are no PEM, if they are a container or an encoding that is known.
+/// The reason why bytes are not PEM, if they are a known container or encoding.
 pub(crate) fn unlike(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0xef, 0xbb, 0xbf, ..] => Some(
@@ -30,7 +30,7 @@ pub(crate) fn unlike(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// True of a file with this text.
+/// True if the file contains this text.
 pub(crate) fn has(bytes: &[u8], text: &str) -> bool {
     bytes
         .windows(text.len())
@@ -42,13 +42,13 @@ fn is_pkcs12(bytes: &[u8]) -> bool {
     let Some((0x30, [len, rest @ ..])) = bytes.split_first().map(|(tag, rest)| (*tag, rest)) else {
         return false;
     };
-    // The length of a sequence has this many bytes more; of one without a length, none.
+    // The number of further bytes of the sequence's length, which is zero for a short length.
     let more = usize::from(len & 0x7f) * usize::from(len >> 7);
     rest.get(more..)
         .is_some_and(|rest| rest.starts_with(&[2, 1, 3]))
 }
 
-/// A fault of PEM, in words for its maker.
+/// An error of PEM, in words for the person who made the file.
 pub(crate) fn fault(error: &PemError) -> String {
     let line = |bytes: &[u8]| {
         String::from_utf8_lossy(bytes)

@@ -20,7 +20,7 @@ mod service_state;
 mod shards;
 mod web;
 
-// The clients that may ask
+// The clients that may send requests
 mod askers;
 mod bearers;
 mod entry;
@@ -30,7 +30,7 @@ mod signed;
 mod steps;
 mod verifier;
 
-// Bounds on what is in flight
+// Limits on requests in flight
 mod address;
 mod admission;
 mod batcher;

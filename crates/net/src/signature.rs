@@ -33,16 +33,17 @@ pub(crate) fn statement(
     statement
 }
 
-/// The instance that logins and changes for this index are signed for. It is the run of the server, with the index's
-/// name where there are several. So neither a signature nor a login for one index is of use at another.
+/// The instance for which logins and changes of this index are signed: the server's run and, if there are several
+/// indexes, the index's name. So a signature or a login for one index is useless at another.
 pub(crate) fn instance_for(run: &[u8; 32], index: Option<&IndexName>) -> [u8; 32] {
     index.map_or(*run, |name| {
         *blake3::keyed_hash(run, name.as_str().as_bytes()).as_bytes()
     })
 }
 
-/// 32 random bytes to be shown, drawn `about` something. They are a hash and not the generator's own bytes. Where a
-/// generator repeats a state (a `fork`, a restored machine) the same bytes may key a secret query.
+/// 32 random bytes that others may see, made for the purpose `about`. They are a hash, not the generator's own
+/// bytes. If a generator repeats a state (after a `fork`, or on a restored machine), the same bytes may be the key
+/// of a secret query.
 pub(crate) fn shown<R: CryptoRng + ?Sized>(rng: &mut R, about: &[u8]) -> [u8; 32] {
     let mut key = Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *key);

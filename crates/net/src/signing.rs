@@ -26,7 +26,7 @@ pub struct ClientKey {
 impl ClientKey {
     /// A new key.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        // A hash, so that a program that sees the same bytes of the generator elsewhere does not have it.
+        // The seed is a hash. So a program that sees the generator's bytes elsewhere does not learn it.
         Self::from_seed(&Zeroizing::new(shown(rng, b"new client key")))
     }
 
@@ -56,7 +56,7 @@ impl ClientKey {
         &self.public
     }
 
-    /// Signs a login's transcript; the statement that was signed, too.
+    /// Signs a login's transcript. Also returns the signed statement.
     pub(crate) fn sign_login(
         &self,
         instance: &[u8; 32],
@@ -92,7 +92,7 @@ impl fmt::Debug for ClientKey {
 
 /// The signing of steps of a change: an owner's, or a writer's.
 pub trait ChangeSigner {
-    /// The public key that the signatures are checked with.
+    /// The public key that verifies the signatures.
     fn signing_key(&self) -> OwnerPublicKey;
 
     /// The public key of the owner of the index.
@@ -131,7 +131,7 @@ impl ChangeSigner for WriterKeys {
 }
 
 #[cfg(feature = "client")]
-/// Signs that the owner, or a writer, wants this step of this run of the server, now.
+/// Signs that the owner, or a writer, wants this step at this run of the server, now.
 pub(crate) fn sign_change(
     keys: &impl ChangeSigner,
     instance: &[u8; 32],

@@ -62,7 +62,8 @@ impl CountedStream {
         }
         let wrong = |text: &str| Err(io::Error::new(io::ErrorKind::InvalidData, text));
         match (came.first(), self.encrypted) {
-            // A server closes a connection whose protocol it does not speak, or that is one too many.
+            // A server closes a connection whose protocol it does not speak, or that exceeds its
+            // limit of connections.
             (None, encrypted) => {
                 let tls = match encrypted {
                     true => "may have no TLS (http://)",
@@ -83,7 +84,7 @@ impl CountedStream {
             _ if came.starts_with(b"HTTP") => {
                 wrong("this is not a Sordino server: it speaks HTTP/1.1")
             }
-            // The first frame of HTTP/2 has the type of settings (RFC 9113, 3.4), which follows the frame's
+            // In HTTP/2, the first frame is of the type settings (RFC 9113, 3.4), which follows the frame's
             // length.
             (_, false) if came.get(FRAME_TYPE).is_some_and(|kind| *kind != SETTINGS) => {
                 wrong("this is not a Sordino server: it does not speak HTTP/2")

@@ -14,7 +14,7 @@ use crate::schema::CallRequest;
 use crate::schema::search_client::SearchClient;
 use crate::{Deadlines, Error};
 
-/// More than a chunk's tags and lengths.
+/// The size in bytes of a chunk without its content, rounded up: its tags and lengths.
 const CHUNK_HEAD: usize = 64;
 
 /// The calls over a channel.
@@ -60,7 +60,7 @@ pub(crate) async fn ask(
         .map_err(|_| Error::Deadline { after: whole })?
 }
 
-/// Waits for a part of a reply, within its time.
+/// Waits for a part of a reply, within its time limit.
 async fn part<T>(
     time: Duration,
     next: impl Future<Output = Result<T, tonic::Status>>,

@@ -119,7 +119,7 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
-/// The sources of an error, itself first.
+/// The error and its sources, in that order.
 fn sources<'a>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {

@@ -36,11 +36,11 @@ const DAY: u64 = 86_400;
 pub struct Connection {
     runtime: Option<Runtime>,
     endpoint: Endpoint,
-    /// The name of the index, where the server has several.
+    /// The name of the index, if the server has several.
     index: Option<IndexName>,
     calls: SearchClient<Channel>,
     connector: Connector,
-    /// The run of the server that signatures are made for.
+    /// The run of the server for which signatures are made.
     instance: Option<Instance>,
     /// The login that tags requests.
     login: Option<Login>,
@@ -168,7 +168,7 @@ impl Connection {
         };
         let reply = self.wait(change);
         self.forget_instance(reply.as_ref().err());
-        // A server of several indexes gives no more detail about what was signed for another run of the server.
+        // A server of several indexes does not say more about a signature that was made for another run.
         if let Err(Error::Refused(Refusal::Key)) = reply {
             self.instance = None;
             if self.instance()?.name != instance.name {
@@ -212,7 +212,7 @@ impl Connection {
             .ok_or_else(|| Error::Reply("no login".to_owned()))
     }
 
-    /// The run of the server that signatures are made for.
+    /// The run of the server for which signatures are made.
     fn instance(&mut self) -> Result<Instance, Error> {
         if let Some(instance) = &self.instance {
             return Ok(instance.clone());

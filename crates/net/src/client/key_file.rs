@@ -25,7 +25,7 @@ mod readers;
 pub use kind::KeyKind;
 use kind::{CHECK_LEN, OWNER_PUBLIC_LEN, SECRET_LEN};
 
-/// A length that no key file reaches.
+/// A size in bytes that every key file is below.
 const MAX_FILE: usize = 1 << 14;
 
 /// A key file's content. Erased when dropped.
@@ -193,7 +193,7 @@ impl KeyFile {
         })?;
         let written = file.write_all(self.text().as_bytes());
         written.and_then(|()| file.sync_all()).map_err(|error| {
-            // This call created the file, so it belongs to nobody else.
+            // This call created the file, so no other program uses it.
             let _ = std::fs::remove_file(path);
             Error::at(path)(error)
         })

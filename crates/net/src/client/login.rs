@@ -19,7 +19,7 @@ use crate::schema::{LoginRequest, RequestTag};
 use crate::signature::shown;
 use crate::{ClientKey, Error};
 
-/// A run of the server, and where it has several indexes, the one that is asked.
+/// A run of the server. If the server has several indexes, also the requested index.
 #[derive(Clone)]
 pub(crate) struct Instance {
     pub(crate) name: [u8; 32],
@@ -102,9 +102,9 @@ impl Login {
 }
 
 impl Half {
-    /// The login that the server began under this name, for this time.
+    /// The login with the name and the lifetime that the server gave.
     pub(crate) fn begun(self, id: u64, lifetime: Duration) -> Login {
-        // The rest of the time is left for requests that are on their way.
+        // The last quarter of the lifetime is for requests that are on their way.
         let time = lifetime * 3 / 4;
         Login {
             id,

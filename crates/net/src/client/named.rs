@@ -6,7 +6,7 @@ use tonic::metadata::MetadataValue;
 use crate::IndexName;
 use crate::protocol::INDEX;
 
-/// A request for the index of this name, at a server that has several.
+/// A request for the index with this name, at a server that has several indexes.
 pub(super) fn to_index<T>(message: T, index: Option<&IndexName>) -> Request<T> {
     let mut request = Request::new(message);
     // A name contains only bytes that metadata accepts.

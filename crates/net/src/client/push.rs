@@ -14,10 +14,10 @@ use crate::schema::step::Kind;
 use crate::schema::{Held, Nothing, Put, Step, StepReply};
 use crate::{ChangeSigner, Connection, Error};
 
-/// The most versions that a server may be behind.
+/// The largest number of versions by which a server may be behind.
 const BEHIND: usize = 4096;
 
-/// The most attempts at a push while other pushes interfere.
+/// The largest number of attempts at a push while other pushes interfere.
 const ATTEMPTS: usize = 3;
 
 /// The bytes that a server reads and prepares, at least, while one byte arrives over the slowest link: 64 MiB a
@@ -107,7 +107,8 @@ impl Connection {
                             pushed.version = there.version;
                             return Ok(pushed);
                         }
-                        // A switch may have failed after it took hold: the version there is no sign that it did not.
+                        // A failed switch may still have taken effect. In that case the server's version is this
+                        // one.
                         Err(error) => (Wrong::from(error), Some(newest.digest())),
                     }
                 }
@@ -125,7 +126,7 @@ impl Connection {
         }
     }
 
-    /// Sends what the server lacks since the version that it had.
+    /// Sends the parts that the server lacks since its last version.
     fn send<D: Disk>(
         &mut self,
         here: &StepReply,
@@ -142,7 +143,7 @@ impl Connection {
         }
         let parts = newest.parts()?;
         let mut left = parts.len();
-        // The server names some at a time.
+        // A reply names only some of the missing parts.
         loop {
             let missing = self.step(keys, Kind::Missing(Nothing {}))?.missing;
             if missing.is_empty() {
@@ -150,7 +151,8 @@ impl Connection {
             }
             for held in missing {
                 let part = parts.iter().find(|part| part.digest[..] == held.part[..]);
-                // It is of a version that came there after this one.
+                // The missing part belongs to a version that another push has brought after this
+                // one.
                 let part = part.ok_or(Error::Overtaken)?;
                 let more = || Error::Reply("a part that is missing, and was sent".to_owned());
                 left = left.checked_sub(1).ok_or_else(more)?;
@@ -191,7 +193,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The manifests after the server's, oldest first.
+    /// The manifests after the server's version, oldest first.
     fn after<D: Disk>(
         here: &StepReply,
         folder: &Folder<D>,
@@ -208,7 +210,7 @@ impl Connection {
         }
         let mut versions = vec![newest.clone()];
         let mut before = Vec::new();
-        // Manifests that the server has need not be here.
+        // Manifests that the server has already need not be in this folder.
         let between = not_next.found - not_next.there;
         let most = usize::try_from(between).map_or(BEHIND, |between| between.min(BEHIND));
         drop(folder.history(newest, most, &keys.owner(), &mut before));
@@ -229,12 +231,13 @@ impl Connection {
         Ok(sent)
     }
 
-    /// One signed step, and its reply.
+    /// Sends one signed step, and returns its reply.
     fn step(&mut self, keys: &impl ChangeSigner, kind: Kind) -> Result<StepReply, Error> {
         self.step_of(keys, kind, 0)
     }
 
-    /// One signed step and its reply; `read` is what the server reads beyond what is sent.
+    /// Sends one signed step, and returns its reply. `read` is the number of bytes that the server
+    /// reads in addition to the step.
     fn step_of(
         &mut self,
         keys: &impl ChangeSigner,
@@ -246,13 +249,13 @@ impl Connection {
     }
 }
 
-/// The most bytes that would come over the slowest link in the time in which a server reads a version and prepares it.
+/// The number of bytes that would arrive over the slowest link while a server reads and prepares a version.
 fn reading(version: &SignedManifest) -> Result<usize, Wrong> {
     let len: u64 = version.parts()?.iter().map(|part| part.len).sum();
     Ok(usize::try_from(len / READING).unwrap_or(usize::MAX))
 }
 
-/// True of a step that does not fit what the server has by now: another push may have come between.
+/// True if a step did not fit the server's current state, because another push may have interfered.
 fn may_be_overtaken(error: &Wrong) -> bool {
     match Error::of(error) {
         Some(Error::Overtaken) => true,

@@ -22,11 +22,11 @@ const DAY: u64 = 86_400;
 /// The size in bytes of a frame's head: a flag and a length.
 const FRAME_HEAD: usize = 5;
 
-/// The flag of a message's frame, and of the one with the trailers.
+/// The flags of a message's frame and of the trailers' frame.
 const MESSAGE: u8 = 0;
 const TRAILERS: u8 = 0x80;
 
-/// More than the trailers, and than what a chunk has next to its bytes.
+/// A size in bytes above the size of the trailers, and above a chunk without its content.
 const TRAILERS_LEN: usize = 8 << 10;
 const CHUNK_HEAD: usize = 64;
 
@@ -78,7 +78,7 @@ pub struct WebConnection<P> {
     index: Option<IndexName>,
     key: Option<Arc<ClientKey>>,
     token: Vec<u8>,
-    /// The run of the server that logins are made for.
+    /// The run of the server for which logins are made.
     instance: Option<Instance>,
     login: Option<Login>,
 }
@@ -166,7 +166,7 @@ impl<P: Post> WebConnection<P> {
             .ok_or_else(|| Error::Reply("no login".to_owned()))
     }
 
-    /// The run of the server that logins are made for.
+    /// The run of the server for which logins are made.
     async fn instance(&mut self) -> Result<Instance, Error> {
         if let Some(instance) = &self.instance {
             return Ok(instance.clone());
@@ -184,7 +184,7 @@ impl<P: Post> WebConnection<P> {
         Ok(instance)
     }
 
-    /// Makes a call that has one message for an answer.
+    /// Makes a call whose answer is one message.
     async fn one<T: Message + Default>(
         &mut self,
         call: &'static str,
@@ -197,7 +197,7 @@ impl<P: Post> WebConnection<P> {
         }
     }
 
-    /// Makes a call, and gives the messages of its answer, of `limit` bytes in all.
+    /// Makes a call. Returns the messages of its answer, which have at most `limit` bytes in all.
     async fn make(
         &mut self,
         call: &'static str,
@@ -244,7 +244,7 @@ fn decoded<T: Message + Default>(frame: Bytes) -> Result<T, Error> {
     T::decode(frame).map_err(|_| Error::Reply("a message that cannot be decoded".to_owned()))
 }
 
-/// The messages of an answer that ended well.
+/// The messages of an answer without an error.
 fn frames(reply: WebReply) -> Result<Vec<Bytes>, Error> {
     let of_head = reply.headers.iter();
     let headers = header_map(of_head.map(|(name, value)| (&name[..], &value[..])));
@@ -283,7 +283,7 @@ fn frames(reply: WebReply) -> Result<Vec<Bytes>, Error> {
     ))
 }
 
-/// True if these headers or trailers say that the call ended well, false if they say nothing.
+/// True if these headers or trailers report success, false if they report nothing.
 fn ended_well(headers: &HeaderMap) -> Result<bool, Error> {
     match Status::from_header_map(headers) {
         None => Ok(false),
@@ -292,7 +292,7 @@ fn ended_well(headers: &HeaderMap) -> Result<bool, Error> {
     }
 }
 
-/// The headers that are read later; of each name, the last. A map of all headers that a server may send would have no bound.
+/// The headers that are read later. If a name comes twice, the last one counts. A map of all headers would have no bound.
 fn header_map<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap {
     const READ: [&str; 5] = [
         "content-type",
@@ -311,7 +311,7 @@ fn header_map<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap 
     headers
 }
 
-/// The error of an answer that is not gRPC-Web.
+/// The error for an answer that is not gRPC-Web.
 fn unlike(status: u16, body: &[u8]) -> Error {
     let said = printable(&String::from_utf8_lossy(&body[..body.len().min(1000)]));
     match status {

@@ -10,11 +10,11 @@ use super::rate::Rate;
 /// The bits of an IPv6 address that name its network. All addresses of a network have the same holder.
 const NETWORK: u128 = !(u64::MAX as u128);
 
-/// Addresses with a budget of their own; the rest share one. About 1 MB.
+/// The number of addresses that have budgets of their own, about 1 MB. All others share one budget.
 const ADDRESSES: usize = 8192;
 
-/// The holder that connections from this address are counted for. It is the IPv4 address, also where it comes in IPv6's
-/// form, or the IPv6 network of 64 bits.
+/// The holder for which connections from this address are counted: the IPv4 address, even if it is written as IPv6, or
+/// the IPv6 network of 64 bits.
 pub(crate) fn holder(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),
@@ -22,9 +22,10 @@ pub(crate) fn holder(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The same rate for each address.
+/// Budgets with one rate for each address.
 ///
-/// An address that has rested for a second has a full budget, like a new one. So it is forgotten when there are many.
+/// After a second without requests, an address has a full budget, like a new address. So it is forgotten when there
+/// are many addresses.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     buckets: Mutex<Buckets>,
@@ -58,7 +59,7 @@ impl Budgets {
         }
     }
 
-    /// Takes one from an address's budget, if there is one. The address is one that [`holder`] gave.
+    /// Takes one from the budget of an address, if any is left. [`holder`] made the address.
     pub(crate) fn take(&self, address: IpAddr, now: Instant) -> bool {
         let mut buckets = self.lock();
         if buckets.of.len() >= ADDRESSES && !buckets.of.contains_key(&address) {
@@ -110,7 +111,8 @@ mod tests {
         assert_eq!(passed("192.0.2.1"), 0);
     }
 
-    /// However many addresses come, a bounded number is remembered, and resting ones make room.
+    /// A bounded number of addresses is remembered, whatever number comes. Addresses with full
+    /// budgets are forgotten.
     #[test]
     fn memory_is_bounded_and_resting_addresses_are_forgotten() {
         let start = Instant::now();

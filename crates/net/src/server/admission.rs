@@ -22,7 +22,7 @@ use crate::{Limits, Refusal};
 /// The budgets and places that requests use.
 #[derive(Debug)]
 pub(crate) struct Admission {
-    /// True if anyone may ask, so that no client proves a key.
+    /// True if anyone may send requests, so that no client proves a key.
     pub(crate) anyone: bool,
     receiving: Arc<Shares>,
     by_address: Budgets,
@@ -58,7 +58,7 @@ impl Admission {
         }
     }
 
-    /// Admits a request whose body is still to come: at most `longest` bytes.
+    /// Admits a request of at most `longest` bytes before its body arrives.
     pub(crate) fn enter(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
@@ -90,9 +90,9 @@ impl Admission {
         }))
     }
 
-    /// A request of a client that has proven nothing. It takes one of the connection's own, or else one of the
-    /// address's and of all strangers together. Where anyone may ask there are only strangers, and their common rate is
-    /// the rate of [`Call::begin`].
+    /// Admits a request of a client that has proven nothing. It uses the budget of the connection, or otherwise the
+    /// budgets of its address and of all strangers together. If anyone may send requests, all clients are strangers,
+    /// and their common rate is the rate in [`Call::begin`].
     fn stranger(&self, peer: &Peer, now: Instant) -> Result<(), Refusal> {
         let enough = if self.anyone {
             self.by_address.take(peer.address, now)
@@ -114,7 +114,7 @@ impl Admission {
     }
 }
 
-/// A request on its way: its places, and its time on its connection. All end with it.
+/// A request in progress: its places, and its time on its connection. They are released with it.
 #[derive(Debug)]
 pub(crate) struct Call {
     door: Arc<Admission>,
@@ -127,12 +127,12 @@ pub(crate) struct Call {
     stage: Mutex<Stage>,
 }
 
-/// The stretch of its way that a request is on, with the places that it holds there.
+/// The phase of a request, with the places that it holds in this phase.
 #[derive(Debug)]
 enum Stage {
     /// The body is still to come, and other requests can take this place.
     Receiving(Receiving),
-    /// The whole request has arrived, and keeps its place.
+    /// The complete request has arrived, and keeps its place.
     Whole { _held: Receiving },
     /// The request is being answered.
     InFlight {
@@ -141,7 +141,7 @@ enum Stage {
         /// The place of the request's index, if there are several indexes.
         _of_index: Option<Hold>,
     },
-    /// The request lost its place to others, which is not the client's fault.
+    /// Another request took this request's place, which is not the client's fault.
     GaveWay,
 }
 
@@ -176,7 +176,7 @@ impl Call {
         Refusal::Slow
     }
 
-    /// The refusal of a request that is not whole: it lost its place, or it took too long.
+    /// The refusal of an incomplete request: it lost its place, or it took too long.
     fn not_received(&self, displaced: bool) -> Option<Refusal> {
         let mut stage = self.stage();
         match (&*stage, displaced) {
@@ -189,15 +189,15 @@ impl Call {
         }
     }
 
-    /// Changes the place of a request that is being received for one in flight, and spends what was reserved for it. Where several
-    /// indexes are served, `of_index` is its place among the requests of its index.
+    /// Replaces the place for receiving by a place in flight, and spends the reserved tokens. If there are several indexes,
+    /// `of_index` is the place among the requests of its index.
     pub(crate) fn begin(
         &self,
         asker: Asker,
         of_index: Option<Hold>,
         mut reserved: Reservation,
     ) -> Result<(), Refusal> {
-        // Steps of a change have a rate of their own.
+        // Steps of a change have their own rate.
         let counts = !matches!(asker, Asker::Owner(_));
         if counts && !reserved.take(&self.door.answered, Instant::now()) {
             return Err(Refusal::Rate);
@@ -218,7 +218,7 @@ impl Call {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The reply begins: taking it may last as long as its length allows.
+    /// The reply begins. The client may read it for as long as the reply's length allows.
     pub(crate) fn replying(&self, len: usize) {
         let limits = &self.door.limits;
         let end = Instant::now() + limits.request + limits.moving(len);
@@ -230,7 +230,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         let unfinished = matches!(*self.stage(), Stage::Receiving(_));
         if unfinished {
-            // It proved nothing, so the next costs as much as a stranger's.
+            // This request proved nothing, so the next one counts as a stranger's.
             self.peer.doubt();
         }
         self.peer.end(self.number);

@@ -12,7 +12,7 @@ use super::verifier::{self, AccessKeys, Claimed, KnownKeys, Verifier};
 use crate::schema::LoginRequest;
 use crate::{Error, Limits, Refusal};
 
-/// The keys that may ask. Their list can change while requests come.
+/// The keys whose holders may send requests. The list can change while requests arrive.
 #[derive(Debug)]
 pub(crate) struct Askers {
     known: RwLock<KnownKeys>,
@@ -48,8 +48,8 @@ impl Admitted {
 }
 
 impl Askers {
-    /// Starts the thread. Only requests that are let in to be received wait for it, so its queue is
-    /// never full.
+    /// Starts the thread. Only requests that have a place for receiving wait for it, so its queue
+    /// is never full.
     pub(crate) fn new(
         keys: AccessKeys<'_>,
         limits: &Limits,
@@ -77,7 +77,7 @@ impl Askers {
         Ok(askers)
     }
 
-    /// Changes the list and the rates; where a key cannot be read, nothing is changed.
+    /// Changes the list and the rates. If a key cannot be read, nothing changes.
     pub(crate) fn renew(&self, keys: AccessKeys<'_>, limits: &Limits) -> Result<(), Error> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let renewed = known.renewed(keys.clients);
@@ -126,7 +126,8 @@ impl Askers {
         let open = |entrant| self.logins.open(entrant, &signed, ciphertext);
         match by {
             By::List(client) => {
-                // Held until the login is entered, so that a list that changes meanwhile ends it.
+                // The lock is held until the login is registered, so a change of the list meanwhile
+                // ends the login.
                 let verifier = self.verifier.lock().unwrap_or_else(PoisonError::into_inner);
                 let rate = verifier.rate_of(client).ok_or(Refusal::Key)?;
                 open(Entrant::listed(client, rate))

@@ -11,8 +11,7 @@ type Job<T, R> = (T, oneshot::Sender<R>);
 
 /// A thread that takes all waiting jobs and runs them together.
 ///
-/// An idle thread takes a single job at once and does not wait for more. What comes while it works makes the next
-/// batch.
+/// An idle thread starts a single job at once. Jobs that arrive while it works form the next batch.
 #[derive(Debug)]
 pub(crate) struct Batcher<T, R> {
     jobs: mpsc::Sender<Job<T, R>>,
@@ -39,8 +38,8 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
                 if batch.is_empty() {
                     continue;
                 }
-                // A batch that fails must not take later ones along. Its results are dropped, which the waiting clients
-                // see.
+                // A batch that panics must not affect later ones. Its results are dropped, which the waiting clients
+                // notice.
                 let done = catch_unwind(AssertUnwindSafe(|| work(batch)));
                 for (result, place) in done.unwrap_or_default().into_iter().zip(results) {
                     // A client that has gone needs no answer.
@@ -53,7 +52,7 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
         Ok(Self { jobs })
     }
 
-    /// Has a job done.
+    /// Runs a job, and waits for its result.
     pub(crate) async fn ask(&self, job: T) -> Result<R, Refusal> {
         let (place, result) = oneshot::channel();
         self.jobs
@@ -87,7 +86,7 @@ mod tests {
         runtime().block_on(async {
             let asked = (0..11).map(|job| batcher.ask(job)).collect::<Vec<_>>();
             let mut asked: Vec<_> = asked.into_iter().map(Box::pin).collect();
-            // Poll each once, so that all are queued; then let the thread work.
+            // Polls each future once, so that all jobs are queued before the thread works.
             for ask in &mut asked {
                 assert!(tokio_test(ask).is_none());
             }
@@ -137,7 +136,7 @@ mod tests {
                     None => asked.push(ask),
                 }
             }
-            // Two wait, and one may have been taken.
+            // Two jobs wait, and the thread may have taken one.
             assert!((17..=18).contains(&refused), "{refused}");
             for ask in asked {
                 go.send(()).unwrap();

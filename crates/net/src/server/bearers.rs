@@ -15,16 +15,17 @@ use super::signed::Signed;
 use crate::signature::now;
 use crate::{Limits, Refusal, login};
 
-/// The numbers of holders begin here. Numbers of listed keys begin at 0, and never come so far.
+/// The first number of holders of tokens. Numbers of listed keys begin at 0 and never reach it.
 pub(crate) const FIRST: u32 = 1 << 31;
 
-/// Holders whose rates are remembered: holders of tokens, and holders that narrowed them.
+/// The number of holders whose rates are remembered: first holders of tokens, and holders of
+/// narrowed tokens.
 const MOST_HOLDERS: usize = 4096;
 
-/// Holders behind one first holder among them.
+/// The number of those holders that one first holder's tokens may add.
 const MOST_BEHIND: usize = 256;
 
-/// Logins by one issued token's holder, and by all to whom it handed parts of the token on.
+/// The number of logins of one issued token: by its holder, and by all holders of parts of it.
 const MOST_LOGINS: usize = 64;
 
 /// The tokens that are accepted, and the holders that have come with one.
@@ -36,28 +37,28 @@ struct State {
     audience: String,
     issuers: Vec<PublicKey>,
     verifier: Verifier,
-    /// Grows when the issuers change.
+    /// The number of changes of the issuers so far.
     leeway: u64,
     generation: u64,
     replay: Replay,
     holders: HashMap<Name, Holder>,
     next: u32,
-    /// The most requests per second of one key, whatever its token says.
+    /// The largest number of requests per second of one key, whatever its token says.
     most: f64,
 }
 
-/// A holder's key and its requests a minute: tokens of other rates do not change its rate.
+/// A holder's key, and its requests per minute. Tokens with other rates do not change its rate.
 type Name = ([u8; 32], u32);
 
 #[derive(Debug)]
 struct Holder {
     number: u32,
-    /// The number of the first holder of its chain, unless it is that.
+    /// The number of the first holder of this holder's chain. `None` if this holder is the first.
     root: Option<u32>,
     rate: SharedRate,
-    /// The rate of logins, which cost verifications.
+    /// The rate of logins, which the server must verify.
     logins: SharedRate,
-    /// The time at which all of its logins are over.
+    /// The time at which all logins of this holder have ended.
     until: Instant,
 }
 
@@ -82,7 +83,8 @@ impl Bearers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts tokens of these issuers for this audience from now on. Calls `ended` if logins by other tokens are over.
+    /// From now on, accepts tokens of these issuers for this audience. Calls `ended` if this ends logins by other
+    /// tokens.
     pub(crate) fn renew(
         &self,
         audience: &str,
@@ -109,10 +111,11 @@ impl Bearers {
         }
     }
 
-    /// The client that signed this login and came with this token, if both are good; and the state in which they were.
+    /// The client that signed this login and showed this token, if both are valid. Also the state in which they were
+    /// valid.
     pub(crate) fn admit(&self, token: &[u8], signed: &Signed) -> Result<(Entrant, u64), Refusal> {
         let (time, instant) = (now(), Instant::now());
-        // All holders share one memory of what was seen, so the key is in the nonce.
+        // All holders share one memory of nonces, so the nonce includes the key.
         let named = blake3::hash(&[&signed.key[..], &signed.nonce].concat());
         let mut nonce = [0; 16];
         nonce.copy_from_slice(&named.as_bytes()[..16]);
@@ -142,7 +145,8 @@ impl Bearers {
         let end = grant.claims().expiry.saturating_add(state.leeway);
         let seconds = end.saturating_sub(time / 1000);
         let entrant = Entrant {
-            // The first holder's: it has one share with all to whom it hands parts on.
+            // The number of the first holder, which shares its places with all holders of parts of
+            // its token.
             client,
             most: MOST_LOGINS,
             path: chain.iter().map(|(id, _)| *id).collect(),
@@ -153,7 +157,7 @@ impl Bearers {
         Ok((entrant, state.generation))
     }
 
-    /// Does something unless the issuers have changed since.
+    /// Runs `work`, unless the issuers have changed since.
     pub(crate) fn unless_changed<T>(
         &self,
         generation: u64,
@@ -168,14 +172,14 @@ impl Bearers {
 }
 
 impl State {
-    /// The number of a chain's first holder, and the rates of all, if each may log in once more now. If a login is
-    /// refused for its rate, no unknown holder becomes known by it.
+    /// The number of a chain's first holder, and the rates of all holders, if each may log in once more now. If
+    /// the login is refused for a rate, no new holder is remembered.
     fn holders_of(
         &mut self,
         chain: &[Name],
         now: Instant,
     ) -> Result<(u32, Vec<SharedRate>), Refusal> {
-        // A client came with a part of another's token before. If it now has a token of the issuer, it is a first
+        // The client showed a part of another holder's token before. With a token of the issuer, it is a first
         // holder from now on.
         let first = chain.first().and_then(|first| self.holders.get_mut(first));
         if let Some(first) = first.filter(|first| first.root.is_some()) {
@@ -193,7 +197,8 @@ impl State {
         self.named(chain, now).inspect(|_| reserved.spend())
     }
 
-    /// The number of a chain's first holder, and the rates of all. Each of them is known from now on.
+    /// The number of a chain's first holder, and the rates of all holders, which are remembered from
+    /// now on.
     fn named(&mut self, chain: &[Name], now: Instant) -> Result<(u32, Vec<SharedRate>), Refusal> {
         let first = chain.first().ok_or(Refusal::Token)?;
         let (root, _) = self.holder(first, None, now)?;
@@ -207,8 +212,8 @@ impl State {
         Ok((root, rates))
     }
 
-    /// The number and rate of a holder, who is remembered for as long as a login lasts. `root` is the number of the
-    /// first in its chain, unless it is the first itself. An unknown holder uses up a login.
+    /// The number and the rate of a holder, which are remembered for as long as a login lasts. `root` is the number
+    /// of the chain's first holder, unless this is the first. A new holder uses up one of the root's logins.
     fn holder(
         &mut self,
         name: &Name,
@@ -239,8 +244,8 @@ impl State {
         Ok((number, rate))
     }
 
-    /// Makes room for a holder. If there are many behind its first holder, one of these goes. If there are many in all,
-    /// the first holder with the most behind it loses one of these.
+    /// Makes room for a holder. If its first holder has many behind it, one of these is forgotten. If there are many
+    /// holders in all, one is forgotten behind the first holder that has the most.
     fn make_room(&mut self, root: Option<u32>, now: Instant) -> Result<(), Refusal> {
         let mut behind: HashMap<u32, usize> = HashMap::new();
         for root in self.holders.values().filter_map(|holder| holder.root) {
@@ -262,8 +267,8 @@ impl State {
         }
     }
 
-    /// Forgets one of the holders behind a first holder. It is the one used longest ago among those that are not logged
-    /// in, or else among all.
+    /// Forgets one of the holders behind a first holder: the one that was used longest ago, if possible one without a
+    /// login.
     fn forget_one(&mut self, root: u32) {
         let crowd = self.holders.iter();
         let crowd = crowd.filter(|(_, holder)| holder.root == Some(root));
@@ -274,7 +279,7 @@ impl State {
     }
 }
 
-/// Logins of a first holder, or of one behind the first.
+/// The rate of logins of a first holder, or of a holder behind one.
 fn logins(root: Option<u32>, now: Instant) -> SharedRate {
     let rate = match root {
         None => Rate::with_burst(1.0, 64.0, now),
@@ -283,13 +288,13 @@ fn logins(root: Option<u32>, now: Instant) -> SharedRate {
     Arc::new(Mutex::new(rate))
 }
 
-/// The rate of a holder whose token has `minute` requests a minute.
+/// The rate, per second, of a holder whose token allows `minute` requests per minute.
 fn per_second(minute: u32, most: f64) -> f64 {
     (f64::from(minute) / 60.0).min(most)
 }
 
-/// The action that a message is; `None` for the manifest, which every client may have that may do something with the
-/// index. Without payloads, what is fetched at the end of a search are exact vectors.
+/// The action that a message needs. `None` for the manifest, which every client may get that may do something with
+/// the index. In an index without payloads, the fetch at the end of a search gets exact vectors.
 pub(crate) fn action(
     request: Option<Request<&[u8]>>,
     has_payloads: bool,
@@ -299,7 +304,7 @@ pub(crate) fn action(
         Message::GetParts | Message::GetHistory => Ok(Some(Action::Download)),
         Message::FetchPayloads if has_payloads => Ok(Some(Action::Payload)),
         Message::Score | Message::Fetch | Message::FetchPayloads => Ok(Some(Action::Search)),
-        // The index answers no such message.
+        // The index does not answer this message.
         _ => Err(Refusal::Message),
     }
 }
@@ -366,7 +371,7 @@ mod tests {
             let (root, _) = state.holder(&name(300 * first), None, now).unwrap();
             for sub in 1..=257 {
                 let holder = state.holder(&name(300 * first + sub), Some(root), now);
-                // The first one is logged in.
+                // The first client stays logged in.
                 kept.extend((sub == 1).then(|| holder.unwrap().1));
             }
         }
@@ -393,7 +398,7 @@ mod tests {
         let mut rate = rates[0].lock().unwrap();
         let now = Instant::now();
         let passed = (0..100).filter(|_| rate.take(now)).count();
-        // This number may come at once.
+        // This number of requests may come at once.
         assert_eq!(passed, 16);
     }
 }

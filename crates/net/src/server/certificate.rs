@@ -25,7 +25,7 @@ pub struct CertificateInfo {
 }
 
 impl CertificateInfo {
-    /// Reads the server's own certificate. `None` if it cannot be read as one of X.509.
+    /// Reads the server's own certificate. `None` if it is no readable X.509 certificate.
     pub(super) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
         let time = |timestamp: i64| {
@@ -47,7 +47,7 @@ fn wrong(why: impl Into<String>) -> Error {
 
 /// The certificates of a file, the server's own first.
 pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
-    // Behind a byte-order mark, the first certificate would be passed over.
+    // After a byte-order mark, the first certificate would be skipped.
     if let Some(unlike) = unlike(pem) {
         return Err(wrong(format!("the chain {unlike}")));
     }
@@ -69,7 +69,7 @@ pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
 
 /// The private key of a file.
 pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
-    // A key that is encrypted in the older form has the same label as one that is not encrypted.
+    // A key that is encrypted in the older form has the same label as an unencrypted key.
     if has(pem, "BEGIN ENCRYPTED PRIVATE KEY") || has(pem, "Proc-Type: 4,ENCRYPTED") {
         return Err(wrong(
             "the private key is encrypted, and a server cannot ask for its passphrase. \
@@ -95,7 +95,7 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
     })
 }
 
-/// The reason why TLS refuses this chain with this key, in words for its maker.
+/// The reason why TLS refuses this chain with this key, in words for the person who made them.
 pub(super) fn refused(
     chain: &[CertificateDer<'static>],
     key: PrivateKeyDer<'static>,
@@ -134,7 +134,7 @@ fn kind(certificate: &CertificateDer<'static>) -> Option<String> {
     let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
     Some(match parsed.public_key().parsed().ok()? {
         PublicKey::RSA(key) => format!("RSA of {} bits", key.key_size()),
-        // Coordinates are whole bytes, which a curve of 521 bits does not fill.
+        // Coordinates are whole bytes, and a curve of 521 bits does not fill them.
         PublicKey::EC(point) if point.key_size() > 384 => "ECDSA on P-521".to_owned(),
         PublicKey::EC(point) => format!("ECDSA on a curve of {} bits", point.key_size()),
         PublicKey::DSA(_) => "DSA".to_owned(),
@@ -165,7 +165,7 @@ mod tests {
         };
         let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
         let old = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END EC PRIVATE KEY-----\n";
-        // The beginning of one, which is a sequence with the version 3.
+        // The beginning of a PKCS#12 file, which is a sequence with the version 3.
         let pkcs12 = [0x30, 0x82, 0x0a, 0x1b, 2, 1, 3, 0x30, 0x82, 0x09, 0xe1];
         let openssh =
             "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";

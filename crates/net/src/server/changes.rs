@@ -36,7 +36,7 @@ use state::State;
 /// The longest request: a piece, or a manifest, which is shorter, with its signature and the fields' tags.
 pub(crate) const LONGEST_CHANGE: usize = PIECE + SHORTEST_CHANGE;
 
-/// More than a step that carries nothing, with its signature.
+/// A size in bytes above a signed step without content.
 pub(crate) const SHORTEST_CHANGE: usize = 8192;
 
 /// The most missing parts that a reply names, so that it fits what a client reads in one piece.
@@ -51,9 +51,9 @@ pub(crate) struct Changes {
     key: [u8; 32],
     /// The most bytes of an index.
     most: u64,
-    /// Apart from the state, for steps are looked up here while a switch may take long.
+    /// The steps are outside the state, because they are looked up while a switch may take long.
     steps: Arc<Steps>,
-    /// The writers of the version that is served.
+    /// The writers of the served version.
     writers: Writers,
     /// True while the server switches to another version.
     switching: AtomicBool,
@@ -91,12 +91,14 @@ impl Changes {
         })
     }
 
-    /// Takes over the steps of an earlier index under the same name, so that none of these is taken again.
+    /// Takes over the steps of an earlier index with the same name, so that none of them is accepted
+    /// again.
     pub(crate) fn after(&mut self, steps: Arc<Steps>) {
         self.steps = steps;
     }
 
-    /// Refuses a step that neither the owner nor a writer has signed for this run, now and once. Returns the signer.
+    /// Refuses a step unless the owner or a writer signed it for this run, recently, and it was not seen before.
+    /// Returns the signer.
     pub(crate) fn check(&self, signed: &Signed) -> Result<Signer, Refusal> {
         let signer = match signed.key == self.key {
             true => Signer::Owner,
@@ -116,8 +118,8 @@ impl Changes {
         Ok(signer)
     }
 
-    /// Takes a step. With the last one there is a server of the new version, and `place` replaces the one before with
-    /// it. While it is made, which may take long, other steps are refused, and may be taken again later.
+    /// Executes a step. The last step makes a server of the new version, with which `place` replaces the old one.
+    /// Meanwhile, other steps are refused and may be repeated later.
     pub(crate) fn take(
         &self,
         signer: Signer,
@@ -175,7 +177,8 @@ impl Changes {
                 });
             }
             Kind::Put(put) => {
-                // If the owner asks first what is missing, as it should, this is done already.
+                // If the owner asks first which parts are missing, as it should, this has no
+                // effect.
                 if state.begun {
                     self.keep(&mut state, server)?;
                 }
@@ -189,14 +192,15 @@ impl Changes {
                 self.commit(&mut state, &digest, server, place)?;
             }
         }
-        // An owner who only asks takes no writer's turn.
+        // An owner that only asks does not make writers wait.
         if signer == Signer::Owner && state.owners.is_some() {
             state.owners = (!state.coming.is_empty()).then(Instant::now);
         }
         Ok(state.reply())
     }
 
-    /// Removes what belongs to no version on disk, no served version, and not to the newest one that is coming.
+    /// Removes files that belong neither to a version on disk, nor to a served version, nor to the newest
+    /// offered version.
     fn keep(&self, state: &mut State, server: &Server) -> Result<(), Error> {
         let mut keep = state.current.parts()?;
         keep.extend(server.manifest().parts()?);
@@ -206,8 +210,8 @@ impl Changes {
         Ok(())
     }
 
-    /// Adds a version to the ones that are coming, or begins with it. What was sent for others stays until it is known
-    /// which is the newest. A push that goes on after an interruption begins with the oldest.
+    /// Adds a version to the offered ones, or makes it the first. Parts of other offers stay until the server knows
+    /// which version is the newest. After an interruption, a push begins with the oldest version again.
     fn offer(&self, state: &mut State, manifest: SignedManifest) -> Result<(), Error> {
         let digest = manifest.digest();
         let known = |version: &SignedManifest| version.digest() == digest;
@@ -215,7 +219,8 @@ impl Changes {
             return Ok(());
         }
         if let Some(at) = state.coming.iter().position(known) {
-            // Offered oldest first: what came after it is of another push, or comes again.
+            // Versions are offered oldest first. So later ones belong to another push, or will be
+            // offered again.
             state.coming.truncate(at + 1);
             state.begun = true;
             return Ok(());
@@ -234,13 +239,14 @@ impl Changes {
             manifest.follows(&version.digest()) && found > version.version
         };
         if follows(state.newest()) {
-            // Each follows from the one before, so no more are needed than clients are shown.
+            // Each version follows from the one before, so no more are needed than clients are
+            // shown.
             if state.coming.len() == KEPT {
                 state.coming.remove(0);
             }
             state.coming.push(manifest);
         } else if follows(&state.current) {
-            // Another change, instead of one that did not come to its end.
+            // This version begins another change, which replaces the unfinished one.
             state.coming = vec![manifest];
         } else {
             return Err(not_next.into());
@@ -265,8 +271,8 @@ impl Changes {
         }
     }
 
-    /// Switches to the newest version that is coming, if it is whole and can be served. Parts are on disk and durable;
-    /// then come manifests, then the switch.
+    /// Switches to the newest offered version, if it is complete and can be served. Its parts are durable on disk. The
+    /// manifests are written next, and then the switch.
     fn commit(
         &self,
         state: &mut State,
@@ -299,7 +305,7 @@ impl Changes {
         let new = options.version(&newest).open(&self.folder)?;
         self.folder.prepare(&newest)?;
         let switched = self.folder.switch();
-        // An error may have come before or after it took hold.
+        // The error may have come before or after the switch took effect.
         state.current = self.folder.manifest(&self.folder.current()?, &self.owner)?;
         if state.current.digest() == newest.digest() {
             self.writers.change(&newest)?;
@@ -311,13 +317,13 @@ impl Changes {
         state.coming.clear();
         self.folder.drop_shown(&newest);
         self.forget(server.manifest().version, &newest);
-        // Files that cannot be removed now go with the next change.
+        // Files that cannot be removed now are removed with the next change.
         drop(self.folder.collect(&keep));
         Ok(())
     }
 
-    /// Removes the manifests that clients are not shown any more. All that are shown have to be read for it, so this comes once in 256
-    /// versions. What cannot be removed now goes then.
+    /// Removes the manifests that clients are not shown any more. This must read all manifests that are shown, so it happens
+    /// once in 256 versions.
     fn forget(&self, before: u64, newest: &SignedManifest) {
         let round = |version: u64| version / KEPT as u64;
         if round(newest.version) > round(before) {
@@ -330,7 +336,7 @@ impl Changes {
     }
 }
 
-/// The time of a switch, also of one that panics.
+/// Marks a switch in progress, and ends the mark even after a panic.
 struct Switching<'a>(&'a AtomicBool);
 
 impl<'a> Switching<'a> {

@@ -20,13 +20,13 @@ use super::shares::{Newcomer, Place, Shares};
 use super::timed_stream::TimedStream;
 use crate::Limits;
 
-/// A pause after the system refused a connection, for instance for want of file descriptors; and a shorter one where a
-/// connection makes room.
+/// The pause after the system refused a connection, for example for lack of file descriptors. The second, shorter
+/// pause applies if another connection makes room.
 const PAUSE: Duration = Duration::from_millis(50);
 const SHORT_PAUSE: Duration = Duration::from_millis(2);
 
-/// Accepts connections. One too many, of all or of its address, is closed at once, or takes the
-/// place of one that has proven no key.
+/// Accepts connections. A connection above the limit, of all or of its address, is closed at once,
+/// or replaces one that has proven no key.
 pub(crate) struct Connections {
     listeners: Vec<TcpListener>,
     tls: Tls,
@@ -51,8 +51,8 @@ impl Connections {
         Self {
             listeners,
             tls,
-            // Where keys are known, a client that has proven none makes room. Where anyone may ask, the connections of
-            // one address are as good as each other.
+            // If keys are known, a client without a proven key makes room. If anyone may send requests, no connection
+            // of an address has precedence over another.
             places: Shares::new(limits.connections, limits.per_address, !anyone),
             pace: Budgets::new(limits.connects_per_address, Instant::now()),
             anyone,
@@ -63,7 +63,7 @@ impl Connections {
         }
     }
 
-    /// The next connection. Each port in turn comes first, so that none waits for another's crowd.
+    /// The next connection. The ports take turns at being first, so that none waits for the others.
     fn poll_accept(
         &mut self,
         context: &mut Context<'_>,
@@ -109,7 +109,7 @@ impl Stream for Connections {
                 tracing::debug!(%address, "connection refused: too many");
                 continue;
             };
-            // Replies are written as a whole, so a delay for more data would not help.
+            // Replies are written as a whole, so waiting for more data would not help.
             if tcp.set_nodelay(true).is_err() {
                 continue;
             }

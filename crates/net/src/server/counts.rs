@@ -36,7 +36,7 @@ impl Drop for GaugeGuard {
     }
 }
 
-/// The series that have an index's name as their label. Only indexes that are open have any.
+/// The series that have an index's name as their label. Only open indexes have series.
 #[derive(Clone, Debug)]
 pub(crate) struct ByIndex {
     version: Family<Name, Gauge>,
@@ -81,7 +81,7 @@ impl ByIndex {
         by
     }
 
-    /// Begins the counts of an index that is opened, from zero.
+    /// Starts the counts of an opened index, from zero.
     pub(crate) fn opens(&self, name: &IndexName) -> Counts {
         self.closes(name);
         let name = Name {
@@ -137,7 +137,7 @@ impl Counts {
         self.0.bytes.set(most(manifest.stored_len().unwrap_or(0)));
     }
 
-    /// A request that may be asked was answered, or was not.
+    /// Records that an allowed request was answered, or was not.
     pub(crate) fn ended(&self, answered: bool) {
         match answered {
             true => self.0.answered.inc(),
@@ -149,7 +149,7 @@ impl Counts {
         self.0.scan.observe(took.as_secs_f64());
     }
 
-    /// Counts a request in flight, until what it gives is dropped.
+    /// Counts a request in flight, until the returned guard is dropped.
     pub(crate) fn answering(&self) -> GaugeGuard {
         GaugeGuard::new(&self.0.in_flight)
     }

@@ -28,7 +28,7 @@ impl ServiceState {
                 keys.admit_bearer(&instance, &request)
             };
             let admitted = blocking(admit).await?;
-            // Where signatures were verified for nothing, the next ones count as a stranger's.
+            // If signatures were verified without success, the next requests count as a stranger's.
             if let Err(Refusal::Token | Refusal::Rate | Refusal::Busy) = admitted {
                 call.peer.doubt();
             }

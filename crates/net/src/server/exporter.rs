@@ -22,8 +22,8 @@ use tokio::task::AbortHandle;
 use super::metrics::Metrics;
 use crate::Error;
 
-/// The most connections at a time. One more closes the oldest. So a client that holds connections open without asking
-/// keeps no other client away.
+/// The largest number of simultaneous connections. A further connection closes the oldest, so a client that holds
+/// silent connections keeps no other client away.
 const CONNECTIONS: usize = 64;
 
 /// The longest time of a connection, after which a scraper connects again.
@@ -40,7 +40,7 @@ pub struct Exporter {
     _threads: Arc<Threads>,
 }
 
-/// The service that the port tells of.
+/// The service whose counts the port shows.
 #[derive(Debug)]
 struct Exported {
     metrics: Arc<Metrics>,
@@ -90,7 +90,8 @@ impl Exporter {
         self.address
     }
 
-    /// Tells of this service from now on; of the first, if there are several.
+    /// Shows the counts of this service from now on. If there are several services, shows the
+    /// first.
     pub(crate) fn serve(&self, metrics: &Arc<Metrics>, stopping: &Arc<AtomicBool>) {
         let exported = Exported {
             metrics: Arc::clone(metrics),
@@ -105,7 +106,7 @@ async fn export(listener: TcpListener, service: Arc<OnceLock<Exported>>) {
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         let Ok((tcp, _)) = listener.accept().await else {
-            // No socket for now.
+            // The system has no socket now.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
@@ -144,7 +145,7 @@ fn reply(request: &Request<Incoming>, service: Option<&Exported>) -> Response<Fu
         return said(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
     }
     match (request.uri().path(), service) {
-        // It lives as long as it answers, also while it starts and stops.
+        // The process is alive as long as it answers, also while it starts and stops.
         ("/healthz", _) => said(StatusCode::OK, "alive\n"),
         ("/metrics" | "/readyz" | "/health", None) => {
             said(StatusCode::SERVICE_UNAVAILABLE, "starting\n")

@@ -38,7 +38,7 @@ const HELLO: &str = "/Hello";
 const CHANGE: &str = "/Change";
 const LOGIN: &str = "/Login";
 
-/// Lets requests in or refuses them, before their bodies are read.
+/// Admits or refuses requests, before their bodies are read.
 #[derive(Clone)]
 pub(crate) struct Gate {
     pub(crate) shared: Arc<ServiceState>,
@@ -61,7 +61,7 @@ impl tower_service::Service<http::Request<Body>> for Gate {
 
     fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
         let shared = Arc::clone(&self.shared);
-        // The bound belongs to the version in place, so the server is made for this request.
+        // The bound depends on the current version, so a server is made for this request.
         let longest = shared.longest(request.uri().path());
         let (call, name) = match shared.enter(&request, longest) {
             Ok(entered) => entered,
@@ -78,7 +78,7 @@ impl tower_service::Service<http::Request<Body>> for Gate {
         let mut server = SearchServer::new(calls).max_decoding_message_size(longest);
         let answer = tower_service::Service::call(&mut server, request);
         Box::pin(async move {
-            // Receiving the request and computing the reply; the body follows.
+            // Receives the request and computes the reply. Sending the body follows.
             tokio::select! {
                 biased;
                 answer = answer => {
@@ -100,7 +100,7 @@ impl ServiceState {
         if path.ends_with(CHANGE) {
             return match self.takes_changes() {
                 true => LONGEST_CHANGE,
-                // Long enough for the reply that no changes are accepted.
+                // This is long enough to reply that changes are not accepted.
                 false => SHORTEST_CHANGE,
             };
         }
@@ -110,8 +110,8 @@ impl ServiceState {
         }
     }
 
-    /// Lets a request in whose body is still to come, or refuses it. Returns the name of the index that it is for,
-    /// where there are several.
+    /// Admits a request before its body arrives, or refuses it. Returns the name of the requested index, if the
+    /// server has several.
     fn enter(
         &self,
         request: &http::Request<Body>,
@@ -131,17 +131,18 @@ impl ServiceState {
     }
 }
 
-/// A request's outcome, if it reached one of our calls.
+/// The outcome of a request that reached one of Sordino's calls.
 #[derive(Clone, Default)]
 struct Outcome(Arc<OnceLock<()>>);
 
 impl Outcome {
-    /// The request has been read, so that what comes of it is ours.
+    /// Records that the request was read, so its result is Sordino's.
     fn is_ours(&self) {
         let _ = self.0.set(());
     }
 
-    /// The refusal of a request that tonic did not even hand over: too long, or not of the schema.
+    /// The refusal of a request that tonic itself refused: the request is too long, or does not fit
+    /// the schema.
     fn read_by_tonic(&self, answer: &http::Response<Body>) -> Option<Refusal> {
         if self.0.get().is_some() {
             return None;
@@ -157,17 +158,17 @@ impl Outcome {
 
 pub(crate) struct Calls {
     shared: Arc<ServiceState>,
-    /// The index that is asked, where there are several.
+    /// The requested index, if there are several.
     name: Option<IndexName>,
-    /// The instance that logins and changes of it are signed for.
+    /// The instance for which logins and changes of the index are signed.
     instance: [u8; 32],
 }
 
-/// The index that a request is for, the version of it that answers, and the number of the key that asks.
+/// The requested index, the version that answers, and the number of the client's key.
 type Admitted = (Arc<ServedIndex>, Arc<Server>, Option<u32>);
 
 impl Calls {
-    /// The call that a request belongs to. It is whole now.
+    /// The call of a request, which is complete now.
     fn begun<T>(request: &mut Request<T>) -> Result<Arc<Call>, Status> {
         if let Some(outcome) = request.extensions_mut().remove::<Outcome>() {
             outcome.is_ours();
@@ -178,7 +179,7 @@ impl Calls {
         Ok(call)
     }
 
-    /// Answers `request`, once it is known that it may be.
+    /// Answers `request`, once the client is known to have the right.
     async fn answer(&self, call: &Call, called: CallRequest) -> Result<Content, Rejection> {
         let request = wire::Request::read(called.message.clone());
         let head = request.as_ref().map(wire::Request::borrowed).ok();
@@ -195,7 +196,7 @@ impl Calls {
         answered
     }
 
-    /// Lets a request be answered, or refuses it. `request` is `None` where the bytes are no message.
+    /// Admits a request, or refuses it. `request` is `None` if the bytes are no message.
     fn admit(
         &self,
         call: &Call,
@@ -217,7 +218,7 @@ impl Calls {
         Ok((hosted, index, Some(asker)))
     }
 
-    /// Has an index answer.
+    /// Lets an index answer.
     async fn ask(
         &self,
         hosted: &ServedIndex,
@@ -241,14 +242,15 @@ impl Calls {
         Ok(Content::Own(reply.map_err(Rejection::Message)?))
     }
 
-    /// Takes a step of a change, once it is known that the owner signed it.
+    /// Executes a step of a change, once the signature is known to be good.
     async fn step(&self, call: &Call, request: ChangeRequest) -> Result<StepReply, Rejection> {
         let ChangeRequest { step, signature } = request;
         let signed = Signed::of_owner(&self.instance, &step, signature)?;
         if !self.shared.takes_changes() {
             return Err(Refusal::Changes.into());
         }
-        // An index that is not there has no owner. That is said on the same way, which takes as long.
+        // An index that does not exist has no owner. The refusal takes the same path, and so the same
+        // time.
         let hosted = self.shared.hosted(self.name.as_ref()).ok();
         let changed = hosted.clone();
         let check = move || {
@@ -256,7 +258,7 @@ impl Calls {
             let changes = changes.ok_or_else(|| of_no_owner(&signed))?;
             changes.check(&signed)
         };
-        // Where there are several, a bad signature gets the reply of an unknown index, so that index names do not leak.
+        // With several indexes, a bad signature gets the reply of an unknown index, so that index names do not leak.
         let named = self.name.is_some();
         let unknown = |refusal| match refusal {
             Refusal::Signature if named => Refusal::Key,

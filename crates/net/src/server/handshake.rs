@@ -24,15 +24,16 @@ pub(crate) struct Tls;
 /// The beginning of HTTP/2 (RFC 9113, 3.4), which no method of HTTP/1.1 has.
 const HTTP2: [u8; 3] = *b"PRI";
 
-/// The beginnings of the methods of HTTP/1.1 that gRPC-Web has: POST, and OPTIONS, with which a browser asks first.
+/// The first bytes of the methods of HTTP/1.1 that gRPC-Web uses: POST, and OPTIONS, with which a browser asks
+/// first.
 const WEB: [[u8; 3]; 2] = [*b"POS", *b"OPT"];
 
-/// The answer to other methods of HTTP/1.1, such as a browser's that is pointed at this port.
+/// The answer to other methods of HTTP/1.1, such as those of a browser that opens this port.
 const HTTP1: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
     Content-Type: text/plain\r\nContent-Length: 76\r\nConnection: close\r\n\r\n\
     This is a Sordino server: gRPC over HTTP/2. Search it with `sordino query`.\n";
 
-/// The bytes that are still read of a connection that ends, and the time for that.
+/// The number of bytes that are still read from an ending connection, and the time for that.
 const END_READ: u64 = 1 << 20;
 const END_TIME: Duration = Duration::from_secs(1);
 
@@ -45,14 +46,14 @@ type Opened = Box<dyn Secured>;
 /// A connection whose protocol is known.
 struct Begun {
     opened: Opened,
-    /// The bytes that showed it.
+    /// The bytes that showed the protocol.
     first: [u8; HTTP2.len()],
     /// The number of them that have been passed on.
     passed: usize,
 }
 
-/// A connection whose handshake is part of its first read or write. So the handshake takes place where the connection
-/// is served, next to all others, and under its clock.
+/// A connection whose handshake is part of its first read or write. So the handshake runs where the connection is
+/// served, at the same time as all others and under its time limit.
 pub(crate) struct Handshake {
     peer: Arc<Peer>,
     state: State,
@@ -61,7 +62,7 @@ pub(crate) struct Handshake {
 enum State {
     Handshake(Pin<Box<dyn Future<Output = io::Result<Begun>> + Send>>),
     Open(Begun),
-    /// HTTP/1.1 that is over.
+    /// An HTTP/1.1 connection that is ending.
     Ending(Pin<Box<dyn Future<Output = ()> + Send>>),
     Failed,
 }
@@ -92,7 +93,7 @@ impl Handshake {
     }
 }
 
-/// Shakes hands, and goes on only with HTTP/2, or with HTTP/1.1 that may be gRPC-Web.
+/// Performs the handshake. Continues only with HTTP/2, or with HTTP/1.1 that may be gRPC-Web.
 async fn open(watched: TimedStream, tls: Tls) -> io::Result<Begun> {
     #[cfg(feature = "tls")]
     let opened: Opened = match tls {
@@ -130,15 +131,15 @@ async fn begin(mut opened: Opened) -> io::Result<Begun> {
     Err(io::ErrorKind::InvalidData.into())
 }
 
-/// Ends a connection that nothing more comes of. Bytes that are unread at the close would
-/// take the last words along, so a little is read first.
+/// Ends a connection that is not used further. If unread bytes were left at the close, the last
+/// reply could be lost, so a few bytes are read first.
 async fn end(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let reading = async {
         stream.shutdown().await?;
         let mut rest = stream.take(END_READ);
         tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
     };
-    // However that ends, the connection does.
+    // The connection ends, whatever the result of reading is.
     let _ = tokio::time::timeout(END_TIME, reading).await;
 }
 
@@ -199,7 +200,7 @@ impl AsyncWrite for Handshake {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.state = match mem::replace(&mut self.state, State::Failed) {
-            // A request of HTTP/1.1 that is refused before all of it is read leaves bytes behind.
+            // If an HTTP/1.1 request is refused before it is read completely, bytes are left.
             State::Open(begun) if begun.first != HTTP2 => {
                 State::Ending(Box::pin(end(begun.opened)))
             }
@@ -212,7 +213,8 @@ impl AsyncWrite for Handshake {
                 self.state = State::Failed;
                 Poll::Ready(Ok(()))
             }
-            // The two sides have said nothing that would have to be ended; dropping it closes it.
+            // Neither side has sent anything that needs a proper end, so dropping the connection
+            // closes it.
             _ => Poll::Ready(Ok(())),
         }
     }

@@ -21,13 +21,13 @@ use super::web;
 /// The size in bytes of a request: it names one of the server's services, or no service.
 const LONGEST: usize = 256;
 
-/// The health service behind the server's door.
+/// The health service, with the server's admission of requests.
 pub(crate) struct Probes<H> {
     health: HealthServer<H>,
     shared: Arc<ServiceState>,
 }
 
-/// A derived one would ask for a health that is `Clone`, which its server is without that.
+/// A derived `Clone` would require that the health is `Clone`, which its server is in any case.
 impl<H> Clone for Probes<H> {
     fn clone(&self) -> Self {
         Self {
@@ -61,7 +61,8 @@ impl<H: Health> tower_service::Service<http::Request<Body>> for Probes<H> {
         Poll::Ready(Ok(()))
     }
 
-    /// A health that is watched holds no place: the answer has begun, and ends with its connection.
+    /// A request that watches the health holds no place: its answer has begun, and ends with its
+    /// connection.
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         if request.version() != http::Version::HTTP_2 {
             return Box::pin(std::future::ready(Ok(web::not_spoken())));
@@ -93,7 +94,7 @@ impl<H: Health> tower_service::Service<http::Request<Body>> for Probes<H> {
     }
 }
 
-/// Says how the server as a whole and its one service are.
+/// Reports the health of the whole server and of its one service.
 pub(crate) async fn report(reporter: &HealthReporter, status: ServingStatus) {
     for name in ["", <Gate as NamedService>::NAME] {
         reporter.set_service_status(name, status).await;

@@ -99,7 +99,7 @@ impl Indexes {
         }
         drop(served.set(Some(name), Some(Arc::clone(&hosted))));
         if let Some(terms) = &hosted.terms {
-            // The rate may have been changed since it was read, for all indexes at that time.
+            // The rate of all indexes may have changed since it was read.
             terms.set_rate(served.rate());
         }
         tracing::info!(%name, "index opened");

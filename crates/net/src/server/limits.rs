@@ -118,7 +118,7 @@ impl Limits {
     pub fn from_one_address(self) -> Self {
         Self {
             per_connection: u32::try_from(self.in_flight).unwrap_or(u32::MAX),
-            // One address gets half of the places.
+            // One address may take half of the places.
             in_flight: 2 * self.in_flight,
             receiving_per_address: self.receiving,
             rate_per_address: self.rate,
@@ -126,7 +126,7 @@ impl Limits {
         }
     }
 
-    /// Refuses limits under which nothing could be answered.
+    /// Refuses limits with which the server could answer nothing.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let counts = [
             self.connections,
@@ -168,13 +168,14 @@ impl Limits {
         self.receive + self.moving(longest)
     }
 
-    /// The time for `bytes` at the slowest pace.
+    /// The time for `bytes` at the slowest allowed speed.
     #[expect(clippy::cast_precision_loss, reason = "a time for many bytes")]
     pub(crate) fn moving(&self, bytes: usize) -> Duration {
         Duration::from_secs_f64(bytes as f64 / f64::from(self.slowest))
     }
 
-    /// The number of nonces to remember: the requests that the rate admits while a signature is fresh.
+    /// The number of nonces to remember: the number of requests that the rate admits while a signature
+    /// is fresh.
     pub(crate) fn nonces(&self) -> usize {
         let window = 2.0 * self.skew.as_secs_f64() + 2.0;
         #[expect(
@@ -187,5 +188,6 @@ impl Limits {
     }
 }
 
-/// Nonces are remembered up to here, about 64 MB; beyond it requests are refused as too many.
+/// The largest number of remembered nonces, which takes about 64 MB. Further requests are refused
+/// for their rate.
 pub(crate) const MAX_NONCES: usize = 1_000_000;

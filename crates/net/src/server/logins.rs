@@ -21,10 +21,12 @@ use crate::signature::shown;
 /// The time after which a client logs in again.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(3600);
 
-/// The most logins of one listed key. One more ends its oldest, so no key can end another's login.
+/// The largest number of logins of one listed key. A further login ends the key's oldest one, so no
+/// key can end another key's login.
 const MOST_PER_KEY: usize = 16;
 
-/// Requests of a key at once, whatever its rate: what it takes to connect and to search.
+/// The number of requests that a key may send at once, whatever its rate: enough to connect and to
+/// search.
 const AT_ONCE: f64 = 16.0;
 
 /// A rate for a key's requests, with its burst.
@@ -43,9 +45,9 @@ pub(crate) struct Logins {
 /// A client that may log in.
 #[derive(Debug)]
 pub(crate) struct Entrant {
-    /// The number of the client's key, or of its token's first holder.
+    /// The number of the client's key, or of the first holder of its token.
     pub(crate) client: u32,
-    /// The most logins of this number.
+    /// The largest number of logins with this number.
     pub(crate) most: usize,
     /// The keys of the token's holders; empty for a listed key.
     pub(crate) path: Vec<[u8; 32]>,
@@ -72,7 +74,7 @@ impl Entrant {
 }
 
 impl Login {
-    /// The digests of the keys that it is of: its token's holders' keys, or the listed one.
+    /// The digests of the client's keys: the keys of its token's holders, or the listed key.
     pub(crate) fn clients(&self) -> &[[u8; 32]] {
         match &self.entrant.path[..] {
             [] => std::slice::from_ref(&self.client),
@@ -82,8 +84,8 @@ impl Login {
 }
 
 impl Entrant {
-    /// Counts a request against all rates, or against none if one of them has no more. So a client that may ask seldom
-    /// uses up nothing of the holder that its token came from.
+    /// Counts a request against all rates, or against none if one of them is used up. So a client with a low rate uses
+    /// up nothing of the holder that gave it a token.
     fn take(&self, now: Instant) -> bool {
         let mut reserved = Reservation::default();
         let all = self.rates.iter().all(|rate| reserved.take(rate, now));
@@ -99,7 +101,7 @@ pub(crate) struct Login {
     pub(crate) entrant: Entrant,
     /// The digest of the key that signed it.
     pub(crate) client: [u8; 32],
-    /// The run and the index that it was signed for.
+    /// The run and the index for which the client signed the login.
     instance: [u8; 32],
     key: RequestKey,
     window: Mutex<Window>,
@@ -124,13 +126,13 @@ impl Logins {
         }
     }
 
-    /// The KEM key that clients encapsulate to.
+    /// The KEM key to which clients encapsulate.
     pub(crate) fn kem_key(&self) -> &[u8; KEM_KEY_LEN] {
         &self.kem_key
     }
 
-    /// Begins a login of a client whose signature `signed` is good; its name, and how long it lasts. A ciphertext that was not
-    /// made for this run's key gives a login whose tags no one can make (FIPS 203, implicit rejection).
+    /// Begins a login of a client whose signature `signed` is good. Returns the login's name and lifetime. If a ciphertext
+    /// was not made for this run's key, no one can make the login's tags (FIPS 203, implicit rejection).
     pub(crate) fn open(
         &self,
         entrant: Entrant,
@@ -169,7 +171,8 @@ impl Logins {
         }
     }
 
-    /// The login of the client that made this tag for this message to this instance, once.
+    /// The login whose client made this tag for this message to this instance. A tag is accepted
+    /// once.
     pub(crate) fn check(
         &self,
         instance: &[u8; 32],
@@ -193,9 +196,10 @@ impl Logins {
         };
         let login = login.filter(|login| now < login.until && login.instance == *instance);
         let login = login.ok_or(Refusal::Login)?;
-        // Before any arithmetic, and again once the tag is known to be good: of two at a time one is a recording.
+        // This check comes before any arithmetic, and again once the tag is known to be good: of two equal
+        // requests at the same time, one is a recording.
         login.window().look(tag.number)?;
-        // Compared in constant time.
+        // The comparison takes constant time.
         if login.key.tag(tag.number, message) != given {
             return Err(Refusal::Signature);
         }
@@ -213,9 +217,10 @@ impl Logins {
     }
 }
 
-/// Makes room for one more login of `client`. What is over goes, and where `client` has the most, one of the largest
-/// crowd. At each step of a token's path the crowd is the logins by the holder who has the most of them. Take a holder
-/// and those to whom it handed its token on. If it has no more logins than one of these, it loses none to them.
+/// Makes room for one more login of `client`. Logins that have ended go first. If `client` has the largest allowed
+/// number, one login of the largest crowd goes. At each step of a token's path, the crowd is the logins of the holder
+/// that has the most. So a holder loses no login to the holders of parts of its token while it has no more logins than
+/// one of these.
 fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now: Instant) {
     by_id.retain(|_, login| now < login.until);
     let own = by_id
@@ -231,7 +236,7 @@ fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now
         for (_, login) in &crowd {
             *sizes.entry(step(login)).or_default() += 1;
         }
-        // Where two are equally large, it is not the crowd of the token's holder, whose own logins have no such step.
+        // If two crowds are equally large, the crowd of the token's holder keeps its logins. These have no such step.
         let largest = sizes.into_iter().max_by_key(|(step, size)| (*size, *step));
         let largest = largest.and_then(|(step, _)| step);
         crowd.retain(|(_, login)| step(login) == largest);
@@ -260,9 +265,9 @@ impl fmt::Debug for Logins {
     }
 }
 
-/// The numbers of a login's requests that were accepted: the highest, and which of the 64 up to it.
+/// The accepted numbers of a login's requests: the highest one, and which of the 64 up to it.
 ///
-/// Each number is accepted once. Requests that are in flight together may come in any order, as long as none is 64 behind another.
+/// Each number is accepted once. Requests in flight may come in any order, as long as none is 64 behind another.
 #[derive(Debug, Default)]
 struct Window {
     /// One more than the highest accepted number; 0 before the first.
@@ -272,10 +277,10 @@ struct Window {
 }
 
 impl Window {
-    /// Refuses a number that was accepted, or may have been.
+    /// Refuses a number that was accepted before, or may have been.
     fn look(&self, number: u64) -> Result<(), Refusal> {
         let behind = match self.next.checked_sub(number) {
-            // The last number would have none after it.
+            // The largest number is refused, because no number follows it.
             None | Some(0) if number < u64::MAX => return Ok(()),
             None | Some(0) => return Err(Refusal::Replayed),
             Some(behind) => behind - 1,

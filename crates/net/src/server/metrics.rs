@@ -21,10 +21,9 @@ use crate::Refusal;
 
 /// The counts of one service.
 ///
-/// # Security
-/// The only labels are the reason of a refusal, a shard's number, an index's public name and the serial number of the
-/// server's certificate. There is no client, no key, no address, no size and no time of a single request in them. But
-/// on a quiet server a count that grows by one is a request, so the port is for the operator.
+/// # Security The only labels are the reason of a refusal, a shard's number, an index's public name and the serial
+/// number of the server's certificate. They contain no client, key, address, size or time of a single request. But on
+/// a quiet server, a count that grows by one reveals a request, so the port is only for the operator.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -113,7 +112,8 @@ impl Metrics {
             start: Instant::now(),
         };
         for reason in Refusal::ALL {
-            // All of them, so that a series does not appear with its first event.
+            // All reasons are registered now, so that a series does not first appear with its first
+            // event.
             drop(metrics.refused.get_or_create(&Reason { reason }));
         }
         let registry = &mut metrics.registry;
@@ -171,7 +171,7 @@ impl Metrics {
         self.records.set(i64::from(manifest.n));
     }
 
-    /// The server's certificate is this one; `None` if it has no certificate.
+    /// Records the server's certificate; `None` if it has none.
     #[cfg(feature = "tls")]
     pub(crate) fn certificate(&self, info: Option<&CertificateInfo>) {
         self.certificate.clear();
@@ -198,7 +198,8 @@ impl Metrics {
         self.scan.observe(took.as_secs_f64());
     }
 
-    /// The data is with this number of shards. Their series begin now, not with their first event.
+    /// Records that the data is on this number of shards. Their series begin now, not with their
+    /// first event.
     pub(crate) fn gathers(&self, shards: u16) {
         for shard in 1..=shards {
             drop(self.shard.get_or_create(&Number { shard }));
@@ -208,18 +209,18 @@ impl Metrics {
         }
     }
 
-    /// Records that a shard did its part.
+    /// Records that a shard gave its part of a reply.
     pub(crate) fn shard(&self, shard: u16, took: Duration) {
         let seconds = self.shard.get_or_create(&Number { shard });
         seconds.observe(took.as_secs_f64());
     }
 
-    /// A second server of a shard was asked because the first was late.
+    /// Records that a second server of a shard was asked because the first was late.
     pub(crate) fn shard_hedged(&self, shard: u16) {
         self.shard_hedged.get_or_create(&Number { shard }).inc();
     }
 
-    /// A shard did not do its part, for the first time or when it was asked again.
+    /// Records that a shard did not give its part, the first time or when it was asked again.
     pub(crate) fn shard_failed(&self, shard: u16, again: bool) {
         let counts = match again {
             false => &self.shard_again,
@@ -243,7 +244,7 @@ impl Metrics {
     }
 }
 
-/// The bytes of memory that the process has in use; 0 where the system does not say it in this form.
+/// The bytes of memory that the process uses, or 0 if the system does not report them in this form.
 fn resident() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

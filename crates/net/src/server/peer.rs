@@ -13,14 +13,15 @@ use crate::{Limits, Refusal};
 /// When a server stops, connections without requests are closed after this time.
 const STOPPING: Duration = Duration::from_millis(200);
 
-/// Requests that prove nothing and need no budget of the address: on each connection this number at
-/// once, and then one a second. A client needs one to ask for the server's run, and one to log in, which it gets back.
+/// The number of requests without proof that each connection may send at once, with one more per second. They use no
+/// budget of the address. A client needs one to ask for the server's run and one to log in; the login gives this one
+/// back.
 const ALLOWANCE: f64 = 2.0;
 
 /// A client's connection.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// The address that the connection is counted for.
+    /// The address for which the connection is counted.
     pub(crate) address: IpAddr,
     /// The number of its place among the connections.
     pub(crate) number: u64,
@@ -36,22 +37,23 @@ pub(crate) struct Peer {
 #[derive(Debug)]
 struct State {
     opened: Instant,
-    /// The time since which it has had nothing to do.
+    /// The time since which the connection has no request.
     idle_since: Instant,
     trust: Trust,
     /// The number of requests so far.
     requests: u64,
     in_flight: Vec<Flight>,
-    /// The remaining requests that need not prove a key.
+    /// The remaining requests without proof of a key.
     allowance: Rate,
 }
 
-/// The trust that a connection has.
+/// The trust in a connection.
 #[derive(Clone, Copy, Debug)]
 enum Trust {
-    /// Anyone may ask, so clients have no keys to prove. An owner may have proven its own, which no refusal brings into doubt.
+    /// Anyone may send requests, so clients have no keys to prove. An owner may have proven its key, which no refusal puts
+    /// in doubt.
     Anyone { owner: Option<Asker> },
-    /// No key is proven since the connection was opened, or since the last proof came into doubt.
+    /// No key was proven since the connection was opened, or since the last proof was put in doubt.
     Stranger { since: Instant },
     /// A key was proven.
     Proven { holder: Asker, at: Instant },
@@ -77,7 +79,7 @@ struct Flight {
     /// The request's number on its connection.
     number: u64,
     begun: Instant,
-    /// The time by which it must be over.
+    /// The time by which the request must end.
     end: Instant,
     /// True if the whole request has arrived.
     whole: bool,
@@ -116,13 +118,14 @@ impl Peer {
         })
     }
 
-    /// A known key has signed a login on this connection, or a login of one has tagged a request.
+    /// True if a known key has signed a login on this connection, or a login of such a key has
+    /// tagged a request.
     pub(crate) fn has_proven(&self) -> bool {
         self.holder().is_some()
     }
 
-    /// The key of `holder` has shown itself. From now on no stranger takes the connection's place, and the request does
-    /// not count among requests that prove nothing.
+    /// Records that the holder proved its key. From now on no stranger takes the connection's place, and the request
+    /// does not count among requests without proof.
     pub(crate) fn prove(&self, holder: Asker) {
         let mut state = self.lock();
         let before = state.trust.holder();
@@ -131,23 +134,24 @@ impl Peer {
             Trust::Anyone { .. } => Trust::Anyone { owner },
             _ => Trust::Proven { holder, at },
         };
-        // Under the lock, so that a doubt comes before or after all of it.
+        // This happens under the lock, so a doubt comes either before or after all of it.
         if before.is_none() {
             self.connections.keep_for(self.number, holder);
             state.allowance.give_back();
         }
     }
 
-    /// A request on this connection was refused for this. The next one counts as a stranger's, unless the reason can
-    /// meet a client's good request at any time.
+    /// Records that a request on this connection was refused for this reason. The next request counts as a
+    /// stranger's, unless a client's good request can get this refusal at any time.
     pub(crate) fn heed(&self, reason: Refusal) {
-        // Keys of a session may be forgotten.
+        // The server may have dropped the keys of a session.
         if !reason.is_passing() && reason != Refusal::Session {
             self.doubt();
         }
     }
 
-    /// A request on this connection proved nothing, where it should have: it is a stranger's again until the next proof.
+    /// Records that a request did not prove what it should have. The connection counts as a stranger's until the next
+    /// proof.
     pub(crate) fn doubt(&self) {
         let mut state = self.lock();
         if let Trust::Proven { .. } = state.trust {
@@ -162,7 +166,7 @@ impl Peer {
         self.lock().trust.holder()
     }
 
-    /// Takes one of the requests that prove nothing.
+    /// Takes one of the requests without proof, if any is left.
     pub(crate) fn allow(&self, now: Instant) -> bool {
         self.lock().allowance.take(now)
     }
@@ -176,21 +180,22 @@ impl Peer {
         let (since, mut limit) = match (state.requests, state.trust) {
             (0, _) => (state.opened, self.first_request),
             (_, Trust::Anyone { .. }) => (state.idle_since, self.idle),
-            // Requests that prove nothing keep no connection.
+            // Requests without proof do not keep a connection open.
             (_, Trust::Proven { at, .. }) => (at, self.idle),
-            // A client signs at once, or again as soon as the server says so.
+            // A client signs at once, and again as soon as the server asks for it.
             (_, Trust::Stranger { since }) => (since, self.first_request),
         };
         if self.stopping.load(Ordering::Relaxed) {
             limit = limit.min(STOPPING);
         }
         let end = since + limit;
-        // A client that begins requests and does not end them keeps no connection by that.
+        // A client that begins requests and does not complete them does not keep a connection open
+        // by this.
         let goes_on = |request: &Flight| request.whole || request.begun < end;
         now >= end && !state.in_flight.iter().any(goes_on)
     }
 
-    /// A request begins, and must be over at `end`; its number.
+    /// Records that a request begins, which must end by `end`. Returns its number.
     pub(crate) fn begin(&self, end: Instant) -> u64 {
         let mut state = self.lock();
         state.requests += 1;
@@ -209,12 +214,12 @@ impl Peer {
         number
     }
 
-    /// A whole request has come.
+    /// Records that the complete request has arrived.
     pub(crate) fn whole(&self, number: u64) {
         self.change(number, |request| request.whole = true);
     }
 
-    /// A request may take until `end`.
+    /// Extends a request's time until `end`.
     pub(crate) fn extend(&self, number: u64, end: Instant) {
         self.change(number, |request| request.end = end);
     }
@@ -225,7 +230,7 @@ impl Peer {
         all.find(|request| request.number == number).map(to);
     }
 
-    /// A request is over.
+    /// Records that a request has ended.
     pub(crate) fn end(&self, number: u64) {
         let mut state = self.lock();
         state.in_flight.retain(|request| request.number != number);
@@ -245,7 +250,8 @@ impl Peer {
 mod tests {
     use super::*;
 
-    /// A client that has proven a key is refused within its rate for what can happen to anyone, and else as a stranger.
+    /// A client with a proven key is refused within its rate for reasons that can affect any client. For other reasons
+    /// it becomes a stranger again.
     #[test]
     fn who_is_refused_for_its_own_fault_is_a_stranger_again() {
         let limits = Limits::default();
@@ -268,7 +274,7 @@ mod tests {
             );
             assert_eq!(peer.has_proven(), usual, "{reason:?}");
         }
-        // Nor does another prove for it: a doubt takes the place's protection.
+        // Nor does another key's proof help: a doubt has removed the protection of the place.
         peer.prove(Asker::Key(1));
         assert!(!shares.make_room());
         peer.heed(Refusal::Login);

@@ -47,10 +47,11 @@ pub(crate) fn release<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
     }
 }
 
-/// A bounded number of places. A client may take another place as long as it has fewer than are free.
+/// A bounded number of places. A client may take a further place as long as it has fewer places than are free.
 ///
-/// So one client alone has half of them. If n ask for all that they can get, each has `1 / (n + 1)`, and something is
-/// left for the next. The same holds among the clients of one index, for the places that the index could still take.
+/// So one client alone has at most half of them. If n clients ask for all that they can get, each has `1 / (n + 1)`
+/// of the places, and the same share stays free for the next client. The same rule holds among the clients of one
+/// index, for the places that the index could still take.
 #[derive(Debug)]
 pub(crate) struct Places {
     most: usize,
@@ -73,7 +74,7 @@ impl Places {
         })
     }
 
-    /// A place for a request of `asker`, if there is one in its share.
+    /// A place for a request of `asker`, if its share has one.
     pub(crate) fn take(self: &Arc<Self>, asker: Asker) -> Option<InFlight> {
         let mut taken = self.lock();
         let own = taken.by.get(&asker).copied().unwrap_or(0);
@@ -89,12 +90,12 @@ impl Places {
         })
     }
 
-    /// A place for a request of `asker` about an index, if one is free in the index's share and in the asker's share
-    /// within it.
+    /// A place for a request of `asker` about an index, if the index's share has one and the asker's share within
+    /// it.
     pub(crate) fn take_within(self: &Arc<Self>, index: Asker, asker: Asker) -> Option<InFlight> {
         let mut taken = self.lock();
         let own = taken.by.get(&index).copied().unwrap_or(0);
-        // Each that the index takes is one free place fewer.
+        // Each place that the index takes leaves one free place fewer.
         let left = (self.most - taken.all).saturating_sub(own).div_ceil(2);
         let asked = (index, asker);
         let mine = taken.within.get(&asked).copied().unwrap_or(0);
@@ -122,7 +123,7 @@ impl Places {
     }
 }
 
-/// A place. It is given back when it is dropped.
+/// A place, which is given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     asker: Asker,
@@ -160,7 +161,7 @@ mod tests {
         let numbers = askers.map(Asker::number);
         let different: std::collections::BTreeSet<u128> = numbers.into_iter().collect();
         assert_eq!(different.len(), askers.len());
-        // A network is one, and an IPv4 address is one in either form.
+        // A network counts as one holder, and so does an IPv4 address in both forms.
         assert_eq!(
             address("2001:db8::2").number(),
             address("2001:db8::1").number()
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(first.len(), 32);
         let second = take(2);
         assert_eq!(second.len(), 16);
-        // However many ask for all they can get, one more gets in.
+        // Whatever number of clients ask for all that they can get, one more gets in.
         let others: Vec<_> = (3..6).flat_map(take).collect();
         assert!(places.take(Asker::Key(9)).is_some(), "{}", others.len());
         drop((first, second, others));
@@ -189,7 +190,8 @@ mod tests {
         assert!(places.lock().by.is_empty());
     }
 
-    /// One client that takes all it can get of an index leaves places to the index's others, and these to other indexes.
+    /// A client that takes all places of an index that it can get leaves places to the index's other clients. These
+    /// leave places to other indexes.
     #[test]
     fn a_client_leaves_places_of_an_index_to_others() {
         let places = Places::new(64);

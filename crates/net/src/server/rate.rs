@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Admits a number of requests per second, and that number at once after a rest of a second.
+/// Admits a number of requests per second, and the same number at once after a second without
+/// requests.
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: f64,
-    /// The tokens that are available at once, at any rate.
+    /// The least number of tokens that a full rate has.
     least: f64,
     tokens: f64,
     at: Instant,
@@ -18,7 +19,7 @@ impl Rate {
         Self::with_burst(per_second, 1.0, now)
     }
 
-    /// Lets `least` at once through after a rest, whatever the rate.
+    /// Admits at least `least` requests at once after a rest, whatever the rate.
     pub(crate) fn with_burst(per_second: f64, least: f64, now: Instant) -> Self {
         Self {
             per_second,
@@ -28,12 +29,12 @@ impl Rate {
         }
     }
 
-    /// The most tokens at once.
+    /// The largest number of saved tokens.
     fn burst(&self) -> f64 {
         self.per_second.max(self.least)
     }
 
-    /// Changes the rate; what has been saved up stays, up to what the new rate allows.
+    /// Changes the rate. Saved tokens stay, up to what the new rate allows.
     pub(crate) fn set(&mut self, per_second: f64, now: Instant) {
         self.rest(now);
         self.per_second = per_second;
@@ -50,7 +51,7 @@ impl Rate {
         enough
     }
 
-    /// Returns a token that was not needed.
+    /// Returns a token that was not used.
     pub(crate) fn give_back(&mut self) {
         self.tokens = (self.tokens + 1.0).min(self.burst());
     }
@@ -71,7 +72,7 @@ impl Rate {
 /// A rate against which several requests count at the same time.
 pub(crate) type SharedRate = Arc<Mutex<Rate>>;
 
-/// Tokens that were taken for a request which may still be refused: on drop they are given back, unless they are spent.
+/// Tokens that were taken for a request that may still be refused. A drop gives them back, unless they are spent.
 #[derive(Debug, Default)]
 pub(crate) struct Reservation(Vec<SharedRate>);
 
@@ -116,7 +117,7 @@ mod tests {
         for _ in 0..3 {
             let mut refused = Reservation::default();
             assert!(refused.take(&one, now) && refused.take(&other, now));
-            // A rate that gave nothing gets nothing back.
+            // A rate that gave no token gets none back.
             assert!(!refused.take(&other, now));
         }
         let mut answered = Reservation::default();
@@ -139,11 +140,11 @@ mod tests {
         // A long rest saves up one second's worth.
         let later = start + Duration::from_secs(1000);
         assert_eq!((0..50).filter(|_| rate.take(later)).count(), 10);
-        // Less than one a second: one, then a wait.
+        // Below one request per second: one request, and then a wait.
         let mut slow = Rate::new(0.5, start);
         assert!(slow.take(start) && !slow.take(start + Duration::from_secs(1)));
         assert!(slow.take(start + Duration::from_secs(2)));
-        // The burst stays at another rate.
+        // The burst does not change with the rate.
         let mut few = Rate::with_burst(0.1, 16.0, start);
         assert_eq!((0..50).filter(|_| few.take(start)).count(), 16);
         few.set(0.2, start);

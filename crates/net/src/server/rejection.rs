@@ -11,11 +11,12 @@ use super::rate::Rate;
 use crate::Refusal;
 use crate::protocol::{REFUSAL, STALE};
 
-/// A request that is not answered: refused by the server, or by the index.
+/// A request that is not answered, because the server or the index refuses it.
 #[derive(Debug)]
 pub(crate) enum Rejection {
     By(Refusal),
-    /// The index says what is wrong with the message. That is public: the server knows nothing else.
+    /// The index states the fault of the message. This is public, because the server knows nothing
+    /// else.
     Message(Error),
 }
 
@@ -83,8 +84,8 @@ impl Refusal {
     }
 }
 
-/// Lines of the log about refusals that a client could not have avoided by waiting. Their number a second is bounded,
-/// however often clients ask.
+/// Log lines about refusals that a client could not have avoided by waiting. Their number per second is bounded,
+/// whatever number of requests clients send.
 #[derive(Debug)]
 pub(crate) struct Lines(Mutex<(Rate, u64)>);
 
@@ -96,7 +97,7 @@ impl Lines {
         Self(Mutex::new((Rate::new(LINES, Instant::now()), 0)))
     }
 
-    /// If a line may be written now, the number of lines that were left out before it.
+    /// If a line may be written now, returns the number of lines that were left out before it.
     pub(crate) fn take(&self) -> Option<u64> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (rate, left_out) = &mut *held;

@@ -7,15 +7,15 @@ use crate::Refusal;
 /// The number of the key that signed, and the nonce.
 pub(crate) type Seen = (u32, [u8; 16]);
 
-/// Remembers every accepted request that is signed, a login or a step of a change, while its signature is fresh. So
-/// none is accepted twice.
+/// Remembers every accepted signed request, a login or a step of a change, while its signature is fresh. So none is
+/// accepted twice.
 ///
-/// Time goes in windows as long as the skew. A signature is fresh if its time is at most the skew from now. So it lies
-/// in one of three windows, and older ones can be forgotten whole.
+/// Time is divided into windows as long as the skew. A signature is fresh if its time differs from now by at most the
+/// skew. So it lies in one of three windows, and older windows can be forgotten completely.
 ///
-/// The system's clock may jump, and back again. Nothing whose window was ever forgotten is accepted, whatever
-/// the clock says later; windows after now are kept. So a clock that was wrong for a while costs the requests
-/// of one window, and not all until the next start.
+/// The system's clock may jump, also back. Nothing is accepted whose window was ever forgotten, whatever the clock
+/// says later. Windows after now are kept. So a clock that was wrong for a while costs the requests of one window, not
+/// all requests until the next start.
 #[derive(Debug)]
 pub(crate) struct Replay {
     /// The skew in milliseconds.
@@ -37,13 +37,13 @@ impl Replay {
         }
     }
 
-    /// Changes the number of requests that are remembered; none is forgotten before its time.
+    /// Changes the number of remembered requests. None is forgotten before its time.
     pub(crate) fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity;
     }
 
-    /// Refuses what is not fresh or was seen before, and remembers nothing: before a signature is
-    /// verified, for which this saves the work.
+    /// Refuses a request that is not fresh or was seen before. It remembers nothing, because it
+    /// runs before the signature is verified, and saves that work.
     pub(crate) fn look(&self, seen: &Seen, time: u64, now: u64) -> Result<(), Refusal> {
         let window = self.window(time);
         if time.abs_diff(now) > self.skew || window < self.floor {
@@ -94,8 +94,8 @@ mod tests {
         (0, nonce)
     }
 
-    /// Compares it with a memory that forgets nothing. At any pace of the clock, what was accepted is refused while it
-    /// is fresh, and afterwards for its time.
+    /// Compares the memory with one that forgets nothing. However fast the clock runs, an accepted request is refused
+    /// while it is fresh, and later for its time.
     #[test]
     fn nothing_is_accepted_twice() {
         for step in [1, 7, 90, 100, 101, 450] {
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(replay.accept(seen(1), 1000, 1000), Ok(()));
         assert_eq!(replay.accept(seen(2), 5000, 5000), Ok(()));
         assert_eq!(replay.accept(seen(1), 1000, 5000), Err(Refusal::Time));
-        // It goes back: what may have been forgotten is not taken.
+        // The clock goes back. Requests that may have been forgotten are refused.
         for time in [1000, 1001, 1099] {
             assert_eq!(replay.accept(seen(1), time, 1000), Err(Refusal::Time));
             assert_eq!(replay.look(&seen(1), time, 1000), Err(Refusal::Time));
@@ -158,13 +158,13 @@ mod tests {
         // Later requests are accepted at once.
         assert_eq!(replay.accept(seen(3), 1100, 1000), Ok(()));
         assert_eq!(replay.accept(seen(3), 1100, 1050), Err(Refusal::Replayed));
-        // Nor does the other jump open anything.
+        // The jump back does not reopen a window either.
         assert_eq!(replay.accept(seen(2), 5000, 5000), Err(Refusal::Replayed));
         assert_eq!(replay.accept(seen(3), 1100, 1100), Err(Refusal::Replayed));
     }
 
-    /// Against a memory that forgets nothing, with a clock that jumps as it likes: nothing is accepted twice, and the
-    /// right time works again.
+    /// Compares the memory with one that forgets nothing, while the clock jumps. Nothing is accepted twice, and
+    /// requests at the right time are accepted again.
     #[test]
     fn nothing_is_accepted_twice_whatever_the_clock_does() {
         let mut replay = Replay::new(100, usize::MAX);

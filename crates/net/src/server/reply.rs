@@ -15,9 +15,9 @@ use crate::schema::CallReply;
 
 /// The bytes of a reply.
 pub(crate) enum Content {
-    /// A reply that was made for this request.
+    /// A reply for this request only.
     Own(Bytes),
-    /// A reply that is the same for everyone. It is not copied as a whole, but a chunk at a time.
+    /// A reply that is the same for all clients. It is copied a chunk at a time, never as a whole.
     StaticReply(StaticReply),
 }
 
@@ -38,7 +38,8 @@ impl Content {
     }
 }
 
-/// A reply on its way, chunk after chunk. The request is in flight until all have been taken.
+/// A reply that is being sent in chunks. The request is in flight until the client has taken all of
+/// them.
 pub(crate) struct Reply {
     content: Content,
     at: usize,

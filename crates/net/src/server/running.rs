@@ -26,17 +26,18 @@ use crate::{Error, Exporter, Indexes, Limits, Origin, Service};
 #[cfg(feature = "tls")]
 mod renewal;
 
-/// HTTP/2's window of a stream: a request fits, so that sending it takes one way, not several. Twice
-/// that is the window of a connection, which bounds what is buffered for it.
+/// The window of an HTTP/2 stream: a request fits, so sending it takes no round trips. A
+/// connection's window is twice that, which bounds the memory for its requests.
 const WINDOWS: std::ops::RangeInclusive<u32> = 64 << 10..=1 << 20;
 
-/// Streams that a client has reset before they were looked at; with more it is cut off.
+/// The number of streams that a client may reset before the server looks at them. A client with
+/// more is disconnected.
 const RESETS: usize = 16;
 
 /// Larger frames than HTTP/2's default, since messages are large.
 const FRAME: u32 = 64 << 10;
 
-/// Pings find out whether the other side is still there.
+/// The interval of pings, which show whether the other side still exists.
 const PING: Duration = Duration::from_secs(20);
 
 /// Addresses to listen on, and the way to do it.
@@ -49,7 +50,7 @@ pub struct Listen {
     identity: Option<Identity>,
 }
 
-/// The port on which metrics are given out, if they are.
+/// The port that shows metrics, if there is one.
 #[derive(Clone, Debug)]
 enum Metrics {
     None,
@@ -110,7 +111,8 @@ impl Listen {
         self
     }
 
-    /// HTTP/2 with its bounds, for requests of at most `longest` bytes; and HTTP/1.1, for gRPC-Web alone.
+    /// Configures HTTP/2 with its bounds for requests of at most `longest` bytes, and HTTP/1.1 only for
+    /// gRPC-Web.
     fn builder(limits: &Limits, longest: usize) -> Server {
         let longest = u32::try_from(longest).unwrap_or(*WINDOWS.end());
         let window = longest.clamp(*WINDOWS.start(), *WINDOWS.end());
@@ -167,7 +169,7 @@ impl<S> Running<S> {
             .map_err(Error::Start)?;
         let longest = match shared.served.named {
             false => shared.longest_call(),
-            // Any may be opened later.
+            // An index of any size may be opened later.
             true => usize::MAX,
         };
         let mut builder = Listen::builder(&shared.limits, longest);
@@ -209,7 +211,7 @@ impl<S> Running<S> {
                 .add_service(Probes::new(health, &shared))
                 .add_service(Web::new(Gate { shared }, origins))
                 .serve_with_incoming_shutdown(incoming, async {
-                    // The sender is used, or dropped with its holder: either way it ends.
+                    // The sender is used, or dropped with its holder. Both end this wait.
                     let _ = stopped.await;
                 })
                 .await

@@ -23,33 +23,33 @@ use super::signed::ADDED_LEN;
 use super::terms::Terms;
 use crate::{Error, Limits, Refusal, Shards};
 
-/// A request that takes a pass over an index.
+/// A request that needs a pass over an index.
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) index: Arc<Server>,
     pub(crate) request: Request<Bytes>,
-    /// The client that it is from, among clients that share what the index remembers.
+    /// The client, among clients that share what the index remembers.
     pub(crate) holder: u128,
 }
 
 type Scans = Batcher<Scan, Result<Bytes, sordino_server::Error>>;
 
-/// The version in place and, for a shard, the one before.
+/// The current version and, for a shard, the version before.
 #[derive(Debug)]
 struct Versions {
     now: Arc<Server>,
     before: Option<Arc<Server>>,
 }
 
-/// An index that is served.
+/// An index that the server serves.
 #[derive(Debug)]
 pub(crate) struct ServedIndex {
     versions: RwLock<Versions>,
-    /// The servers that have the data, if it is not here.
+    /// The servers of its shards, if the data is not here.
     pub(crate) shards: Option<Shards>,
     pub(crate) changes: OnceLock<Changes>,
     pub(crate) scans: Scans,
-    /// The terms of one of several.
+    /// The index's terms, if there are several indexes.
     pub(crate) terms: Option<Terms>,
     metrics: Arc<Metrics>,
 }
@@ -86,13 +86,13 @@ impl ServedIndex {
         }
     }
 
-    /// The version in place.
+    /// The current version.
     pub(crate) fn index(&self) -> Arc<Server> {
         let versions = self.versions.read();
         Arc::clone(&versions.unwrap_or_else(PoisonError::into_inner).now)
     }
 
-    /// The version that a request is about, if it is here, or else the one in place.
+    /// The version that a request is about, if the server has it, and otherwise the current one.
     fn index_of(&self, request: Option<Request<&[u8]>>) -> Arc<Server> {
         let versions = self.versions.read();
         let versions = versions.unwrap_or_else(PoisonError::into_inner);
@@ -103,18 +103,19 @@ impl ServedIndex {
         Arc::clone(before.unwrap_or(&versions.now))
     }
 
-    /// Puts another version in place.
+    /// Makes another version the current one.
     pub(crate) fn replace(&self, server: Server) {
         self.replace_if(server, |_| true);
     }
 
-    /// Replaces the version `before`; false if it is no longer in place.
+    /// Replaces the version `before`. Returns false if that is not the current version any more.
     pub(crate) fn replace_after(&self, before: &Server, server: Server) -> bool {
         let before = before.manifest().digest();
         self.replace_if(server, |now| now.manifest().digest() == before)
     }
 
-    /// Replaces the version in place if `may` is true for it. If both are the same, the one in place stays.
+    /// Replaces the current version if `may` returns true for it. If both are the same version, the current
+    /// one stays.
     fn replace_if(&self, server: Server, may: impl FnOnce(&Server) -> bool) -> bool {
         let (version, digest) = (server.manifest().version, server.manifest().digest());
         let versions = self.versions.write();
@@ -144,7 +145,7 @@ impl ServedIndex {
         let before = before.shard().is_some().then_some(before);
         let older = std::mem::replace(&mut versions.before, before);
         drop(versions);
-        // Dropped outside the lock, since freeing much memory takes a while.
+        // The drop happens outside the lock, because freeing a large amount of memory takes time.
         drop(older);
         self.metrics.replaced.inc();
         match &self.terms {
@@ -154,7 +155,7 @@ impl ServedIndex {
         true
     }
 
-    /// Takes changes by the owner from now on. Where they are taken already, they stay so.
+    /// Accepts changes by the owner from now on. If they are accepted already, nothing changes.
     pub(crate) fn accept_changes(
         &self,
         dir: &Path,
@@ -167,9 +168,9 @@ impl ServedIndex {
         Ok(())
     }
 
-    /// The version that answers a request, unless the client may not send it. `request` is `None` where the bytes are
-    /// no message. `clients` is the digest of the key that was shown, if one was, and with a token the digests of all
-    /// its holders' keys. Another index may take this one's place meanwhile, for which the same was not decided.
+    /// The version that answers a request, unless the client may not send it. `request` is `None` if the bytes are no
+    /// message. `clients` are the digests of the shown key and, with a token, of all its holders' keys. Meanwhile
+    /// another index may replace this one, so the decision counts only for the returned version.
     pub(crate) fn admit(
         &self,
         clients: Option<&[[u8; 32]]>,
@@ -180,7 +181,7 @@ impl ServedIndex {
         let action = action(request, answering.manifest().has_payloads());
         let index = &answering.manifest().index;
         self.permit(index, clients, grant, action)?;
-        // Payloads that are downloaded are payloads. This is looked at only for clients that may download.
+        // A download of payloads counts as payloads. This is checked only for clients that may download.
         let is_limited = grant.is_some() || self.terms.is_some();
         if is_limited && request.is_some_and(|request| answering.gives_payloads(request)) {
             self.permit(index, clients, grant, Ok(Some(Action::Payload)))?;
@@ -200,7 +201,7 @@ impl ServedIndex {
             terms.admit(index, clients, grant, action)?;
         }
         let permitted = grant.map_or(Ok(()), |grant| permit(grant, index, action?));
-        // A client that may ask the index, but not for this, counts as refused by it.
+        // A client that may use the index, but not in this way, counts as refused by the index.
         if let (Err(Refusal::Token), Some(terms)) = (permitted, &self.terms) {
             terms.counts.ended(false);
         }
@@ -220,7 +221,7 @@ impl ServedIndex {
     /// The longest request that is answered, as an encoded call.
     pub(crate) fn longest_call(&self) -> usize {
         // The tag and the length of the message. A client may also send a signature, which is longer than a request's
-        // tag. The server then says that it does not read it.
+        // tag. The server then says that it does not read signatures.
         const FIELD: usize = 1 + 10;
         let versions = self.versions.read();
         let versions = versions.unwrap_or_else(PoisonError::into_inner);
@@ -235,7 +236,7 @@ fn scans(limits: &Limits, metrics: &Arc<Metrics>, counts: Option<Counts>) -> Res
     let metrics = Arc::clone(metrics);
     let scan = move |scans: Vec<Scan>| {
         let mut replies = Vec::with_capacity(scans.len());
-        // Around a replacement, a batch may be for two versions.
+        // Around a replacement, a batch may contain requests for two versions.
         for same in scans.chunk_by(|a, b| Arc::ptr_eq(&a.index, &b.index)) {
             let start = Instant::now();
             let requests = same

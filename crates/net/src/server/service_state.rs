@@ -22,11 +22,12 @@ use crate::schema::HelloReply;
 use crate::signature::shown;
 use crate::{Access, Error, IndexName, Limits, Refusal};
 
-/// A service: the clients that may ask it, its limits, and what it serves.
+/// A service: the clients that may send requests, its limits, and its indexes.
 #[derive(Debug)]
 pub(crate) struct ServiceState {
     pub(crate) served: Served,
-    /// Drawn for this run: signatures are made for it, so none from before the start is accepted.
+    /// Random bytes of this run, for which signatures are made. So signatures from before the start
+    /// are refused.
     pub(crate) instance: [u8; 32],
     pub(crate) keys: Option<Askers>,
     pub(crate) door: Arc<Admission>,
@@ -36,13 +37,13 @@ pub(crate) struct ServiceState {
     pub(crate) lines: Lines,
 }
 
-/// The bytes of a request that are read if there is no index: enough for the refusal.
+/// The number of bytes that are read of a request if there is no index: enough for the refusal.
 const SHORT: usize = 8192;
 
 /// The indexes that are served: several by name, or one without a name.
 #[derive(Debug)]
 pub(crate) struct Served {
-    /// Requests name the index that they are for.
+    /// True if requests name their index.
     pub(crate) named: bool,
     by_name: RwLock<HashMap<Option<IndexName>, Arc<ServedIndex>>>,
     pub(crate) places: Arc<Places>,
@@ -53,7 +54,8 @@ pub(crate) struct Served {
     rate: RwLock<f64>,
     /// The steps of changes by name. Closed indexes keep theirs, because the run for which the steps were signed continues.
     steps: Mutex<HashMap<IndexName, Arc<Steps>>>,
-    /// The longest request of all: one bound, so that a long request does not show which indexes there are.
+    /// The longest request of all indexes. There is one bound, so that a long request does not show which
+    /// indexes exist.
     longest: RwLock<usize>,
 }
 
@@ -96,7 +98,7 @@ impl Served {
         }
     }
 
-    /// The steps that were taken for an index of this name.
+    /// The accepted steps for an index with this name.
     pub(crate) fn steps(&self, name: &IndexName, limits: &Limits) -> Arc<Steps> {
         let mut all = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         for steps in all.values() {
@@ -118,7 +120,7 @@ impl Served {
         all
     }
 
-    /// Changes the index of a name, or takes it away; returns the one before.
+    /// Sets or removes the index with a name. Returns the index before.
     pub(crate) fn set(
         &self,
         name: Option<&IndexName>,
@@ -135,14 +137,15 @@ impl Served {
         before
     }
 
-    /// Finds the longest request again, after a change of an index.
+    /// Computes the longest request again, after a change of an index.
     pub(crate) fn measure(&self) {
-        // Held while it is found: of two changes the later one sees both.
+        // The lock is held during the computation, so that the later one of two changes sees both.
         let longest = self.longest.write();
         let mut longest = longest.unwrap_or_else(PoisonError::into_inner);
         let all = self.all();
         let each = all.iter().map(|(_, hosted)| hosted.longest_call());
-        // Requests of older versions are read, too: their clients learn that there is a newer one.
+        // Requests for older versions are read too, so that their clients learn of the newer
+        // version.
         *longest = each.fold(
             (*longest).max(if self.named { SHORT } else { 0 }),
             usize::max,
@@ -172,7 +175,7 @@ impl ServiceState {
         })
     }
 
-    /// Changes the clients that may ask, and the rates.
+    /// Changes the clients that may send requests, and the rates.
     pub(crate) fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
         limits.check()?;
         match (access.keys(), &self.keys) {
@@ -241,7 +244,7 @@ impl ServiceState {
     pub(super) fn refused(&self, peer: &Peer, refused: &Rejection) -> Status {
         let reason = refused.reason();
         self.metrics.refused(reason);
-        // The index refuses only clients that may ask it, and counts these requests against its rate.
+        // An index refuses only clients that may use it, and counts these requests against its rate.
         if let Rejection::By(reason) = refused {
             peer.heed(*reason);
         }

@@ -22,7 +22,7 @@ use super::metrics::Metrics;
 use super::rejection::Rejection;
 use crate::{Endpoint, Error, Limits, Refusal};
 
-/// The number of threads that carry replies of shards.
+/// The number of threads that transport shards' replies.
 const THREADS: usize = 2;
 
 /// The servers that hold the shards of an index, in their order: one or more for each shard, and one connection to each.
@@ -34,7 +34,7 @@ const THREADS: usize = 2;
 pub struct Shards {
     runtime: Option<Runtime>,
     lines: Vec<Arc<Line>>,
-    /// The time for an answer of a shard.
+    /// The time limit of a shard's answer.
     part: Duration,
     owner: OwnerPublicKey,
     /// True if a second server is asked when the first is late.
@@ -105,7 +105,7 @@ impl Shards {
         u16::try_from(self.lines.len()).unwrap_or(Shard::MOST)
     }
 
-    /// Replaces the servers of one shard. While there are none, requests are refused.
+    /// Replaces the servers of one shard. While it has none, requests are refused.
     pub(crate) fn reach(
         &self,
         shard: u16,
@@ -117,7 +117,7 @@ impl Shards {
         };
         let line = usize::from(shard).checked_sub(1);
         let line = line.and_then(|at| self.lines.get(at)).ok_or(missing)?;
-        // Connections are served by this runtime.
+        // This runtime serves the connections.
         let _inside = self.runtime()?.enter();
         line.reach(endpoints, self.part)
     }
@@ -138,14 +138,14 @@ impl Shards {
         opened.ok_or_else(|| Error::Reply("of no version".to_owned()))
     }
 
-    /// The version that all shards have, if it is another than this one.
+    /// The version that all shards have, if it differs from this one.
     pub(crate) fn follow(&self, before: &Server) -> Result<Option<Server>, Error> {
         self.gather(Some(before))
     }
 
     fn gather(&self, before: Option<&Server>) -> Result<Option<Server>, Error> {
         let runtime = self.runtime()?;
-        // Shards are asked one after the other, so an error is about the last one.
+        // Shards are asked one after the other, so an error is about the last one asked.
         let mut last = &self.lines[0];
         let found = self.lines.iter().map(|line| {
             last = line;
@@ -155,7 +155,8 @@ impl Shards {
         let gathered = found.and_then(|found| {
             let held = before.map(|before| Head::new(before.manifest(), self.lines[0].shard));
             let newest = line::newest(&found);
-            // Back, or to another index, only where the version in place is gone, and not where a server of it is silent.
+            // Goes back, or to another index, only if the current version is gone from a shard, not if one of its servers
+            // is silent.
             let back = |held: &Head| newest.is_some_and(|newest| !newest.follows(*held));
             let served = match held.filter(back) {
                 Some(held) if !line::is_gone(held, &found) => Some(held),
@@ -166,13 +167,13 @@ impl Shards {
                 if request != Message::GetShard.with(&[]) {
                     return last.exchange(runtime, request, limit);
                 }
-                // Where no version is on all shards, the first differences are reported.
+                // If no version is on all shards, the first differences are reported.
                 let first = found[usize::from(shard.number()) - 1].0[0].1;
                 let head = served.map_or(first, |served| Head { shard, ..served });
                 Ok(Message::Partial.with(&head.to_bytes()))
             };
             let gathered = Server::gather(self.count(), &self.owner, before, &mut ask);
-            // Servers that have what is served from now on are asked first.
+            // Servers that have the served version are asked first.
             let served = if gathered.is_ok() { served } else { held };
             if let Some(served) = served {
                 for (line, (replicas, _)) in self.lines.iter().zip(&found) {
@@ -194,7 +195,7 @@ impl Shards {
         &self.lines[usize::from(shard.number()) - 1]
     }
 
-    /// Has the shards answer a request, and joins what they say.
+    /// Lets the shards answer a request, and joins their parts.
     pub(crate) async fn answer(
         &self,
         server: &Arc<Server>,

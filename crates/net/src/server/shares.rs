@@ -11,16 +11,17 @@ use super::places::{Asker, release};
 
 /// A bounded number of places, shared between addresses, and within an address between connections.
 ///
-/// If no place is free, a newcomer takes a place of a client with more than it. It takes the oldest place of the
-/// connection that has the most, within the address that has the most. So a crowd displaces itself, and a client that
-/// holds little stays. A place that has been [kept](Self::keep) is not taken away. A client that has proven no key does
-/// not take the place of one that has. Where no other place is left, the key that has the most loses its newest, if it
-/// has more than the share of each. So of too many programs of a key most go on.
+/// If no place is free, a newcomer takes a place of a client that has more than the newcomer. It takes the oldest place
+/// of the connection with the most places, within the address with the most. So a crowd displaces itself, and a client
+/// with few places keeps them. A place that was [kept](Self::keep) is not taken. A client without a proven key does not
+/// take the place of a client with one. If no other place is left, the key with the most places loses its newest one,
+/// if it has more than an equal share. So if a key has too many programs, most of them continue.
 #[derive(Debug)]
 pub(crate) struct Shares {
     most: usize,
     per_address: usize,
-    /// Connections of one address displace each other; if not, it is refused more than its share.
+    /// True if connections of one address displace each other. Otherwise a connection above the
+    /// address's share is refused.
     within: bool,
     taken: Mutex<Taken>,
 }
@@ -29,7 +30,7 @@ pub(crate) struct Shares {
 struct Taken {
     next: u64,
     places: HashMap<u64, Entry>,
-    /// Places of each address, and of each connection.
+    /// The number of places of each address, and of each connection.
     addresses: HashMap<IpAddr, usize>,
     connections: HashMap<u64, usize>,
 }
@@ -48,7 +49,7 @@ struct Entry {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newcomer {
     pub(crate) address: IpAddr,
-    /// Its connection, where a place stands for one of several things that a connection can have.
+    /// Its connection, if one connection can have several places.
     pub(crate) connection: Option<u64>,
     /// The client that has proven a key on the connection.
     pub(crate) holder: Option<Asker>,
@@ -101,26 +102,26 @@ impl Shares {
         })
     }
 
-    /// Takes a place away that a newcomer could have, if what places stand for is short. False if there is no such
-    /// place.
+    /// Takes away a place that a newcomer could take, because the system has none left. Returns false if there is
+    /// no such place.
     pub(crate) fn make_room(&self) -> bool {
         let stranger = Newcomer::from(Ipv4Addr::UNSPECIFIED.into());
         self.displace(&mut self.lock(), stranger, false).is_some()
     }
 
-    /// Says whether the place of this number may be taken away. A place that is gone stays gone.
+    /// Sets whether the place with this number is protected. A place that was taken away stays so.
     pub(crate) fn keep(&self, number: u64, kept: bool) {
         if let Some(entry) = self.lock().places.get_mut(&number) {
             entry.kept = kept;
         }
     }
 
-    /// Keeps the place of this number for the client that has proven a key there.
+    /// Keeps the place with this number for the client that has proven a key there.
     pub(crate) fn keep_for(&self, number: u64, holder: Asker) {
         self.of(number, Some(holder));
     }
 
-    /// Lets the place be taken again.
+    /// Removes the protection of the place.
     pub(crate) fn release(&self, number: u64) {
         self.of(number, None);
     }
@@ -132,7 +133,7 @@ impl Shares {
         }
     }
 
-    /// Takes a place away for a newcomer, if it may have one; and tells its holder.
+    /// Takes a place for a newcomer, if it may have one, and notifies the place's holder.
     fn displace(&self, taken: &mut Taken, newcomer: Newcomer, crowded: bool) -> Option<()> {
         let victim = taken.victim(newcomer, crowded, self.within);
         let all = if crowded { self.per_address } else { self.most };
@@ -165,11 +166,12 @@ impl Taken {
         Some(entry)
     }
 
-    /// The place that a newcomer may take: its client has more than the newcomer, or less right to it.
+    /// The place that a newcomer may take: its client has more places than the newcomer, or a weaker
+    /// right to it.
     fn victim(&self, newcomer: Newcomer, crowded: bool, within: bool) -> Option<u64> {
         let addresses = |address: &IpAddr| count(&self.addresses, address);
         let own = addresses(&newcomer.address);
-        // A place that belongs to no connection is one of its own.
+        // A place without a connection counts as a connection of its own.
         let held = |connection: Option<u64>| {
             connection.map_or(1, |connection| count(&self.connections, &connection))
         };
@@ -196,12 +198,12 @@ impl Taken {
             .map(|(number, _)| *number)
     }
 
-    /// The newest place of the key that has the most kept for it. These must be more than the share of each of `all`
-    /// such places. One share is left for the next.
+    /// The newest place of the key for which the most places are kept, if these are more than an equal share of
+    /// `all` such places. One share stays for the next key.
     fn newest_of_most(&self, newcomer: Newcomer, crowded: bool, all: usize) -> Option<u64> {
         let mut held: HashMap<Asker, (usize, u64)> = HashMap::new();
         for (&number, entry) in &self.places {
-            // A place for a request that is whole is given back soon.
+            // A place for a complete request is given back soon.
             let may = entry.connection.is_none() || !entry.kept;
             let near = !crowded || entry.address == newcomer.address;
             let (Some(holder), true) = (entry.holder, may && near) else {
@@ -213,7 +215,7 @@ impl Taken {
         }
         let share = (all / (held.len() + 1)).max(1);
         let (holder, (most, newest)) = held.into_iter().max_by_key(|(_, held)| *held)?;
-        // It does not give one up for another of its own.
+        // A key does not give up a place for another place of its own.
         (most > share && newcomer.holder != Some(holder)).then_some(newest)
     }
 }
@@ -222,7 +224,7 @@ fn count<K: Eq + Hash>(counts: &HashMap<K, usize>, key: &K) -> usize {
     counts.get(key).copied().unwrap_or(0)
 }
 
-/// A place. It is given back when it is dropped.
+/// A place, which is given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) number: u64,

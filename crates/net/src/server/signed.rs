@@ -7,20 +7,23 @@ use crate::schema::{LoginRequest, RequestSignature};
 use crate::signature::{STATEMENT_LEN, statement};
 use crate::{Refusal, login};
 
-/// The bytes of a client's signature: four fields, their tags and lengths, and the tag and length of the whole.
+/// The bytes that a client's signature adds: four fields with their tags and lengths, and the tag and length of
+/// the whole.
 pub(crate) const ADDED_LEN: usize =
     (2 + 32) + (1 + 8) + (2 + 16) + (3 + MlDsa65::SIGNATURE_LEN) + 3;
 
 /// The size in bytes of a ciphertext (FIPS 203, Table 3).
 const CIPHERTEXT_LEN: usize = 1088;
 
-/// The longest login: its ciphertext and its token, each behind a tag and a length, and its signature.
+/// The size in bytes of the longest login: its ciphertext and its token, each with a tag and a length,
+/// and its signature.
 pub(crate) const LONGEST_LOGIN: usize = 3 + CIPHERTEXT_LEN + 4 + sordino_token::MAX_LEN + ADDED_LEN;
 
-/// A signed login or step of a change whose parts have their lengths; whether the signature is good is not known.
+/// A signed login, or a signed step of a change, whose parts have the right lengths. Its signature is not
+/// verified yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Signed {
-    /// The run that it was signed for, and the index where that has several.
+    /// The run and, if the server has several indexes, the index for which it was signed.
     pub(crate) instance: [u8; 32],
     pub(crate) key: [u8; 32],
     pub(crate) time: u64,
@@ -97,7 +100,7 @@ mod tests {
         let key = ClientKey::from_seed(&[3; 32]);
         for (message, time) in [(&b""[..], 1), (&[0; 5000], u64::MAX), (b"x", 1 << 40)] {
             let (signature, _) = key.sign_login(&[0; 32], message, time);
-            // In a login it has, like every field, its tag and its length before it.
+            // In a login, the signature has a tag and a length before it, like every field.
             assert_eq!(signature.encoded_len() + 3, ADDED_LEN);
         }
     }

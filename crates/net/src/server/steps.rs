@@ -14,7 +14,7 @@ const OWNER: u32 = u32::MAX;
 /// The steps that an owner has signed for this run of the server. An index that is closed and opened again keeps its
 /// steps.
 ///
-/// There is room for all that are taken: owners have a rate of their own.
+/// The memory suffices for all accepted steps, because owners have a rate of their own.
 #[derive(Debug)]
 pub(crate) struct Steps(Mutex<Replay>);
 
@@ -28,7 +28,7 @@ impl Steps {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts a step whose signature is good, now and once.
+    /// Accepts a step whose signature is good, if it is fresh and was not seen before.
     pub(crate) fn accept(&self, signed: &Signed) -> Result<(), Refusal> {
         self.lock()
             .accept((OWNER, signed.nonce), signed.time, now())
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::signature::STATEMENT_LEN;
 
-    /// A push has thousands of steps, whatever the rate of searches.
+    /// A push has thousands of steps, whatever the rate of searches is.
     #[test]
     fn the_rate_of_searches_holds_no_owner_up() {
         let limits = Limits {

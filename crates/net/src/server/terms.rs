@@ -13,11 +13,11 @@ use super::rate::{Rate, Reservation, SharedRate};
 use crate::signature::now;
 use crate::{IndexName, Refusal};
 
-/// The actions that a client can ask for.
+/// The actions that a client can request.
 const ASKED: [Action; 3] = [Action::Search, Action::Payload, Action::Download];
 
-/// The least rate of steps of changes per second; the burst is five times this. A push makes a step for each version and
-/// piece.
+/// The least rate of steps of changes, per second. The burst is five times this. A push makes a step for each version
+/// and each piece.
 const STEPS: f64 = 100.0;
 
 type Decide = dyn Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync;
@@ -49,11 +49,11 @@ impl fmt::Debug for Policy {
 #[derive(Debug)]
 pub(crate) struct Terms {
     pub(crate) name: IndexName,
-    /// Unique for each opening.
+    /// A number that is unique for each opening.
     number: u64,
     policy: RwLock<Option<Policy>>,
     rate: SharedRate,
-    /// The rate of steps of changes, which is separate.
+    /// The rate of steps of changes, separate from the rate of searches.
     steps: SharedRate,
     /// The places that all indexes share.
     places: Arc<Places>,
@@ -89,7 +89,7 @@ impl Terms {
         }
     }
 
-    /// Unique for each opening.
+    /// A number that is unique for each opening.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
@@ -109,7 +109,7 @@ impl Terms {
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
     }
 
-    /// Refuses a client that may not use this index, before the message is looked at. The refusal is the same as for an
+    /// Refuses a client that may not use this index, before it looks at the message. The refusal is the same as for an
     /// index that does not exist.
     pub(crate) fn admit(
         &self,
@@ -130,15 +130,15 @@ impl Terms {
             return Ok(());
         };
         drop(policy);
-        // A token that was handed on allows no more than each of the holders it passed through may do.
+        // A narrowed token allows only what the policy allows each of the holders in its chain.
         let decide = |action| match clients {
             None => decide(None, action),
             Some(clients) => clients.iter().all(|client| decide(Some(client), action)),
         };
         let allowed = match action {
             Ok(Some(action)) => decide(action),
-            // The manifest is for every client that may do something. Bytes that are not a message are refused later, with
-            // the same answer.
+            // Every client gets the manifest that may use the index in some way. Bytes that are not a message are refused
+            // later, with the same answer.
             Ok(None) | Err(_) => ASKED.into_iter().any(decide),
         };
         allowed.then_some(()).ok_or(Refusal::Index)

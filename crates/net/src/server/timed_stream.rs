@@ -16,11 +16,11 @@ use super::metrics::Metrics;
 use super::peer::Peer;
 use super::shares::Place;
 
-/// A TCP connection that ends when it has been idle, or busy with one request, for too long, or when
-/// another takes its place.
+/// A TCP connection with time limits. It ends when it is idle or busy with one request for too long, or when another
+/// connection takes its place.
 ///
-/// This is below TLS and HTTP/2, so it holds for every client. It holds for one that never finishes a handshake, sends
-/// a byte at a time, only answers pings, or does not take its reply.
+/// The limits are below TLS and HTTP/2, so they hold for every client. That includes clients that never finish a
+/// handshake, send a byte at a time, only answer pings, or do not take their reply.
 pub(crate) struct TimedStream {
     tcp: TcpStream,
     tick: Pin<Box<Sleep>>,
@@ -60,7 +60,8 @@ impl TimedStream {
         };
         if displaced {
             self.metrics.closed.inc();
-            // Nothing more is read, not even to end it politely: another client has its place.
+            // Nothing more is read, not even for a proper end, because another client has the
+            // place.
             self.displaced = None;
             return Poll::Ready(io::ErrorKind::ConnectionAborted.into());
         }
@@ -75,7 +76,7 @@ impl TimedStream {
         Poll::Pending
     }
 
-    /// A write that waits ends with the connection.
+    /// Ends a waiting write together with the connection.
     fn or_end(
         &mut self,
         written: Poll<io::Result<usize>>,
@@ -89,7 +90,8 @@ impl TimedStream {
 }
 
 impl AsyncRead for TimedStream {
-    /// HTTP/2 always reads, and HTTP/1.1 whenever it does not write. The clock is looked at here, and in a write that waits.
+    /// HTTP/2 always reads, and HTTP/1.1 reads whenever it does not write. So the time is checked here and in a waiting
+    /// write.
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

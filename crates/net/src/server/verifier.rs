@@ -35,7 +35,7 @@ pub enum Access {
     },
 }
 
-/// The keys with which clients may ask.
+/// The keys with which clients may send requests.
 #[derive(Clone, Copy)]
 pub(crate) struct AccessKeys<'a> {
     /// Keys whose holders need no token.
@@ -47,7 +47,7 @@ pub(crate) struct AccessKeys<'a> {
 }
 
 impl Access {
-    /// The keys with which clients may ask, unless anyone may.
+    /// The keys with which clients may send requests, unless anyone may.
     pub(crate) fn keys(&self) -> Option<AccessKeys<'_>> {
         match self {
             Self::Anyone => None,
@@ -69,14 +69,14 @@ impl Access {
     }
 }
 
-/// Signatures that are verified in one go: eight lanes of the hash, twice over.
+/// The number of signatures that are verified together: twice the eight lanes of the hash.
 pub(crate) const BATCH: usize = 16;
 
-/// The keys that may ask, by their digests. Looking one up comes before any arithmetic, so a stranger
+/// The keys whose holders may send requests, by their digests. The look-up comes before any arithmetic, so a stranger
 /// costs no more than that.
 ///
-/// A key keeps its number as long as it is known, and no number is given twice. So what is remembered of a key's logins
-/// stays right when the list changes.
+/// A key keeps its number as long as it is known, and no number is used twice. So a key's remembered logins stay right
+/// when the list changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownKeys {
     numbers: HashMap<[u8; 32], u32>,
@@ -84,7 +84,7 @@ pub(crate) struct KnownKeys {
 }
 
 impl KnownKeys {
-    /// These keys, instead of the present ones.
+    /// A list of these keys, in which known keys keep their numbers.
     pub(crate) fn renewed(&self, keys: &[ClientPublicKey]) -> Self {
         let mut renewed = Self {
             numbers: HashMap::new(),
@@ -106,16 +106,16 @@ impl KnownKeys {
         self.numbers.values().copied().collect()
     }
 
-    /// The number of the key that is said to have signed a login.
+    /// The number of the key that a login names as its signer.
     pub(crate) fn number(&self, signed: &Signed) -> Result<u32, Refusal> {
         self.numbers.get(&signed.key).copied().ok_or(Refusal::Key)
     }
 }
 
-/// A login that a known key is said to have signed: the key's number, and what was signed.
+/// A login that names a known key as its signer: the key's number, and the signed login.
 pub(crate) type Claimed = (u32, Signed);
 
-/// The known keys, their logins before, and how often they ask.
+/// The known keys, their earlier logins, and their rates.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     keys: HashMap<u32, Known>,
@@ -123,7 +123,7 @@ pub(crate) struct Verifier {
     batch: BatchVerifier<MlDsa65>,
 }
 
-/// A known key, ready to verify with, and what is left of its rate.
+/// A known key in the form for verification, and the rest of its rate.
 #[derive(Debug)]
 struct Known {
     key: ExpandedKey<MlDsa65>,
@@ -152,7 +152,7 @@ impl Known {
 }
 
 impl Verifier {
-    /// The rest of the rate of a key, as long as it is known.
+    /// The rest of a key's rate, as long as the key is known.
     pub(crate) fn rate_of(&self, number: u32) -> Option<SharedRate> {
         self.keys.get(&number).map(|known| Arc::clone(&known.rate))
     }
@@ -199,7 +199,7 @@ impl Verifier {
     }
 
     /// A verdict for each login. Only a login with a good signature uses up its key's rate, and only one within that
-    /// rate uses the memory for nonces. So no client can do that for another, nor one key for all.
+    /// rate uses the memory for nonces. So no client can use these up for another client, and no key for all.
     pub(crate) fn verify(&mut self, claimed: &[Claimed]) -> Vec<Result<(), Refusal>> {
         let (time, instant) = (now(), Instant::now());
         self.verify_at(claimed, time, instant)
@@ -211,7 +211,7 @@ impl Verifier {
         time: u64,
         instant: Instant,
     ) -> Vec<Result<(), Refusal>> {
-        // A recording that is sent again is refused before any arithmetic.
+        // A repeated recording is refused before any arithmetic.
         let looks: Vec<Result<(), Refusal>> = claimed
             .iter()
             .map(|(number, signed)| {
@@ -236,11 +236,12 @@ impl Verifier {
             .zip(looks)
             .map(|((number, signed), look)| {
                 look?;
-                // There is a verdict for each that was looked at.
+                // Each login that was looked up has a verdict.
                 let verdict = verdicts.next().ok_or(Refusal::Signature)?;
                 verdict.map_err(|_| Refusal::Signature)?;
                 let seen = (*number, signed.nonce);
-                // Again, for a recording may stand twice in this batch: it does not use up the rate.
+                // This checks again, because this batch may contain a recording twice. It does not
+                // use up the rate.
                 self.replay.look(&seen, signed.time, time)?;
                 let known = self.keys.get(number).ok_or(Refusal::Key)?;
                 if !known.rate().take(instant) {
@@ -358,7 +359,7 @@ mod tests {
         let (claims, expected): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
         let found = verifier.verify_at(&claims, TIME, Instant::now());
         assert_eq!(found, expected);
-        // A recording is refused again, now without a look at its signature.
+        // The recording is refused again, now before its signature is verified.
         let again = verifier.verify_at(&claims[..1], TIME, Instant::now());
         assert_eq!(again, [Err(Refusal::Replayed)]);
     }
@@ -384,7 +385,7 @@ mod tests {
         let list = [public()[1].clone(), key(3).public().clone()];
         let renewed = known().renewed(&list);
         verifier.renew(&list, &renewed, &limits).unwrap();
-        // The number of the client that left is not the number of the one that came.
+        // The number of the removed client differs from the added client's number.
         let gone = claim(&login_of(0));
         assert_eq!(renewed.number(&gone.1), Err(Refusal::Key));
         assert_eq!(ask(&mut verifier, &gone), Err(Refusal::Key));
@@ -393,7 +394,7 @@ mod tests {
         assert_eq!(new.0, 3);
         assert_eq!(ask(&mut verifier, &new), Ok(()));
         assert_eq!(ask(&mut verifier, &recorded), Err(Refusal::Replayed));
-        // A client that comes back has nothing left of before but a new number.
+        // A client that returns has a new number, and nothing else is left of it.
         let back = renewed.renewed(&public());
         assert_eq!(back.number(&gone.1), Ok(4));
     }
@@ -432,7 +433,7 @@ mod tests {
             verifier.verify_at(&[claim], TIME, instant).remove(0)
         };
         let asked: Vec<_> = (0..2 * most).map(|_| ask(0)).collect();
-        // This number may come at once.
+        // This number of requests may come at once.
         assert_eq!(asked.iter().filter(|verdict| verdict.is_ok()).count(), 16);
         assert_eq!(ask(1), Ok(()));
     }

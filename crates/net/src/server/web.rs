@@ -25,10 +25,11 @@ pub(crate) const HEAD: u32 = 8 << 10;
 /// The content types of gRPC-Web in its binary form.
 const BINARY: [&str; 2] = ["application/grpc-web", "application/grpc-web+proto"];
 
-/// The beginning that its other forms have, too.
+/// The first bytes of the content types of all forms.
 const ANY_FORM: &str = "application/grpc-web";
 
-/// The beginning of gRPC's. A page cannot send it without its browser asking first.
+/// The first bytes of gRPC's content type. A page cannot send it without a question by its browser
+/// first.
 const GRPC: &str = "application/grpc";
 
 /// The method that a page may use.
@@ -37,10 +38,10 @@ const METHODS: &str = "POST";
 /// The headers that a page may send. Libraries of gRPC-Web add the second, third and fourth.
 const HEADERS: &str = "content-type, x-grpc-web, x-user-agent, grpc-timeout, sordino-index";
 
-/// The headers that a page may read: they say why a request was refused.
+/// The headers that a page may read. They say why a request was refused.
 const SHOWN: &str = "grpc-status, grpc-message, sordino-refusal, sordino-stale";
 
-/// The gate with a way in for gRPC-Web, over HTTP/1.1 and HTTP/2.
+/// The gate with an additional entrance for gRPC-Web, over HTTP/1.1 and HTTP/2.
 #[derive(Clone)]
 pub(crate) struct Web {
     gate: Gate,
@@ -49,7 +50,7 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// Lets pages of `origins` ask, and clients that are no pages.
+    /// Admits pages of `origins`, and clients that are no pages.
     pub(crate) fn new(gate: Gate, origins: Vec<Origin>) -> Self {
         let pages = CrossOrigin::new(origins, METHODS, HEADERS).showing(SHOWN);
         Self {
@@ -59,7 +60,7 @@ impl Web {
         }
     }
 
-    /// The refusal of a request that its head decides.
+    /// The refusal of a request, if its head is enough to decide.
     fn refused(&self, form: Form, headers: &HeaderMap) -> Option<Response<Body>> {
         let mut origins = headers.get_all(ORIGIN).iter();
         match form {
@@ -67,8 +68,9 @@ impl Web {
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "The fields of the request's head are longer than 8 KiB: leave some out.\n",
             )),
-            // A page can move its own name to this host, and then asks as one of it. Its origin still shows that name.
-            // Over TLS it can ask in the form of gRPC too. Clients that are no pages say no origin.
+            // A page can point its own host name to this server, and then sends requests as a page of this host. Its
+            // origin still shows that name. Over TLS a page can also use the form of gRPC. Clients that are no pages
+            // send no origin.
             Form::Grpc | Form::Binary if !origins.all(|it| self.pages.admits(it)) => Some(said(
                 StatusCode::FORBIDDEN,
                 "This server answers no pages of this origin: its operator names them with --allow-origin.\n",
@@ -95,7 +97,7 @@ impl Service<Request<Body>> for Web {
     type Future = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        // So is the gate, always.
+        // This service is always ready, like the gate.
         Poll::Ready(Ok(()))
     }
 
@@ -120,7 +122,7 @@ impl Service<Request<Body>> for Web {
         if let Form::Grpc = form {
             return self.gate.call(request);
         }
-        // It would choose another form for the answer.
+        // This header would choose another form for the answer.
         request.headers_mut().remove(ACCEPT);
         let answer = self.translated.call(request);
         Box::pin(async move {
@@ -140,7 +142,7 @@ enum Form {
     Binary,
     /// Another form, of gRPC-Web or over HTTP/2.
     Other,
-    /// HTTP/1.1 that is no gRPC-Web.
+    /// HTTP/1.1 without gRPC-Web.
     None,
 }
 

@@ -13,7 +13,7 @@ use sordino_index::{AccessFault, Error, NotNext, OwnerPublicKey, PUBLIC_KEY_LEN}
 use super::signed::Signed;
 use crate::Refusal;
 
-/// Seconds by which a writer's clock may be ahead.
+/// The number of seconds by which a writer's clock may be ahead.
 const AHEAD: u64 = 300;
 
 /// The signer of a step.
@@ -24,7 +24,7 @@ pub(crate) enum Signer {
     Writer(Digest),
 }
 
-/// The writers of the version that is served, by the digests of their keys.
+/// The writers of the served version, by the digests of their keys.
 #[derive(Debug)]
 pub(crate) struct Writers(RwLock<Vec<(Digest, OwnerPublicKey)>>);
 
@@ -40,7 +40,7 @@ impl Writers {
         Ok(())
     }
 
-    /// The key with this digest, if it is a writer's.
+    /// The key with this digest, if it belongs to a writer.
     pub(crate) fn key(&self, key: &Digest) -> Option<OwnerPublicKey> {
         let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let found = keys.iter().find(|(digest, _)| digest == key);
@@ -48,13 +48,13 @@ impl Writers {
     }
 }
 
-/// Refuses a step of a client that is no owner here, after the work of checking a signature. So the time does not tell
-/// strangers which indexes there are, and of whom.
+/// Refuses a step of a client that owns no index here, after the work of verifying a signature. So the time does not
+/// tell strangers which indexes exist, and who owns them.
 pub(crate) fn of_no_owner(signed: &Signed) -> Refusal {
     static KEY: OnceLock<Option<OwnerPublicKey>> = OnceLock::new();
     let key = KEY.get_or_init(|| OwnerPublicKey::from_bytes(&[0; PUBLIC_KEY_LEN]).ok());
     if let Some(key) = key {
-        // Anybody can make signatures of this key, so the result must not count.
+        // Anyone can make signatures with this key, so the result must not count.
         let _ = key.verify_change(&signed.statement, &signed.signature);
     }
     Refusal::Key
@@ -71,8 +71,8 @@ fn keys(manifest: &SignedManifest) -> Result<Vec<(Digest, OwnerPublicKey)>, Erro
     keys.collect()
 }
 
-/// Refuses a version that a writer offers unless it is the current one with additions of that writer, made in its time.
-/// `now`, in seconds since 1970, must be before its end.
+/// Refuses a version that a writer offers, unless it is the current version with additions of that writer and with
+/// times that are allowed. `now`, in seconds since 1970, must be before the end of the writer's right.
 pub(crate) fn check_offer(
     current: &SignedManifest,
     offered: &SignedManifest,

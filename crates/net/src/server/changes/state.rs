@@ -8,30 +8,32 @@ use sordino_index::manifest::SignedManifest;
 use crate::schema::StepReply;
 use crate::server::writers::Signer;
 
-/// The time after an owner's step in which writers wait, so that they cannot hold up a revocation.
+/// The time after an owner's step during which writers wait, so that they cannot delay a
+/// revocation.
 const OWNERS_TURN: Duration = Duration::from_secs(30);
 
-/// The current version, and the versions that are coming.
+/// The current version, and the offered versions.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) current: SignedManifest,
-    /// The versions after it that are being received, oldest first.
+    /// The versions after the current one that are being received, oldest first.
     pub(super) coming: Vec<SignedManifest>,
-    /// True if parts may be there of others that were coming.
+    /// True if parts of other offered versions may be on disk.
     pub(super) begun: bool,
-    /// The time of the owner's last step, while what is coming is its own: no writer takes its place.
+    /// The time of the owner's last step, while the offered versions are the owner's: no writer
+    /// replaces them.
     pub(super) owners: Option<Instant>,
 }
 
 impl State {
-    /// True if a step of this signer may be taken now: a writer's has to wait while the owner's push goes on.
+    /// True if a step of this signer may run now. A writer's step waits while the owner's push continues.
     pub(super) fn takes(&self, signer: Signer) -> bool {
         let others = signer != Signer::Owner;
         let owners = self.owners.is_some_and(|last| last.elapsed() < OWNERS_TURN);
         !(others && owners)
     }
 
-    /// The newest version, whole or not.
+    /// The newest version, complete or not.
     pub(super) fn newest(&self) -> &SignedManifest {
         self.coming.last().unwrap_or(&self.current)
     }

@@ -8,16 +8,17 @@ use std::collections::HashSet;
 
 const INSTANCE: [u8; 32] = [9; 32];
 
-/// The bytes that a tag adds to a request: three fields, their tags and lengths, and the tag and length of the whole.
+/// The bytes that a tag adds to a request: three fields with their tags and lengths, and the tag and length of the
+/// whole message.
 const TAG_LEN: usize = (1 + 8) + (1 + 8) + (2 + 32) + 2;
 
-/// The number of the client that made a tag.
+/// The number of the client that made a tag, if the tag is accepted.
 fn check(logins: &Logins, tag: &RequestTag, message: &[u8]) -> Result<u32, Refusal> {
     let login = logins.check(&INSTANCE, tag, message);
     login.map(|login| login.entrant.client)
 }
 
-/// Logs client `number` in; its end of the login.
+/// Logs client `number` in. Returns the client's end of the login.
 fn log_in(logins: &Logins, number: u8, rate: SharedRate) -> ClientLogin {
     let key = ClientKey::from_seed(&[number; 32]);
     let (request, half) = ClientLogin::ask(&key, b"", &INSTANCE, logins.kem_key(), 1).unwrap();
@@ -43,7 +44,7 @@ fn a_tag_is_accepted_once_for_its_message_and_key() {
     assert_eq!(check(&logins, &tag, b"message"), Ok(1));
     assert_eq!(check(&logins, &tag, b"message"), Err(Refusal::Replayed));
     assert_eq!(check(&logins, &bob.tag(b"message"), b"message"), Ok(2));
-    // Under another's name, with another number, cut
+    // A tag under another client's login, with another number, and truncated.
     let mut other = bob.tag(b"x");
     other.login = tag.login;
     other.number = 77;
@@ -78,7 +79,8 @@ fn a_login_belongs_to_one_run_and_ends() {
     assert_eq!(check(&first, &alice.tag(b"x"), b"x"), Err(Refusal::Login));
 }
 
-/// A ciphertext for another key is decapsulated to a secret that no one knows; one of another length is refused.
+/// A ciphertext for another key is decapsulated to a secret that no one knows. A ciphertext of another length is
+/// refused.
 #[test]
 fn a_ciphertext_for_another_key_gives_a_login_without_use() {
     let (logins, other) = (logins(), logins());
@@ -122,7 +124,7 @@ fn all_logins_of_a_key_share_its_rate() {
     let (logins, rate) = (logins(), rate(0.1));
     let mut first = log_in(&logins, 1, Arc::clone(&rate));
     let mut second = log_in(&logins, 1, rate);
-    // 16 at once, of both together.
+    // Both together may send 16 requests at once.
     for _ in 0..8 {
         let asked = [&mut first, &mut second].map(|it| check(&logins, &it.tag(b""), b""));
         assert_eq!(asked, [Ok(1), Ok(1)]);
@@ -130,7 +132,7 @@ fn all_logins_of_a_key_share_its_rate() {
     assert_eq!(check(&logins, &first.tag(b""), b""), Err(Refusal::Rate));
 }
 
-/// A token's holder, with the rates and keys of a chain.
+/// A token's holder, with the rates and the keys of a chain.
 fn bearer(path: &[u8], rates: Vec<SharedRate>, most: usize) -> Entrant {
     Entrant {
         client: 9,
@@ -182,7 +184,7 @@ fn whom_a_token_was_handed_on_to_ends_no_login_of_its_holder() {
     }
     let tag = bob[0].tag(b"");
     assert_eq!(check(&logins, &tag, b""), Err(Refusal::Login));
-    // Half of the places are hers, and one login more is his.
+    // Half of the places belong to her, and he gets one more login.
     let mut hers: Vec<ClientLogin> = (0..4)
         .map(|_| log_bearer_in(&logins, entrant(&[1])))
         .collect();
@@ -199,13 +201,14 @@ fn every_tag_has_the_same_size() {
     use prost::Message;
     let logins = logins();
     let mut alice = log_in(&logins, 1, rate(1.0));
-    // Zeros are not sent.
+    // A field with the value zero would not be sent, so no tag has one.
     assert!((0..70).all(|_| alice.tag(b"x").encoded_len() + 2 == TAG_LEN));
     assert_eq!(TAG_LEN, 54);
 }
 
 proptest! {
-    /// Against a memory that forgets nothing: no number twice, and all of them in any order as long as none is 64 behind.
+    /// Compares the window with a memory that forgets nothing. No number is accepted twice. All numbers are accepted, in
+    /// any order, as long as none is 64 behind another.
     #[test]
     fn no_number_is_accepted_twice(numbers in prop::collection::vec(0u64..300, 0..400)) {
         let (mut window, mut seen, mut highest) = (Window::default(), HashSet::new(), 0);
@@ -227,7 +230,7 @@ fn the_window_has_an_end() {
     assert_eq!(window.accept(0), Err(Refusal::Replayed));
 }
 
-/// Prints the time of a login on both sides, and of a request's tag.
+/// Prints the times of a login on both sides and of a request's tag.
 #[test]
 #[ignore = "measures: cargo test --workspace --lib -- --ignored --nocapture times_of"]
 fn times_of_logins_and_tags() {

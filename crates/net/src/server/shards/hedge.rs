@@ -14,13 +14,14 @@ const REMEMBERED: usize = 128;
 /// The number of answers before the first request is sent twice.
 const ENOUGH: usize = 32;
 
-/// One in this number of requests may be sent twice, so that servers which are late because they are busy do not get busier.
+/// One in this number of requests may be sent twice. So servers that are late because they are busy do not get much busier.
 const SPARE: u32 = 10;
 
-/// Consecutive requests that may be sent twice, after a long time in which none was.
+/// The largest number of consecutive requests that may be sent twice, after a long time without
+/// any.
 const MOST: u32 = 8;
 
-/// The recent times of a shard's answers, and when a second server is asked.
+/// The recent times of a shard's answers, which decide when a second server is asked.
 #[derive(Debug, Default)]
 pub(super) struct Hedge {
     recent: Mutex<Recent>,
@@ -31,7 +32,7 @@ struct Recent {
     /// The last times, in a ring.
     times: Vec<Duration>,
     next: usize,
-    /// Requests that may be sent twice, in shares of [`SPARE`].
+    /// The saved permissions to send a request twice, in shares of [`SPARE`].
     saved: u32,
 }
 
@@ -52,7 +53,8 @@ impl Hedge {
         recent.saved = (recent.saved + 1).min(MOST * SPARE);
     }
 
-    /// The time after which an answer is late: 95 of 100 came within it. `None` while too little is known.
+    /// The time after which an answer is late: 95 of 100 answers came within it. `None` while there are
+    /// not enough times.
     pub(super) fn late(&self) -> Option<Duration> {
         let mut times = self.recent().times.clone();
         if times.len() < ENOUGH {
@@ -63,7 +65,7 @@ impl Hedge {
         Some(*late)
     }
 
-    /// True if one more request may be sent twice; it is counted.
+    /// True if one more request may be sent twice, which is then counted.
     pub(super) fn spend(&self) -> bool {
         let mut recent = self.recent();
         match recent.saved.checked_sub(SPARE) {
@@ -92,7 +94,7 @@ mod tests {
         }
         let late = hedge.late().unwrap();
         assert!([20, 500].contains(&late.as_millis()), "{late:?}");
-        // Times of long ago are forgotten.
+        // Old times are forgotten.
         for time in 0..REMEMBERED as u64 {
             hedge.took(Duration::from_millis(100 + time));
         }

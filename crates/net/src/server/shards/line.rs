@@ -20,14 +20,14 @@ use crate::{Deadlines, Endpoint, Error, Refusal};
 /// The time for which a server that failed is asked after the others.
 const DOUBT: Duration = Duration::from_secs(5);
 
-/// Consecutive answers that came from another server first, after which a server is asked after the others.
+/// The number of consecutive answers that another server gave first, after which a server is asked last.
 const LOSSES: usize = 3;
 
-/// A shard and the servers that hold it.
+/// A shard, and the servers that hold it.
 pub(super) struct Line {
     pub(super) shard: Shard,
     replicas: RwLock<Vec<Arc<Replica>>>,
-    /// Requests so far, which the servers take in turns.
+    /// The number of requests so far. The servers take turns by it.
     turn: AtomicUsize,
     /// Decides when a second server is asked.
     pub(super) hedge: Hedge,
@@ -41,13 +41,13 @@ pub(super) struct Replica {
     failed: Mutex<Option<Instant>>,
     /// The number of consecutive answers that came from another server first.
     losses: AtomicUsize,
-    /// True if its version is not the one that is served.
+    /// True if the server's version is not the served one.
     other: AtomicBool,
-    /// The last reported fault, until the server does its part again.
+    /// The last reported fault, until the server answers well again.
     said: Mutex<Option<String>>,
 }
 
-/// A server that answers, and what it has.
+/// A server that answers, and its shard and version.
 pub(super) type Found = (Arc<Replica>, Head);
 
 impl Line {
@@ -60,8 +60,8 @@ impl Line {
         }
     }
 
-    /// Replaces its servers. Connections to servers that stay are kept. New ones are made when they are needed, by the
-    /// runtime that this is called in.
+    /// Replaces the servers. Connections to servers that stay are kept. New connections are made when they are needed,
+    /// by the runtime that calls this.
     pub(super) fn reach(
         &self,
         endpoints: impl IntoIterator<Item = Endpoint>,
@@ -95,11 +95,10 @@ impl Line {
         replicas.iter().map(|one| one.address.clone()).collect()
     }
 
-    /// The servers in the order in which a request asks them: in turns. Servers with another version, or that failed a
-    /// moment ago, come last. A `fetch` asks the first, which has the keys of sessions.
+    /// The servers in the order in which a request asks them, which rotates. Servers with another version, or that
+    /// failed recently, come last. A `fetch` asks the first server, which has the keys of sessions.
     ///
-    /// # Security
-    /// The turn is a count of requests: nothing of a query decides where it goes.
+    /// # Security The rotation is a count of requests, so nothing of a query decides which server gets it.
     pub(super) fn order(&self, fetch: bool) -> Vec<Arc<Replica>> {
         let mut replicas = self.replicas();
         if !replicas.is_empty() && !fetch {
@@ -110,7 +109,7 @@ impl Line {
         replicas
     }
 
-    /// Sends one message, to the next server where one fails, and waits for the reply.
+    /// Sends one message and waits for the reply. If a server fails, it asks the next one.
     pub(super) fn exchange(
         &self,
         runtime: &Runtime,
@@ -127,7 +126,8 @@ impl Line {
         Err(failed)
     }
 
-    /// Its servers that answer, and what each has: at least one; true if these are all.
+    /// The servers that answer, at least one, and what each has. The flag is true if these are all
+    /// servers.
     pub(super) fn found(
         &self,
         runtime: &Runtime,
@@ -136,14 +136,14 @@ impl Line {
         let replicas = self.order(false);
         let all = replicas.len();
         for replica in replicas {
-            // A server in doubt is asked last, and not waited for if another has answered.
+            // A server in doubt is asked last. If another has answered, this does not wait for it.
             if !found.is_empty() && replica.is_doubtful() {
                 continue;
             }
             match replica.head(runtime, self.shard) {
                 Ok(head) => found.push((replica, head)),
                 Err(error) => {
-                    // A server that answers and lacks this shard cannot be used for now.
+                    // A server that answers but lacks this shard is not used for now.
                     let of_network = matches!(error, sordino_index::Error::Transport { .. });
                     let no_shard =
                         !of_network || matches!(Error::of(&error), Some(Error::Reply(_)));
@@ -160,7 +160,7 @@ impl Line {
     }
 }
 
-/// True if two shards are of one version.
+/// True if two shards have the same version.
 fn same(a: Head, b: Head) -> bool {
     (a.index, a.edition) == (b.index, b.edition)
 }
@@ -172,8 +172,8 @@ pub(super) fn is_gone(before: Head, found: &[(Vec<Found>, bool)]) -> bool {
     found.iter().any(|(shard, whole)| *whole && !has(shard))
 }
 
-/// The newest version that a server of each shard has. A server that stands still, or is ahead of others, is no
-/// hindrance.
+/// The newest version of which each shard has a server. A server with an older or a newer version does not
+/// prevent this.
 pub(super) fn newest(found: &[(Vec<Found>, bool)]) -> Option<Head> {
     let (first, others) = found.split_first()?;
     let mut heads: Vec<Head> = first.0.iter().map(|(_, head)| *head).collect();
@@ -184,10 +184,10 @@ pub(super) fn newest(found: &[(Vec<Found>, bool)]) -> Option<Head> {
     })
 }
 
-/// The message about a server that answers, and has the index whole or none of it.
+/// The error of a server that answers, but has the whole index or none of it.
 const NO_SHARD: &str = "it holds no shard: a server of one is started with --shard NUMBER/OF";
 
-/// The error of a shard that no server holds now.
+/// The error of a shard that no server has now.
 fn none() -> sordino_index::Error {
     Error::Unreachable("to any server of the shard".to_owned()).into()
 }
@@ -195,7 +195,7 @@ fn none() -> sordino_index::Error {
 impl Replica {
     fn new(endpoint: Endpoint, part: Duration) -> Result<Self, Error> {
         let (http, connector) = endpoint.build()?;
-        // A shard's server has one index.
+        // The server of a shard has only one index.
         if endpoint.index()?.is_some() {
             let address = endpoint.address;
             return Err(Error::Address { address });
@@ -214,15 +214,16 @@ impl Replica {
         })
     }
 
-    /// A server that was asked later answered first. If that happens to one again and again, it is asked last for a
-    /// while, as if it had failed. It may answer no more at all, and no request waits to find that out.
+    /// Records that a server that was asked later answered first. If this happens again and again, this server is
+    /// asked last for a while, as if it had failed. It may not answer at all any more, and no request waits to find
+    /// out.
     pub(super) fn lost(&self) {
         if self.losses.fetch_add(1, Ordering::Relaxed) + 1 >= LOSSES {
             self.note(true);
         }
     }
 
-    /// Remembers whether it has the version that is served; says so when it no longer has it.
+    /// Records whether the server has the served version. Logs it when the server no longer has it.
     pub(super) fn is_at(&self, shard: Shard, found: Head, served: Head) {
         let other = !same(found, served);
         if other && !self.other.swap(other, Ordering::Relaxed) {
@@ -250,7 +251,7 @@ impl Replica {
         failed.is_some_and(|when| when.elapsed() < DOUBT)
     }
 
-    /// Remembers whether it did what it was asked.
+    /// Records whether the server gave a good answer.
     fn note(&self, failed: bool) {
         let mut when = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         *when = failed.then(Instant::now);
@@ -272,7 +273,7 @@ impl Replica {
         reply
     }
 
-    /// The shard and version that it has.
+    /// The server's shard and version.
     fn head(&self, runtime: &Runtime, shard: Shard) -> Result<Head, sordino_index::Error> {
         let request = Message::GetShard.with(&[]);
         let reply = self.exchange(runtime, &request, message_len(HEAD_LEN));
@@ -285,14 +286,14 @@ impl Replica {
         Ok(head)
     }
 
-    /// Its part of a reply to a query, which `check` finds good.
+    /// The server's part of a reply to a query, if `check` accepts it.
     pub(super) async fn part(
         &self,
         request: Bytes,
         limit: usize,
         check: impl FnOnce(&[u8]) -> Result<(), sordino_index::Error>,
     ) -> Result<Vec<u8>, sordino_index::Error> {
-        // The time is that of the whole part, however it comes.
+        // This is the time limit of the whole part, however it arrives.
         let deadlines = Deadlines {
             slowest: u32::MAX,
             ..self.deadlines
@@ -312,7 +313,7 @@ fn unsigned(message: Bytes) -> Request<CallRequest> {
     Request::new(CallRequest { message, tag: None })
 }
 
-/// The code of a status that is not a refusal.
+/// The code of a status, unless it is a refusal.
 fn status_of(error: &sordino_index::Error) -> Option<&str> {
     match Error::of(error)? {
         Error::Status { code, .. } => Some(code),
@@ -320,7 +321,8 @@ fn status_of(error: &sordino_index::Error) -> Option<&str> {
     }
 }
 
-/// True if it is for another server to do better: what a client may have caused, and a server that is busy, is not.
+/// True if another server may do better. This excludes errors that a client may have caused, and a server that is
+/// busy.
 fn is_fault(error: &sordino_index::Error) -> bool {
     if matches!(error, sordino_index::Error::Session) {
         return false;

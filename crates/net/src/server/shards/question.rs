@@ -11,7 +11,7 @@ use super::line::{Line, Replica};
 use crate::server::metrics::Metrics;
 use crate::{Error, Refusal};
 
-/// The number of times that a shard is asked for its part of a reply.
+/// The number of attempts to get a shard's part of a reply.
 const TRIES: usize = 2;
 
 /// A request to one shard.
@@ -26,8 +26,8 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// The shard's part of the reply. Where it fails, it is asked once more: another of its servers, or with one
-    /// address the process that is behind it by then.
+    /// The shard's part of the reply. After a failure the shard is asked once more: another of its servers, or
+    /// at the only address the process that runs there by then.
     pub(super) async fn part(self) -> Result<Vec<u8>, Refusal> {
         let shard = self.line.shard;
         let limit = self.server.longest_part(self.asked, shard);
@@ -74,12 +74,12 @@ impl Question {
 
     /// The time after which a second server is asked, if one may be.
     fn late(&self, second: &Replica) -> Option<Duration> {
-        // A server that has just failed does not help.
+        // A server that failed recently does not help.
         let may = self.hedged && !self.asked.is_fetch() && !second.is_doubtful();
         self.line.hedge.late().filter(|_| may)
     }
 
-    /// Asks one server, and another too if the first is late. The first whole answer counts.
+    /// Asks one server, and a second one if the first is late. The first complete answer counts.
     async fn hedged(
         &self,
         [first, second]: [&Replica; 2],
@@ -122,12 +122,12 @@ impl Question {
     }
 }
 
-/// The pause before the only server of a shard is asked again. A process that is gone refuses at once, and a new one
-/// may take its place.
+/// The pause before the only server of a shard is asked again. If its process has ended, it refuses at once, and a
+/// new process may replace it.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A refusal that is the client's to act on: a fetch lacks a session's keys, or the index does not answer such a
-/// message. For the second, the shard must say so when it is asked again too.
+/// A refusal on which the client must act: a fetch lacks a session's keys, or the index does not answer such a
+/// message. The second reason counts only if the shard repeats it when asked again.
 fn of_client(asked: PendingRequest, error: &sordino_server::Error, last: bool) -> Option<Refusal> {
     match error {
         sordino_server::Error::Session if asked.is_fetch() => Some(Refusal::Session),

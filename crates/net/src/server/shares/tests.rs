@@ -31,7 +31,7 @@ fn each_address_has_its_places_and_gets_them_back() {
     assert!(shares.admit(Newcomer::from(ip(1))).is_none());
 }
 
-/// Nothing is kept for an address whose places are given back, however many come.
+/// Addresses whose places are given back use no memory, whatever number comes.
 #[test]
 fn memory_is_for_taken_places_only() {
     let shares = Shares::new(10, 1, true);
@@ -43,8 +43,8 @@ fn memory_is_for_taken_places_only() {
     assert!(taken.places.is_empty() && taken.addresses.is_empty());
 }
 
-/// A crowd on eight connections fills all places; a client with one stays, however often
-/// the crowd comes back.
+/// A crowd on eight connections fills all places. A client with one place keeps it, however often
+/// the crowd returns.
 #[test]
 fn a_crowd_displaces_itself() {
     let shares = Shares::new(64, 64, true);
@@ -60,7 +60,7 @@ fn a_crowd_displaces_itself() {
         assert!(!gone(&honest));
         assert!(shares.lock().places.len() <= 64);
     }
-    // One connection alone cannot take from itself.
+    // A single connection cannot take a place from itself.
     let alone = Shares::new(8, 8, true);
     let held: Vec<_> = (0..20).map(|_| alone.admit(on(1, 1, false))).collect();
     assert_eq!(held.iter().flatten().count(), 8);
@@ -76,7 +76,7 @@ fn many_addresses_each_with_one_do_not_shut_out_another() {
     let late = shares.admit(Newcomer::from(ip(200))).expect("a place");
     assert!(gone(&held[0]), "the oldest makes room");
     assert!(!gone(&late));
-    // It has the same share as the others, so it cannot get a second place.
+    // This address has the same share as the others, so it gets no second place.
     assert!(shares.admit(Newcomer::from(ip(200))).is_none());
 }
 
@@ -104,7 +104,7 @@ async fn whoever_is_displaced_is_told() {
     assert!(told.await.is_ok());
 }
 
-/// A stranger whose request takes long to arrive, among the largest allowed number of strangers.
+/// A known key's request arrives slowly, while strangers take the largest allowed number of places.
 #[test]
 fn strangers_do_not_take_the_place_of_a_known_key() {
     let shares = Shares::new(4, 4, true);
@@ -113,12 +113,12 @@ fn strangers_do_not_take_the_place_of_a_known_key() {
     let mut strangers: Vec<_> = strangers.collect();
     assert!(strangers.iter().all(Option::is_some));
     assert!(!gone(&known));
-    // Another known key has the first right to a stranger's place, also at its own address.
+    // Another known key may take a stranger's place first, even at its own address.
     for host in [199, 201] {
         strangers.extend([shares.admit(on(host, 300, true))]);
     }
     assert!(strangers.iter().all(Option::is_some));
-    // Between known keys, places go by shares.
+    // Between known keys, equal shares decide.
     let more: Vec<_> = (0..4).map(|_| shares.admit(on(1, 1, true))).collect();
     assert_eq!(more.iter().flatten().count(), 1);
     assert!(!gone(&known));
@@ -136,7 +136,7 @@ fn room_is_made_by_whoever_may_be_displaced() {
     assert!(!shares.make_room() && !gone(&held[0]));
 }
 
-/// Two keys on connections without number: the newcomer finds a place, and each key keeps a share of them.
+/// Two keys on connections without numbers. The newcomer finds a place, and each key keeps its share.
 #[test]
 fn keys_that_keep_all_places_shut_nobody_out() {
     let shares = Shares::new(24, 24, true);
@@ -160,15 +160,15 @@ fn keys_that_keep_all_places_shut_nobody_out() {
         .map(|host| shares.admit(Newcomer::from(ip(host))))
         .collect();
     assert!(strangers.iter().all(Option::is_some));
-    // Strangers take each other's place, and one of the keys'.
+    // Strangers take each other's place, and one place of the keys.
     assert_eq!(of(0) + of(1), 23);
     assert!(gone(&held[23]), "the newest goes first");
-    // A third key gets its share, and no more.
+    // A third key gets its share, and nothing more.
     let third: Vec<_> = (0..24).filter_map(|_| come(3, 3)).collect();
     let kept = third.iter().filter(|&place| !gone(place)).count();
     assert_eq!((kept, of(0), of(1)), (8, 8, 8));
     drop(strangers);
-    // Where each key has one place, no key loses it.
+    // If each key has one place, no key loses it.
     let shares = Shares::new(4, 4, true);
     let each: Vec<_> = (0..4)
         .filter_map(|host| shares.admit(Newcomer::from(ip(host))))
@@ -177,13 +177,13 @@ fn keys_that_keep_all_places_shut_nobody_out() {
         shares.keep_for(place.number, Asker::Key(key));
     }
     assert!(shares.admit(Newcomer::from(ip(9))).is_none());
-    // A key that is doubted holds nothing.
+    // A key in doubt keeps no place.
     shares.release(each[2].number);
     assert!(shares.admit(Newcomer::from(ip(9))).is_some());
     assert!(gone(&each[2]));
 }
 
-/// Behind one address, one key leaves places to the address's others.
+/// At one address, a key leaves places to the address's other clients.
 #[test]
 fn a_key_leaves_places_to_others_of_its_address() {
     let shares = Shares::new(100, 8, true);
@@ -198,7 +198,7 @@ fn a_key_leaves_places_to_others_of_its_address() {
     assert_eq!((first.len(), held(&first), held(&second)), (8, 4, 4));
 }
 
-/// Requests of one key that are never whole leave places to others, also to strangers.
+/// Incomplete requests of one key leave places to other clients, also to strangers.
 #[test]
 fn a_key_that_is_being_received_from_everywhere_shuts_nobody_out() {
     let shares = Shares::new(16, 16, true);
@@ -212,7 +212,7 @@ fn a_key_that_is_being_received_from_everywhere_shuts_nobody_out() {
     assert_eq!(held.len(), 16);
     let stranger = shares.admit(of(1, 100, None)).expect("a place");
     assert!(gone(&held[15]) && !gone(&held[14]));
-    // A whole request is not given up; the key's others are.
+    // A complete request is not displaced; the key's other requests are.
     held[14].keep();
     let known = shares.admit(of(1, 101, Some(2))).expect("a place");
     held.extend((0..16).filter_map(hog));
