@@ -28,7 +28,7 @@ const HTTP2: [u8; 3] = *b"PRI";
 /// first.
 const WEB: [[u8; 3]; 2] = [*b"POS", *b"OPT"];
 
-/// The answer to other methods of HTTP/1.1, such as those of a browser that opens this port.
+/// The answer to other methods of HTTP/1.1, such as the requests of a browser that opens this port.
 const HTTP1: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
     Content-Type: text/plain\r\nContent-Length: 76\r\nConnection: close\r\n\r\n\
     This is a Sordino server: gRPC over HTTP/2. Search it with `sordino query`.\n";
