@@ -11,7 +11,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// The most links that are followed, as in Linux.
+/// The largest number of links that are followed, as in Linux.
 const LINKS: usize = 40;
 
 /// The file to which a name leads over symbolic links; it need not exist yet. So a file has one lock under all its names, and new
@@ -90,12 +90,12 @@ impl AtomicFile {
             let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
             builder.permissions(mode);
         }
-        // In the same folder, so that the file can be moved within its file system.
+        // The temporary file is in the same folder, so it can be moved within its file system.
         let file = builder.tempfile_in(folder(&place)).map_err(bare)?;
         Ok(whole(Out::RecordBytes { file, place, old }))
     }
 
-    /// The place, under the name that was given.
+    /// The file's place, under the name that the user gave.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -150,7 +150,7 @@ fn refuse_key(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
 }
 
-/// True if this is the beginning of a key file of this or another version: `sordino-KIND-VERSION:`.
+/// True if a file begins like a key file of this or another version: `sordino-KIND-VERSION:`.
 fn is_key(head: &[u8]) -> bool {
     let Some(rest) = head.strip_prefix(b"sordino-") else {
         return false;
@@ -162,14 +162,14 @@ fn is_key(head: &[u8]) -> bool {
         && name.last().is_some_and(u8::is_ascii_digit)
 }
 
-/// Gives a file the owner and group of an old one. If the group cannot be set, the group's permissions are removed, since they
-/// would apply to another group.
+/// Gives a file the owner, group and mode of an older one. If the group cannot be set, removes the group's permissions,
+/// which would go to another group.
 #[cfg(unix)]
 fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let new = file.metadata()?;
     let mut mode = old.mode() & 0o777;
-    // The owner is kept where this process may give files away.
+    // The owner stays the same if this process may give files away.
     if new.uid() != old.uid() {
         let _ = fchown(file, Some(old.uid()), None);
     }
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
-    /// In a folder where others may make files, as of all temporary ones.
+    /// The folder is one in which other users may create files, as for all temporary files.
     #[cfg(unix)]
     #[test]
     fn what_comes_into_the_place_meanwhile_is_not_replaced() {

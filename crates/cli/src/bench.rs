@@ -122,7 +122,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             let set = Set::new(args, output)?;
             let mut measured = measure::with_texts(&set, args, &pool, output)?;
             for &mode in &args.modes {
-                // All processors build the index; the requested threads search it.
+                // All processors build the index, and the requested number of threads searches it.
                 measured.extend(measure::mode(&set, mode, args, &pool, output)?);
             }
             (set, measured)
@@ -198,7 +198,7 @@ fn table(report: &Report<'_>) -> String {
     )
 }
 
-/// The lines of what is part of a row's figures.
+/// The lines about the parts of a row's figures.
 fn parts(row: &Measured) -> String {
     let mut text = String::new();
     if let Some(texts) = &row.texts {

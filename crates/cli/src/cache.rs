@@ -31,7 +31,8 @@ impl CacheArgs {
     }
 }
 
-/// The user's cache folder, by the rules of freedesktop.org and of Apple; `None` where there is no home.
+/// The user's cache folder, by the rules of freedesktop.org and of Apple. `None` if the user has no home
+/// folder.
 fn users_folder() -> Option<PathBuf> {
     let folder = |name| env::var_os(name).map(PathBuf::from);
     let absolute = |path: &PathBuf| path.is_absolute();

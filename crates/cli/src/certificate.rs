@@ -14,7 +14,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// A warning is given if a certificate expires within this time.
 const SOON: Duration = Duration::from_secs(30 * 86_400);
 
-/// The looks at a server's certificate and its files.
+/// Watches a server's certificate and its files.
 #[derive(Debug)]
 pub(crate) struct CertificateWatch {
     looked: Instant,
@@ -33,8 +33,8 @@ impl CertificateWatch {
         }
     }
 
-    /// Looks at the files, and puts a new certificate in place: true if it did. What holds the files may be a link that is exchanged, as
-    /// Kubernetes does, so their content is compared.
+    /// Looks at the files, and puts a new certificate into use. Returns true if it did. The files' folder may be a link that
+    /// is replaced, as in Kubernetes, so the function compares contents.
     pub(crate) fn follow<S>(&mut self, door: &Door, running: &Running<S>) -> bool {
         if self.looked.elapsed() < LOOK {
             return false;
@@ -66,7 +66,7 @@ impl CertificateWatch {
         true
     }
 
-    /// Says once a day that the certificate ends soon, has ended, or begins later.
+    /// Warns once a day that the certificate expires soon, has expired, or is not valid yet.
     pub(crate) fn warn<S>(&mut self, running: &Running<S>) {
         if self.warned.is_some_and(|warned| warned.elapsed() < DAY) {
             return;

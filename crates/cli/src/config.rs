@@ -13,7 +13,7 @@ use std::{
 };
 use toml_edit::{Document, Item, Value};
 
-/// A length that no configuration file reaches.
+/// A size in bytes that every configuration file is below.
 const MAX_FILE: u64 = 1 << 20;
 
 /// The name of the option that names the file.
@@ -204,7 +204,7 @@ fn key(arg: &Arg) -> &str {
     arg.get_long().unwrap_or(arg.get_id().as_str())
 }
 
-/// The values of an option, none for one that stands for itself; `None` if it is switched off.
+/// The values of an option, or no values for a flag. `None` if the option is switched off.
 fn values(arg: &Arg, item: &Item) -> Result<Option<Vec<String>>, String> {
     let flag = matches!(arg.get_action(), ArgAction::SetTrue);
     let many = matches!(arg.get_action(), ArgAction::Append);

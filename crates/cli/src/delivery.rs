@@ -27,7 +27,7 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
-    /// The ways of this version, if records carry something.
+    /// The ways in which a version's payloads and exact vectors are fetched, if it has any.
     pub(crate) fn of(manifest: &Manifest) -> Result<Option<Self>, Error> {
         let Some(payloads) = &manifest.payloads else {
             return Ok(None);
@@ -47,7 +47,8 @@ impl Fetched {
 }
 
 impl Delivery {
-    /// The line of a report that says how payloads are fetched; nothing where records carry nothing.
+    /// The line of a report that says how payloads are fetched. It is empty if records have no
+    /// payloads.
     pub(crate) fn line(self, fetched: Option<Fetched>) -> String {
         let Some(fetched) = fetched else {
             return String::new();
@@ -109,7 +110,7 @@ pub(crate) enum FetchName {
 }
 
 impl FetchName {
-    /// The name of a way for `--fetch`.
+    /// The name that `--fetch` has for a way.
     pub(crate) fn word(kind: FetchKind) -> &'static str {
         match kind {
             FetchKind::Download => "download",

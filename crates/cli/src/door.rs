@@ -109,7 +109,7 @@ impl Door {
         self.plaintext
     }
 
-    /// Opens the port of metrics, which says until something is served that nothing is.
+    /// Opens the metrics port. Until an index is served, the port reports that there is none.
     pub(crate) fn exporter(&self) -> Result<Option<Exporter>, Error> {
         let exporter = self.metrics.as_ref();
         let exporter = exporter.map(|host| Exporter::open(host.first()));
@@ -183,8 +183,8 @@ impl Door {
         files.filter_map(Option::as_deref).collect()
     }
 
-    /// Puts into effect what `new` says otherwise than these arguments, as far as a running server can.
-    /// Everything is read before anything is changed, so a mistake changes nothing.
+    /// Applies the options of `new` that differ from these arguments, as far as a running server can.
+    /// All files are read before anything changes, so a mistake changes nothing.
     pub(crate) fn change<S>(&mut self, new: Anew, running: &Running<S>) -> Result<(), Error> {
         let Anew {
             door: new,
@@ -212,7 +212,7 @@ impl Door {
         Ok(())
     }
 
-    /// The options that differ and that a running server does not change.
+    /// The options that differ and that a running server cannot change.
     fn fixed(&self, new: &Self) -> Vec<&'static str> {
         let options = [
             ("listen", self.listen != new.listen),
@@ -234,7 +234,7 @@ impl Door {
     }
 }
 
-/// Says that everybody on this machine can read the certificate's key.
+/// Warns if every user of this machine can read the certificate's key.
 #[cfg(unix)]
 fn warn_if_exposed(key: &Path) {
     use std::os::unix::fs::PermissionsExt;
@@ -250,7 +250,8 @@ fn warn_if_exposed(key: &Path) {
 #[cfg(not(unix))]
 fn warn_if_exposed(_: &Path) {}
 
-/// The public key of a client. Its secret, by which anybody asks in its name, has no use where the server is.
+/// The public key of a client. The client's secret is refused: it is not needed at the server, and anyone who
+/// has it can send requests in the client's name.
 fn client(path: &Path) -> Result<ClientPublicKey, Error> {
     let file = keys::read(path)?;
     if file.kind().is_secret() {
@@ -264,7 +265,8 @@ fn client(path: &Path) -> Result<ClientPublicKey, Error> {
     keys::client_public(path)
 }
 
-/// The public key of an issuer. Its secret, which lets anybody in, must not be where the server is.
+/// The public key of an issuer. The issuer's secret is refused: it must not be at the server,
+/// because it gives anyone access.
 fn issuer(path: &Path) -> Result<PublicKey, Error> {
     let file = keys::read(path)?;
     if file.kind() == KeyKind::Issuer {

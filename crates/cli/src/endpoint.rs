@@ -28,7 +28,8 @@ pub(crate) struct EndpointArgs {
 }
 
 impl EndpointArgs {
-    /// The server at this address, as these arguments want it, and the words for errors of a session with it.
+    /// The server at this address with the settings of these arguments, and a function that adds file names
+    /// to a session's errors.
     pub(crate) fn at(
         &self,
         address: &str,
@@ -62,13 +63,14 @@ impl EndpointArgs {
     }
 }
 
-/// True if a server says that this client may not do what it asked for.
+/// True if a server refuses the requested action to this client.
 fn is_of_access(error: &Search) -> bool {
     let refusals = [Refusal::Token, Refusal::Key, Refusal::Index];
     matches!(Net::of(error), Some(Net::Refused(refusal)) if refusals.contains(refusal))
 }
 
-/// A server at this address, asked with this client's key, known by these root certificates and this name.
+/// A server at this address. Requests use this client's key, and the server is verified by these root
+/// certificates and this name.
 pub(crate) fn endpoint(
     address: &str,
     client_key: Option<ClientKey>,

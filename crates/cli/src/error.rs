@@ -246,7 +246,8 @@ impl Error {
     pub fn is_closed_output(&self) -> bool {
         let error: &dyn std::error::Error = match self {
             Self::Stream(error) => error,
-            // A pipe that was named does not count: its reader has lost some output.
+            // Only standard output counts. If the output is a named pipe, its reader has lost some
+            // output.
             Self::Fpe(sordino_fpe_files::Error::Stream(error)) => error,
             _ => return false,
         };

@@ -41,7 +41,7 @@ fn format(name: &str) -> Result<Format, String> {
     Format::named(&name).map_err(|error| error.to_string())
 }
 
-/// The sign that a text names.
+/// The delimiter that a text names.
 pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
     match (text, text.as_bytes()) {
         ("comma", _) => Ok(b','),

@@ -152,7 +152,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
 }
 
 impl Fields {
-    /// The file that was written, if one was named.
+    /// Runs the command. Returns the path of the written file, if the user named one.
     fn run(self, encrypt: bool, report: Output) -> Result<Option<PathBuf>, Error> {
         match self.work(encrypt, report) {
             // The reader of standard output has closed it, as `head` does.
@@ -250,7 +250,8 @@ impl Fields {
         self.finish(count, output)
     }
 
-    /// Names the file that was read in an error that tells only a place in it, or that it could not be read.
+    /// Adds the input's name to an error that only states a place in the input, or that the input could not
+    /// be read.
     fn read_from(&self, error: Failure) -> Failure {
         match (&self.input, error) {
             (Some(path), Failure::Stream(error)) => Failure::at(path)(error),
@@ -317,7 +318,8 @@ impl Fields {
     }
 }
 
-/// A bar where the length is known, else a count; neither where standard error is no terminal.
+/// A progress bar if the length is known, otherwise a count. Neither appears if standard error is
+/// no terminal.
 fn progress(len: Option<u64>) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -112,7 +112,7 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     Serve::new(source, running, output).run(signals)
 }
 
-/// Waits until all shards are there, with one version.
+/// Waits until all shards run with the same version.
 fn open(shards: &Shards) -> Result<Server, sordino_net::Error> {
     let mut said = false;
     loop {
@@ -128,7 +128,7 @@ fn open(shards: &Shards) -> Result<Server, sordino_net::Error> {
     }
 }
 
-/// Follows the shards from version to version, and says so, as long as somebody listens.
+/// Follows the shards from version to version, and reports changes while there is a receiver.
 fn follow(service: &Service, new: &mpsc::Sender<()>) {
     let mut said = None;
     loop {
@@ -176,7 +176,7 @@ impl Source for Others {
         format!("{} shards", self.args.shards.len())
     }
 
-    /// It is followed by a thread of its own.
+    /// A separate thread follows the shards.
     fn follow(&mut self, _: &Service) -> bool {
         self.news.try_recv().is_ok()
     }
@@ -204,7 +204,7 @@ impl Args {
         self.door.log()
     }
 
-    /// The options that differ and that a running server does not change.
+    /// The options that differ and that a running server cannot change.
     fn fixed(&self, new: &Self) -> Vec<&'static str> {
         differing([
             ("shards", self.shards != new.shards),

@@ -7,7 +7,7 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs},
 };
 
-/// HOST:PORT, and the addresses that it stands for: several where a host's name has several.
+/// HOST:PORT, and its addresses: several if a host's name has several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     text: String,
@@ -15,7 +15,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Finds the addresses. `:7700` and `*:7700` stand for all that this machine has.
+    /// Finds the addresses. `:7700` and `*:7700` mean all addresses of this machine.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let why = |why: &dyn Display| {
             let near = nearly(text);
@@ -33,7 +33,7 @@ impl Host {
                 found.collect()
             }
         };
-        // URLs are tried with the older family first.
+        // Clients try the older address family first.
         addresses.sort_by_key(SocketAddr::is_ipv6);
         addresses.dedup();
         let first = addresses.first().ok_or_else(|| why(&"no such host"))?;
@@ -50,8 +50,8 @@ impl Host {
         self.addresses[0]
     }
 
-    /// The addresses that this machine has. A name may stand for one of a family that is switched off here,
-    /// which is passed over as long as there is another.
+    /// The addresses that this machine can use. A name may have an address of a family that is switched off
+    /// here. Such an address is skipped if there is another.
     pub(crate) fn here(&self) -> Result<Vec<SocketAddr>, Error> {
         if let [only] = self.addresses[..] {
             return Ok(vec![only]);
@@ -93,7 +93,7 @@ fn every(port: u16) -> Vec<SocketAddr> {
     }
 }
 
-/// The address that a text nearly is.
+/// The correct address that a text with a small mistake probably means.
 fn nearly(text: &str) -> Option<String> {
     if let Some((_, rest)) = text.split_once("://") {
         return Some(format!("no scheme: {}", rest.trim_end_matches('/')));

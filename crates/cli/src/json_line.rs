@@ -4,13 +4,13 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 use std::io;
 
-/// The signs above ASCII that end a line for some readers, Python's `splitlines` among them.
+/// The characters above ASCII that end a line for some readers, such as Python's `splitlines`.
 pub(crate) const ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
-/// A value as JSON in which those signs are escaped within texts. What is JSON already stays as it is.
+/// A value as JSON, with these characters escaped inside texts. Values that are JSON already stay
+/// unchanged.
 ///
-/// # Errors
-/// Fails if the value cannot be JSON.
+/// # Errors Fails if the value cannot be JSON.
 pub(crate) fn json_line<T: Serialize + ?Sized>(value: &T) -> io::Result<String> {
     let mut line = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut line, OneLine))?;

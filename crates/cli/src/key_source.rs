@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use zeroize::Zeroizing;
 
-/// A length that no key's line reaches.
+/// A length that every key's line is below.
 const MAX_LINE: usize = 1 << 14;
 
 /// The place of a key, as an argument names it.
@@ -17,7 +17,7 @@ enum Source<'a> {
     File,
     /// `env:NAME`
     Variable(&'a str),
-    /// The line of a key itself.
+    /// The argument is a key's line itself, which is refused.
     Key,
     /// `command:COMMAND`, which a shell runs and which prints the line.
     Command(&'a str),
@@ -40,7 +40,7 @@ pub(crate) fn is_file(argument: &Path) -> bool {
     Source::of(argument) == Source::File
 }
 
-/// The line of a key that a variable or a command has. `None` if the argument names a file.
+/// The key's line from a variable or a command. `None` if the argument names a file.
 pub(crate) fn line(argument: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     Ok(match Source::of(argument) {
         Source::File => None,
@@ -62,7 +62,7 @@ pub(crate) fn line(argument: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error>
             found
         }
         Source::Command(command) => Some(printed(argument, command)?),
-        // Other programs of this machine see arguments. No message has it, too.
+        // Other programs on this machine can see arguments. The message does not repeat the key.
         Source::Key => {
             let why = "the line of a key was given where its file is expected: name the file, or put the line into a variable and \
                 say env:NAME; others on this machine can read arguments, so make a new key if it was secret";
@@ -75,7 +75,7 @@ fn wrong(argument: &Path, why: &str) -> Error {
     Error::Arguments(format!("{}: {why}", argument.display()))
 }
 
-/// The line that a command prints, which a shell runs. Its words on standard error are seen.
+/// The line that a shell command prints. The user sees the command's standard error.
 fn printed(argument: &Path, command: &str) -> Result<Zeroizing<Vec<u8>>, Error> {
     let failed = |error: std::io::Error| wrong(argument, &error.to_string());
     let (shell, flag) = match cfg!(windows) {
@@ -131,7 +131,7 @@ mod tests {
         let wrong = |text: &str| of(text).unwrap_err();
         assert!(wrong("command:exit 3").contains("exit status: 3"));
         assert!(wrong("command:echo").contains("printed nothing"));
-        // The command's output is cut off, which ends it.
+        // The command's output is closed, which ends the command.
         assert!(wrong("command:cat /dev/zero").contains("ended with"));
         assert!(wrong("env:SORDINO_NO_SUCH_KEY").contains("not set"));
     }

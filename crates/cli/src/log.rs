@@ -42,7 +42,7 @@ impl Level {
     }
 }
 
-/// Changes the filter of the lines that are being written.
+/// Changes the filter of the log.
 static CHANGE: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();
 
 /// Starts to write events. A service writes in this format, from its level on or as `RUST_LOG` says. Other commands
@@ -65,14 +65,14 @@ pub fn start(service: Option<(Form, Option<Level>)>) {
     });
 }
 
-/// Writes the events of a service from this level on.
+/// Writes the events of a service from this level upwards.
 pub(crate) fn change(level: Option<Level>) {
     if let (Some(change), Some(filter)) = (CHANGE.get(), filter(Some(level))) {
         change(filter);
     }
 }
 
-/// The filter of a service with this level, if it has one; of another command with `None`.
+/// The filter for a service, with its level if it has one. `None` stands for other commands.
 fn filter(service: Option<Option<Level>>) -> Option<Targets> {
     let wished = env::var("RUST_LOG").ok().filter(|wish| !wish.is_empty());
     let wished = wished.and_then(|wish| wish.parse().ok());

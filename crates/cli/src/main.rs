@@ -32,7 +32,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
     match &arguments.command {
-        // These print nothing where a file is named for their results, and look themselves.
+        // These commands print nothing if a file is named for the results, and check that
+        // themselves.
         Command::Fpe(_) | Command::Index(_) => {}
         _ => output.check()?,
     }
@@ -65,8 +66,8 @@ fn asks_for_json() -> bool {
     std::env::args_os().any(|arg| arg == "--json")
 }
 
-/// Help and the version are what was asked for; the rest is wrong usage, in JSON where that was
-/// asked for.
+/// Help and the version are requested output. Everything else is wrong usage, reported as JSON if
+/// the command line asks for JSON.
 fn usage(error: &clap::Error) -> ExitCode {
     let asked = matches!(
         error.kind(),
@@ -79,7 +80,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     let output = Output::new(asks_for_json());
     let printed = match asked {
         true => output.check().and_then(|()| Ok(error.print()?)),
-        // If standard error is closed, nobody can be told.
+        // If standard error is closed, the message has no reader.
         false => {
             let _ = error.print();
             Ok(())

@@ -1,12 +1,12 @@
 //! Messages to the service manager that started this process. They use systemd's `sd_notify`
 //! protocol: one datagram to the socket that `NOTIFY_SOCKET` names.
 
-/// Says that the service is ready, if there is a service manager.
+/// Reports to the service manager, if there is one, that the service is ready.
 pub(crate) fn ready() {
     say("READY=1");
 }
 
-/// Says that the service is stopping.
+/// Reports that the service is stopping.
 pub(crate) fn stopping() {
     say("STOPPING=1");
 }
@@ -22,7 +22,7 @@ fn say(state: &str) {
         return;
     };
     let address = match path.as_bytes() {
-        // An abstract name, which has no file.
+        // An abstract socket name, which has no file.
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
         _ => SocketAddr::from_pathname(&path),
     };

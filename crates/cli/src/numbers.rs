@@ -6,50 +6,50 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Threads that a command starts at most.
+/// The largest number of threads that a command starts.
 const MAX_THREADS: usize = 1024;
 
-/// Vectors of an index.
+/// Parses the number of vectors of an index.
 pub(crate) fn vectors(text: &str) -> Result<usize, String> {
     within(text, 1..=u32::MAX as usize)
 }
 
-/// Coordinates of a vector.
+/// Parses the number of coordinates of a vector.
 pub(crate) fn coordinates(text: &str) -> Result<usize, String> {
     within(text, 1..=MAX_DIM as usize)
 }
 
-/// Results of a search.
+/// Parses the number of results of a search.
 pub(crate) fn results(text: &str) -> Result<usize, String> {
     within(text, 1..=MAX_K as usize)
 }
 
-/// Candidates of a second look.
+/// Parses the number of candidates of a second look.
 pub(crate) fn candidates(text: &str) -> Result<u32, String> {
     within(text, 1..=SecondLook::MOST)
 }
 
-/// The number of bytes that a record has in addition to its vector.
+/// Parses the number of bytes that a record has in addition to its vector.
 pub(crate) fn beside(text: &str) -> Result<usize, String> {
     within(text, 0..=1 << 20)
 }
 
-/// Things of which there must be one at least.
+/// Parses a number that must be at least one.
 pub(crate) fn some(text: &str) -> Result<usize, String> {
     within(text, 1..=u32::MAX as usize)
 }
 
-/// Threads, or 0 for the number of processors.
+/// Parses a number of threads, or 0 for the number of processors.
 pub(crate) fn threads(text: &str) -> Result<usize, String> {
     within(text, 0..=MAX_THREADS)
 }
 
-/// Requests per second.
+/// Parses a number of requests per second.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     within(text, 0.001..=1e9)
 }
 
-/// A score.
+/// Parses a score.
 pub(crate) fn score(text: &str) -> Result<f32, String> {
     let number = text.parse().ok();
     number
@@ -57,7 +57,7 @@ pub(crate) fn score(text: &str) -> Result<f32, String> {
         .ok_or_else(|| "expected a finite number".to_owned())
 }
 
-/// A part of a whole.
+/// Parses a share between 0 and 1.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     number
@@ -65,12 +65,12 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a number above 0 and below 1".to_owned())
 }
 
-/// Searches of a client.
+/// Parses the number of searches of a client.
 pub(crate) fn searches(text: &str) -> Result<u64, String> {
     within(text, 0..=u64::MAX)
 }
 
-/// The digits of a whole number that has underscores between its digits, an exponent or a unit: `1_000_000`, `1e6`, `1.5M`.
+/// The digits of a whole number that may be written with underscores, an exponent or a unit: `1_000_000`, `1e6`, `1.5M`.
 fn plain(text: &str) -> Option<String> {
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let unit = |power| text.get(..text.len() - 1).map(|number| (number, power));
@@ -92,7 +92,7 @@ fn plain(text: &str) -> Option<String> {
         .split('_')
         .all(|group| !group.is_empty() && digits(group));
     let fraction = fraction.trim_end_matches('0');
-    // No number that is taken has more digits.
+    // No accepted number has more digits.
     let zeros = power.min(20_usize).checked_sub(fraction.len())?;
     let whole = whole.replace('_', "");
     (grouped && digits(fraction)).then(|| format!("{whole}{fraction}{}", "0".repeat(zeros)))

@@ -14,7 +14,7 @@ pub struct Output {
     json: bool,
 }
 
-/// Bars of work whose length is not known: with a count, and without.
+/// The templates of bars for work of unknown length: with a count, and without.
 const COUNTING: &str = "{spinner} {human_pos} {msg} [{elapsed}]";
 const WORKING: &str = "{spinner} {msg} [{elapsed}]";
 
@@ -72,7 +72,7 @@ impl Output {
         } else {
             format!("sordino: {error}")
         };
-        // If standard error is closed, nobody can be told.
+        // If standard error is closed, the message has no reader.
         let _ = writeln!(io::stderr(), "{line}");
     }
 
@@ -83,7 +83,7 @@ impl Output {
         }
     }
 
-    /// Turns a bar whose length has been reached into one for work without a length.
+    /// Changes a bar that has reached its length into one without a length.
     pub(crate) fn working(self, bar: &ProgressBar, what: &'static str) {
         if let Ok(style) = ProgressStyle::with_template(WORKING) {
             bar.set_style(style);
@@ -91,7 +91,7 @@ impl Output {
         bar.set_message(what);
     }
 
-    /// A sign on standard error, if that is a terminal, that work of unknown length goes on: it shows the time.
+    /// Shows the elapsed time of work of unknown length on standard error, if that is a terminal.
     pub(crate) fn waiting(self, what: &'static str) -> ProgressBar {
         let bar = self.progress(None, what);
         self.working(&bar, what);

@@ -28,7 +28,7 @@ pub(crate) struct OwnedArgs {
 }
 
 impl PinsArgs {
-    /// The memory for this key file, after a check that it can be written.
+    /// The pins of this key file. Checks first that they can be written.
     pub(crate) fn ready(&self, key: &Path) -> Result<Pins, Error> {
         let pins = self.of(key)?;
         pins.check()?;
@@ -49,7 +49,7 @@ impl PinsArgs {
 }
 
 impl OwnedArgs {
-    /// Opens an index with this memory, and never accepts an older version.
+    /// Arguments with these pins, with which no older version of an index is accepted.
     pub(crate) fn remembered(pins: PinsArgs) -> Self {
         Self {
             pins,
@@ -97,7 +97,7 @@ pub(crate) struct OwnedIndex {
 }
 
 impl OwnedIndex {
-    /// A new store, which is remembered.
+    /// Makes a store, and remembers its version.
     pub(crate) fn made(
         store: Store<AnyDisk>,
         pins: Pins,
@@ -108,7 +108,7 @@ impl OwnedIndex {
         Ok(Self { store, pins, place })
     }
 
-    /// Changes the index, and remembers the version that it has then.
+    /// Changes the index, and remembers its new version.
     pub(crate) fn change<T, E: From<sordino_search::Error>>(
         &mut self,
         change: impl FnOnce(&mut Store<AnyDisk>) -> Result<T, E>,

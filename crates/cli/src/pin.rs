@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A length that no pin file reaches.
+/// A size in bytes that every pin file is below.
 const MAX_FILE: u64 = 1 << 12;
 
 /// Options of the memory.
@@ -81,7 +81,7 @@ pub(crate) struct PinFile {
 }
 
 impl PinFile {
-    /// Reads a pin file; there need not be one yet.
+    /// Reads a pin file, which need not exist yet.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let path = target(path);
         let seen = Self::stored(&path)?;
@@ -98,7 +98,8 @@ impl PinFile {
             Ok(text) => {
                 let line: Option<Line> = serde_json::from_slice(&text).ok();
                 let pin = line.and_then(|line| line.pin());
-                // It is a promise to the user, so it is not guessed at.
+                // The file protects the user, so a damaged file is an error, and no default
+                // replaces it.
                 let why = "not a pin file: look at it; if you remove it, the next search trusts what the server shows";
                 let unread = || at(io::Error::new(io::ErrorKind::InvalidData, why));
                 pin.map(Some).ok_or_else(unread)
@@ -127,7 +128,8 @@ impl PinFile {
     }
 }
 
-/// All that the file ever holds is of one history. The server is asked while nothing is held.
+/// All versions that the file ever holds belong to one history. The file is not locked while the
+/// server is asked.
 impl PinStore for PinFile {
     fn newest(&self) -> Option<Pin> {
         self.seen
@@ -138,7 +140,7 @@ impl PinStore for PinFile {
         new: Pin,
         check: &mut dyn FnMut(&Pin) -> Result<(), Search>,
     ) -> Result<(), Search> {
-        // Once stored, it is in the history of all that was stored after it.
+        // A stored version belongs to the history of all versions that are stored after it.
         if self.seen == Some(new) {
             return Ok(());
         }
@@ -153,7 +155,7 @@ impl PinStore for PinFile {
     }
 }
 
-/// An error of the file, to the session.
+/// An error of the file, in the form that a session returns.
 fn of_file(error: Error) -> Search {
     match error {
         Error::File { path, source } => Search::File { path, source },
@@ -161,7 +163,7 @@ fn of_file(error: Error) -> Search {
     }
 }
 
-/// Refuses two pins that no server can show to be of one history.
+/// Refuses two pins if no server can show that they belong to one history.
 fn agrees(new: &Pin, stored: &Pin) -> Result<(), Search> {
     let (found, pinned, version) = (new.index, stored.index, new.version);
     if found != pinned {
@@ -185,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Panics if it is called, since no other process has stored anything.
+    /// Panics if it is called, because no other process has stored a version.
     fn alone(stored: &Pin) -> Result<(), Search> {
         panic!("{stored:?}")
     }
@@ -215,7 +217,7 @@ mod tests {
         file().remember(pin(3, 7), &mut alone).unwrap();
         let (mut early, mut late) = (file(), file());
         late.remember(pin(6, 7), &mut alone).unwrap();
-        // Each version that another has stored is checked, once.
+        // Each version that another process has stored is checked once.
         let mut asked = Vec::new();
         let mut check = |other: &Pin| {
             asked.push(other.version);
@@ -230,7 +232,7 @@ mod tests {
         assert_eq!(asked, [6, 6, 7]);
     }
 
-    /// Two processes began from one pin, or from none, and were shown different histories.
+    /// Two processes began with one pin, or with none, and saw different histories.
     #[test]
     fn a_fork_between_two_processes_is_not_swallowed() {
         let folder = tempfile::tempdir().unwrap();
@@ -253,7 +255,7 @@ mod tests {
             };
             let refused = two.remember(other, &mut alone).unwrap_err().to_string();
             assert!(refused.contains("index abab"), "{refused}");
-            // An older or a newer one is another history if the server says so.
+            // An older or a newer version belongs to another history if the server says so.
             for version in [6, 8] {
                 let refused = two.remember(pin(version, 2), &mut |other| {
                     assert_eq!(*other, pin(7, 1));
@@ -266,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Each process has a name of its own for the one file.
+    /// Each process uses a different name for the same file.
     #[cfg(unix)]
     #[test]
     fn a_pin_file_behind_links_is_shared() {
@@ -283,7 +285,7 @@ mod tests {
         assert!(names.iter().all(|name| name.is_symlink()));
     }
 
-    /// The check takes a while, in which others go on.
+    /// The check takes time, and meanwhile other processes continue.
     #[test]
     fn a_version_that_is_stored_during_the_check_is_checked_too() {
         let folder = tempfile::tempdir().unwrap();

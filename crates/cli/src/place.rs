@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "objects")]
 use sordino_objects::{Address, Objects};
 
-/// The most bytes of the file that names the newest version.
+/// The largest size in bytes of the file that names the newest version.
 const CURRENT_LEN: u64 = 1 << 10;
 
-/// The place of an index.
+/// The place of an index: a folder on this machine, or in an object store.
 pub(crate) struct Place {
     root: PathBuf,
     disk: AnyDisk,
@@ -91,13 +91,13 @@ impl Place {
         Folder::new(&self.root, self.disk())
     }
 
-    /// The file that names the newest version, as it is now; none if it cannot be read.
+    /// The current content of the file that names the newest version. `None` if it cannot be read.
     pub(crate) fn current(&self) -> Option<Bytes> {
         let path = self.root.join("CURRENT");
         self.disk.read(&path, CURRENT_LEN).ok()
     }
 
-    /// The name of this place among the places that an owner remembers.
+    /// The name under which an owner remembers this place.
     pub(crate) fn name(&self) -> String {
         match self.here {
             true => Pins::place(&self.root),
@@ -105,7 +105,8 @@ impl Place {
         }
     }
 
-    /// Refuses a place that has no index, or has lost the name of its newest version.
+    /// Refuses a place without an index, or with an index that has lost the name of its newest
+    /// version.
     pub(crate) fn check_index(&self) -> Result<(), Search> {
         self.folder().current().map(drop)
     }
@@ -120,18 +121,18 @@ impl Place {
         Index::manifest_on(self.disk(), &self.root, owner)
     }
 
-    /// The version of this number, if the folder shows that it leads to the newest one.
+    /// The version with this number, if the folder shows that it leads to the newest one.
     pub(crate) fn pin(&self, owner: &OwnerPublicKey, version: u64) -> Result<Option<Pin>, Search> {
         let newest = self.manifest(owner)?;
         let mut line = Vec::new();
-        // It ends where manifests were forgotten.
+        // The history ends where manifests were forgotten.
         drop(self.folder().history(&newest, usize::MAX, owner, &mut line));
         let mut line = std::iter::once(&newest).chain(&line);
         let found = line.find(|manifest| manifest.version == version);
         Ok(found.map(Pin::of))
     }
 
-    /// Does work with all that is stored of records that a reader may read; once more, where a change removes what it reads.
+    /// Runs `work` with all stored records that a reader may read. Runs it again if a change removes parts meanwhile.
     pub(crate) fn read<T>(
         &self,
         keys: &ReaderKeys,
@@ -145,7 +146,8 @@ impl Place {
         Store::verify_on(self.disk(), &self.root, keys)
     }
 
-    /// Serves the newest version, or a shard of it, with a folder for what is encoded.
+    /// Makes a server of the newest version, or of a shard of it, with a folder for the encoded
+    /// vectors.
     pub(crate) fn open(
         &self,
         owner: &OwnerPublicKey,
@@ -156,7 +158,7 @@ impl Place {
         options.open(&self.folder())
     }
 
-    /// Serves the current version, in place of the version that a server has.
+    /// Makes a server of the current version, which replaces `server`.
     pub(crate) fn follow(&self, server: &Server, owner: &OwnerPublicKey) -> Result<Server, Search> {
         OpenOptions::new(owner).after(server).open(&self.folder())
     }
@@ -171,7 +173,7 @@ impl Place {
         self.folder().restore_to(&to.folder(), owner)
     }
 
-    /// Makes the newest whole version the newest again, if it passes this check.
+    /// Makes the newest complete version the newest again, if it passes this check.
     pub(crate) fn recover(
         &self,
         owner: &OwnerPublicKey,

@@ -101,7 +101,7 @@ impl Set {
 }
 
 impl Args {
-    /// The vectors of a file, of a table in the column that was named.
+    /// The vectors of a file. For a table, an option may name their column.
     fn vectors(&self, path: &Path) -> Result<Vectors, Error> {
         let named = Error::vectors(path);
         let is_table = Format::of(path).map_err(&named)?.is_table();

@@ -18,7 +18,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// A number of texts, and what they are like.
+    /// Generates this number of texts. Also returns their properties.
     pub(super) fn of(count: usize) -> (Self, Vec<Vec<u8>>) {
         let texts = synthetic::texts(count, 3).into_iter();
         let texts: Vec<Vec<u8>> = texts.map(String::into_bytes).collect();

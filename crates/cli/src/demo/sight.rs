@@ -53,7 +53,7 @@ impl Transport for Noted {
     }
 }
 
-/// Asks each question in a session of its own, and notes the messages that a search makes.
+/// Asks each question in a separate session, and records the messages of each search.
 pub(super) fn of_each<'a>(
     address: &str,
     key: &ReaderKeys,

@@ -1,6 +1,6 @@
 //! Short sentences about dishes, cities and tools.
 
-/// Name, warmth, kind, land, what it is made of.
+/// For each dish: name, warmth, kind, country, ingredients.
 const DISHES: &str = "\
 Ramen | warm | noodle soup | Japan | noodles, broth and egg
 Gazpacho | cold | soup | Spain | tomatoes and cucumber
@@ -24,7 +24,7 @@ Dal | warm | lentil stew | India | lentils and spices
 Panna cotta | cold | dessert | Italy | cream and vanilla
 ";
 
-/// Name, country, water, sight.
+/// For each city: name, country, water, sight.
 const CITIES: &str = "\
 Lisbon | Portugal | the river Tagus | trams and hills
 Vienna | Austria | the river Danube | opera and palaces
@@ -48,7 +48,7 @@ Hanoi | Vietnam | the lake | markets and motorbikes
 Dublin | Ireland | the river Liffey | pubs and libraries
 ";
 
-/// Name, use, material, who has it.
+/// For each tool: name, use, material, owner.
 const TOOLS: &str = "\
 saw | cut wood | steel | Carpenters
 hammer | drive nails | iron | Builders
@@ -88,7 +88,7 @@ pub(super) fn all() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The rows of a table, a line each. Texts that this file does not have are empty.
+/// The rows of a table, one per line. Missing texts are empty.
 fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
     table.lines().map(|line| {
         let mut cells = line.split(" | ");

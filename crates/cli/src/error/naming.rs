@@ -13,7 +13,7 @@ impl Error {
         |source| Self::File { path, source }
     }
 
-    /// Names the index that an error is about, if that does not name it itself, and a file of it that is gone.
+    /// Adds the index to an error that does not name it, and the file if one is missing.
     pub(crate) fn index(path: &Path) -> impl Fn(Search) -> Self + use<> {
         let path = path.to_owned();
         move |source| match source {
@@ -38,7 +38,7 @@ impl Error {
     pub(crate) fn vectors(path: &Path) -> impl Fn(vectors::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| match source {
-            // It names the file itself.
+            // The error names the file itself.
             vectors::Error::File { .. } | vectors::Error::Folder { .. } => source.into(),
             source => Self::Vectors {
                 path: path.clone(),

@@ -7,10 +7,10 @@ use std::{
     path::PathBuf,
 };
 
-/// A place for the result.
+/// The destination of the result.
 pub(super) struct Destination {
     out: Out,
-    /// The first error of writing, which those who write wrap in errors of theirs.
+    /// The first error of writing. The callers that write wrap it in their own errors.
     failed: Option<io::Error>,
 }
 
@@ -32,7 +32,7 @@ impl Destination {
         Ok(Self { out, failed })
     }
 
-    /// The error of the work that wrote here, which is named after this place if it was this that failed.
+    /// Adds the name of this destination to an error, if the error came from writing here.
     pub(super) fn blame(&mut self, error: Error) -> Error {
         match (self.failed.take(), &self.out) {
             (Some(failed), Out::Stdout(_)) => failed.into(),
@@ -41,7 +41,7 @@ impl Destination {
         }
     }
 
-    /// Moves the whole file to its place.
+    /// Moves the complete file to its place.
     pub(super) fn finish(self) -> Result<(), Error> {
         match self.out {
             Out::Stdout(mut out) => Ok(out.flush()?),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use sordino_fpe_files::{Error, OnError};
 use std::io::{self, Write};
 
-/// The choice for a value that the format refuses: go on or stop.
+/// The choice when the format refuses a value: continue or stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum OnRefusal {
     /// End the run at the first refused value.
@@ -36,7 +36,7 @@ struct Refused {
     refused: String,
 }
 
-/// Names a refused value on standard error.
+/// Reports a refused value on standard error.
 pub(super) fn tell(report: Output, error: &Error) {
     let line = if report.is_json() {
         let refused = error.to_string();
@@ -44,6 +44,6 @@ pub(super) fn tell(report: Output, error: &Error) {
     } else {
         format!("sordino: {error}")
     };
-    // If standard error is closed, nobody can be told.
+    // If standard error is closed, the report has no reader.
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let first_id = store.next_number().filter(|_| !args.input.has_ids(&layout));
     let (added, rounding, left_out) = match layout.labels().is_empty() {
         true => args.add(&mut store, layout, output)?,
-        // An exported file has numbers of 32 bits.
+        // An exported file has 32-bit numbers, so nothing was rounded.
         false => (args.add_each(&mut store, &layout, output)?, None, 0),
     };
     let report = Report {
@@ -141,8 +141,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 }
 
 impl Args {
-    /// Refuses ids that no option names if the index's ids may be row numbers, because none is above the rows stored.
-    /// Otherwise unrelated records would be replaced.
+    /// Refuses ids from a column that no option names, if the index's ids may be row numbers because none is above
+    /// the number of rows. Otherwise unrelated records would be replaced.
     fn check_guessed_ids<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
         let Some(column) = layout.guessed_ids() else {
             return Ok(());
@@ -160,7 +160,8 @@ impl Args {
         )))
     }
 
-    /// Refuses to replace records by ones that lack payloads or attributes which the index has, unsaid.
+    /// Refuses to replace records, without an explicit option, by records that lack the index's
+    /// payloads or attributes.
     fn check_complete<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
         if self.leave_empty || !self.input.has_ids(layout) {
             return Ok(());
@@ -216,7 +217,7 @@ impl Args {
         Ok((added, rounding, left_out))
     }
 
-    /// Adds records under the labels that the file has for them.
+    /// Adds records under the labels that the file states.
     fn add_each(
         &self,
         store: &mut OwnedIndex,

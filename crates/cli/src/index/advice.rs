@@ -4,13 +4,14 @@ use sordino_search::manifest::Mode;
 use sordino_search::plan::Bytes;
 use sordino_search::{Alternative, AnyDisk, Measurement, Store};
 
-/// Recall of an index that is scored whole, below which a build says why and what would help.
+/// The recall of a mode that scores all records, below which a build explains the loss and says
+/// what would help.
 pub(super) const ENOUGH: f64 = 0.95;
 
-/// A change of the recall that is more than chance.
+/// A change of the recall that is larger than chance.
 const LOST: f64 = 0.02;
 
-/// Why an index that is scored whole finds less than it should, and what would help.
+/// Explains why a mode that scores all records has a low recall, and what would help.
 pub(super) fn precision(recall: f64, mode: &Mode, looked: bool) -> String {
     if recall >= ENOUGH {
         return String::new();
@@ -62,7 +63,7 @@ pub(super) fn after_change(before: Option<f64>, store: &Store<AnyDisk>) -> Strin
     }
 }
 
-/// The sense of what a build measured, and what to do.
+/// The meaning of a build's measurements, and what to do.
 pub(super) fn advice(measured: &Measurement) -> String {
     let Measurement {
         reached,

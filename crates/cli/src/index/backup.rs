@@ -129,7 +129,7 @@ fn recover(
     (key, owner): (&Path, &OwnerPublicKey),
     output: Output,
 ) -> Result<(), Error> {
-    // A public key has no file of versions.
+    // A public key has no pins file.
     let (place, known) = (Place::of(index)?, Pins::beside(key));
     let name = place.name();
     let recovered = place.recover(owner, |manifest| known.check_found(&name, manifest));

@@ -295,8 +295,8 @@ impl Args {
             },
         };
         let k = self.k;
-        // Other modes may begin with fewer. The store knows their number when it has read everything; most files
-        // say it at once.
+        // Other modes may begin with fewer vectors. Most files state their number at once. Otherwise the store
+        // knows it after reading everything.
         if let Some(n) = records.len_hint().and_then(|n| usize::try_from(n).ok())
             && k > n
             && matches!(form, Form::Sealed { .. })
@@ -313,7 +313,7 @@ impl Args {
             .own_readers(self.own_readers))
     }
 
-    /// Says what was wrong, and where.
+    /// Adds the file and the place to the error of a build.
     fn refused(&self, error: sordino_search::Error) -> Error {
         match error {
             sordino_search::Error::K { .. } => too_few(&error),
@@ -321,7 +321,7 @@ impl Args {
         }
     }
 
-    /// The packing asked for, or the one that moves fewer bytes.
+    /// The requested packing, or the one that moves fewer bytes.
     fn packed(
         &self,
         records: &Records<'_>,

@@ -151,7 +151,8 @@ impl Export {
     }
 }
 
-/// Bytes for standard output that are kept back, in case another version has to be written from its beginning.
+/// The number of bytes that are held back from standard output, in case another version must be written from
+/// the start.
 const HELD: usize = 64 << 20;
 
 /// Standard output, whose first bytes are held back.
@@ -169,7 +170,7 @@ impl Held {
         if self.passed { Err(()) } else { Ok(()) }
     }
 
-    /// Lets out what is kept: nothing, if a file was written.
+    /// Writes the bytes that are held back. If a file was written, there are none.
     fn finish(self) -> io::Result<()> {
         if self.first.is_empty() && !self.passed {
             return Ok(());
@@ -196,11 +197,11 @@ impl Write for Held {
     }
 }
 
-/// The format of a file that is written: what the name says, or lines of JSON where it says nothing.
+/// The format of the written file: the format of its ending, or lines of JSON without one.
 fn format_of(path: &Path) -> Result<Format, Error> {
     match Format::of(path) {
         Ok(format @ (Format::Parquet | Format::Jsonl)) => Ok(format),
-        // No format of vectors: `.txt`, for instance.
+        // The ending names no format of vectors, for example `.txt`.
         Err(_) => Ok(Format::Jsonl),
         Ok(_) => Err(Error::Arguments(format!(
             "{}: expected .parquet, or .jsonl for lines of JSON: those are the two that are written",
@@ -209,7 +210,7 @@ fn format_of(path: &Path) -> Result<Format, Error> {
     }
 }
 
-/// The columns of a table of these records, with each attribute that a record has.
+/// The columns of a table for these records, with each attribute that a record has.
 fn columns(contents: &Contents<AnyDisk>, vectors: bool) -> Result<parquet::Columns, Search> {
     let manifest = contents.manifest();
     let attributes = contents.attributes()?;

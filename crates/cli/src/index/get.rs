@@ -89,7 +89,7 @@ impl Args {
         let named = Error::index(dir);
         let mut ids = None;
         let found = Place::of(dir)?.read(keys, |contents| {
-            // Once: their file may be a pipe.
+            // The ids are read once, because their file may be a pipe.
             let ids = ids.get_or_insert_with(|| {
                 let is_there = |id: &Id| contents.get(std::slice::from_ref(id)).next().is_some();
                 self.ids(contents.manifest().ids, is_there)
@@ -119,7 +119,7 @@ impl Args {
         print(&ids, |at, _| records[at].clone(), Error::from)
     }
 
-    /// The ids, and the record of each that is there.
+    /// The ids, and for each the record, if it exists.
     fn fetched(
         &self,
         address: &str,
@@ -149,7 +149,7 @@ impl Args {
     }
 }
 
-/// Prints the records that are there, in the order asked for. The first that is not is the error.
+/// Prints the existing records in the requested order. The first missing record is the error.
 fn print(
     ids: &[Id],
     record: impl Fn(usize, &Id) -> Option<String>,

@@ -54,7 +54,8 @@ impl Ids {
         Ok(Self { path, list })
     }
 
-    /// Says that ids have tabs or line ends, which somebody may have written who meant backslashes.
+    /// Warns if ids contain tabs or line ends, which the file's writer may have meant as
+    /// backslashes.
     pub(super) fn warning(&self) -> Option<String> {
         let odd = |id: &Id| matches!(id, Id::Text(text) if text.contains(['\t', '\n', '\r']));
         let line = self.list.iter().position(odd)? + 1;
@@ -77,8 +78,8 @@ impl Ids {
     }
 }
 
-/// Ids of this kind from arguments. Parts of a list that together, with their commas, are an id that is there may be
-/// meant as that one.
+/// Ids of this kind from arguments. If neighbouring parts of a list, joined by their commas, are an existing id, the
+/// user may mean that id.
 pub(super) fn parsed(
     lists: &[List<Part>],
     kind: IdKind,
@@ -99,7 +100,7 @@ pub(super) fn parsed(
     ids.collect()
 }
 
-/// The texts of neighbours in a list without quotes, as far as they may be an id.
+/// The texts of neighbouring unquoted parts of a list, as far as they may be one id.
 fn joined(parts: &[Part]) -> impl Iterator<Item = String> {
     (0..parts.len()).flat_map(|first| {
         let mut text = String::new();
@@ -113,8 +114,8 @@ fn joined(parts: &[Part]) -> impl Iterator<Item = String> {
     })
 }
 
-/// A place in a file: text has lines from 1, as editors count them; arrays and tables have rows from 0, as their
-/// libraries do.
+/// A place in a file. In texts, lines count from 1, as in editors. In arrays and tables, rows count from 0, as
+/// in their libraries.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
     Line(u64),

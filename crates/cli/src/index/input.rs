@@ -61,7 +61,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// These columns of a table, whose vectors are not looked at.
+    /// The layout of these columns of a table whose vectors are not read.
     pub(super) fn without_vectors(
         file: PathBuf,
         columns: Columns,
@@ -93,7 +93,8 @@ impl Input {
         self.check_all_taken(&reader, &layout)?;
         let mut first = None;
         if kind.is_none() && layout.names.ids.is_some() {
-            // The first record says what the column holds. A file may be a pipe, so it is read once.
+            // The first record shows what the column contains. A file may be a pipe, so it is read
+            // once.
             first = reader.next().transpose().map_err(&named)?;
         }
         let asked = match self.exported {
@@ -130,7 +131,7 @@ impl Input {
         })
     }
 
-    /// The places of all that is read, with ids of this kind; if there is none, of the kind that the file has.
+    /// The layout of the file, with ids of this kind, or of the file's own kind if `kind` is `None`.
     pub(super) fn layout(&self, kind: Option<IdKind>) -> Result<Layout, Error> {
         if self.exported {
             if self.on_error.skips() {
@@ -161,16 +162,16 @@ impl Input {
         reader.map_err(Error::vectors(&self.file))
     }
 
-    /// The file once more, to say where something is.
+    /// Reads the file a second time, to find the place of a fault.
     fn again(&self, kind: Option<IdKind>) -> impl Iterator<Item = vectors::Chunk> {
-        // A pipe has nothing more to give, and might be waited for.
+        // A pipe has no more content, and reading it might wait.
         let is_file = path(&self.file).is_file();
         let reader = is_file.then(|| self.layout(kind).and_then(|layout| self.reader(&layout)));
         let reader = reader.into_iter().flatten();
         reader.flatten().map_while(Result::ok)
     }
 
-    /// The same fault with its line, if the file is a text file.
+    /// Adds the line to an error, if the file is a text file.
     fn in_its_line(&self, error: vectors::Error) -> vectors::Error {
         let line = error.row().and_then(|row| {
             let mut chunks = self.again(None);
@@ -184,7 +185,7 @@ impl Input {
         }
     }
 
-    /// Names the file that an error is about, and the place in it.
+    /// Adds to an error the name of the file and the place in the file.
     pub(super) fn named(&self, index: &Path) -> impl Fn(Search) -> Error {
         let index = Error::index(index);
         move |error| match error {
@@ -210,7 +211,7 @@ impl Input {
         }
     }
 
-    /// The error of an id that occurs twice, which is looked for once more to say where.
+    /// The error of a repeated id, with the two places, for which the file is read again.
     fn repeated(&self, id: &Id) -> Error {
         let chunks = self.again(Some(id.kind()));
         let places = chunks.flat_map(|chunk| {

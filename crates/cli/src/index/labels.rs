@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use sordino_search::{Added, Disk, Error as Search, Store, check_label, vectors};
 use std::path::Path;
 
-/// A file whose records have labels, and the index that they are for.
+/// A file whose records have labels, and the index to which they are added.
 pub(super) struct Labelled<'a> {
     pub(super) input: &'a Input,
     pub(super) layout: &'a Layout,
@@ -14,7 +14,7 @@ pub(super) struct Labelled<'a> {
 }
 
 impl Labelled<'_> {
-    /// Refuses them for an index of this mode, which has readers of its own or not; `otherwise` is what to do then.
+    /// Refuses labels for an index of this mode, or without readers' own keys. `otherwise` says what to do then.
     pub(super) fn check(&self, mode: &str, own: bool, otherwise: &str) -> Result<(), Error> {
         let named = Error::index(&self.input.file);
         let mut labels = self.layout.labels().keys().flatten();
@@ -42,7 +42,7 @@ impl Labelled<'_> {
         Ok(())
     }
 
-    /// Refuses a file of which no index can be built, for all of its records have labels.
+    /// Refuses a file from which no index can be built, because all of its records have labels.
     pub(super) fn check_first(&self) -> Result<(), Error> {
         if self.layout.labels().contains_key(&None) {
             return Ok(());
@@ -52,7 +52,7 @@ impl Labelled<'_> {
         Err(Error::Arguments(format!("{file}: {why}")))
     }
 
-    /// Says that there will be several changes, before the first.
+    /// Reports, before the first change, that there will be several.
     pub(super) fn announce(&self, output: Output) {
         output.note(&format!(
             "{}: {} changes, one for the records of each label and one for those without; if one fails, those before it stay",
@@ -61,7 +61,7 @@ impl Labelled<'_> {
         ));
     }
 
-    /// Adds the records that have labels to a store of the others.
+    /// Adds the records with labels to a store of the records without one.
     pub(super) fn add_rest<D: Disk>(
         &self,
         store: &mut Store<D>,
@@ -106,11 +106,12 @@ impl Labelled<'_> {
         Ok(sum)
     }
 
-    /// An error of the records of one label, which are counted from the first of them.
+    /// Adds the place to an error about the records of one label, which are counted from the first
+    /// of them.
     fn named(&self, label: Option<&str>, error: Search) -> Error {
         use vectors::Error as Vectors;
         match error {
-            // Rows of the file, for they are found while it is read.
+            // These are rows of the file, because the error occurs while it is read.
             Search::Vectors(Vectors::Value { .. }) => self.input.named(self.index)(error),
             Search::Vectors(error) => {
                 let of =

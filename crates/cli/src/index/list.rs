@@ -4,7 +4,7 @@ use sordino_search::vectors::id::unescaped;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// The rule of all lists, for the help of commands that have one.
+/// The rule for all lists, in the help of each command that has one.
 pub(super) const QUOTING: &str = "\
 Commas separate the ids or column names of a list. Put a name with a comma or a double quote in double quotes, and
 write a quote inside it twice: --ids '\"doc,7\",8'. In lists, as in files with one id on each line, \\t, \\n, \\r,

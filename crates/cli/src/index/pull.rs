@@ -92,7 +92,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 }
 
 impl Args {
-    /// The version that the server's has to follow from, if it is not the folder's. Refuses a folder that the owner does not know.
+    /// The version from which the server's must follow, if it is not the folder's version. Refuses a folder that the owner
+    /// does not know.
     fn known(
         &self,
         author: &Author,
@@ -121,7 +122,7 @@ impl Args {
         known.map(Some).ok_or_else(missing)
     }
 
-    /// Remembers the folder's version as the newest, and forgets the versions that were given up.
+    /// Remembers the folder's version as the newest, and forgets the dropped versions.
     fn remember(&self, keys: &OwnerKeys, place: &Place) -> Result<(), Error> {
         let pins = self.pins.ready(&self.key)?;
         let (disk, root, name) = (place.disk(), place.root(), place.name());
@@ -132,7 +133,7 @@ impl Args {
         store.map(drop).map_err(Error::index(&self.index))
     }
 
-    /// Says of a folder that does not lead to the server's version what it may be.
+    /// Explains an error about a folder that does not lead to the server's version.
     fn named(&self, author: &Author, place: &Place, error: Search) -> Error {
         let apart = matches!(error, Search::Fork { .. } | Search::Rollback { .. });
         let named = Error::index(&self.index)(error);
@@ -177,7 +178,7 @@ impl Args {
     }
 }
 
-/// The version of a folder before the additions at its end that this writer made.
+/// The version of a folder before this writer's own additions at its end.
 fn before_own(keys: &WriterKeys, place: &Place) -> Option<u64> {
     let own = keys.secret().public().signing.to_bytes();
     let mut kept = place.manifest(keys.owner()).ok()?;

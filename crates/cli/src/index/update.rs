@@ -64,7 +64,7 @@ fn no_records(file: &Path) -> Error {
     Error::Arguments(format!("{file}: {why}"))
 }
 
-/// A table without rows has no records, rather than no vectors, which it need not have.
+/// Changes the error of a table without rows: it lacks records. It does not need vectors.
 fn without_records(error: Error) -> Error {
     match error {
         Error::Vectors {

@@ -12,7 +12,7 @@ use sordino_search::{Attributes, Client, Column, ColumnKind, Error as Search, Id
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// A column to filter by, as an argument: its name, and the type that it is read as.
+/// A column for conditions, as an argument: its name, and the type as which it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Attribute {
     pub(super) name: String,
@@ -52,19 +52,19 @@ impl FromStr for Attribute {
 }
 
 impl Attribute {
-    /// The column of this name, read as this type, or as the one that it has.
+    /// The column with this name, read as this type, or as its own type.
     pub(super) fn new(name: &str, kind: Option<ColumnKind>) -> Self {
         let name = name.to_owned();
         Self { name, kind }
     }
 
-    /// The column with values of the type asked for; its first row is row `first` of the table.
+    /// The column with values of the requested type. Its first row is row `first` of the table.
     pub(super) fn read(&self, column: Column, first: usize) -> Result<(String, Column), Search> {
         let name = self.name.clone();
         if let (None, Column::Json(values)) = (self.kind, &column) {
             self.told(values, first)?;
         }
-        // A member of JSON: what is in a text, and other values as they are written.
+        // For a JSON member, takes the content of a text, and the written form of other values.
         let column = match column {
             Column::Json(values) => Column::Text(values.into_iter().map(unquoted).collect()),
             other => other,
@@ -108,7 +108,7 @@ impl Attribute {
         Ok((name, column))
     }
 
-    /// Refuses `NaN` and infinite numbers: no test of a filter finds the one, and files of JSON have neither.
+    /// Refuses `NaN` and infinite numbers: no condition finds `NaN`, and JSON has neither.
     fn check_finite(&self, column: &Column, first: usize) -> Result<(), Search> {
         let Column::Float(values) = column else {
             return Ok(());
@@ -131,7 +131,7 @@ impl Attribute {
         self.check_typed(column, first)
     }
 
-    /// Refuses objects, and lists that `has` does not look into: a filter would compare the whole text as it is written.
+    /// Refuses objects, and lists that `has` cannot test: a condition would compare their whole text.
     fn check_single(&self, column: &Column, first: usize) -> Result<(), Search> {
         let (texts, json) = match column {
             Column::Json(texts) => (texts, true),
@@ -152,7 +152,8 @@ impl Attribute {
         }
     }
 
-    /// Refuses JSON values that have no named type. Dates and instants are accepted, since in ISO 8601 they compare as texts do.
+    /// Refuses JSON values without a named type. Dates and instants are accepted, because in ISO 8601 they compare correctly
+    /// as texts.
     fn check_typed(&self, column: &Column, first: usize) -> Result<(), Search> {
         let (None, Column::Json(values)) = (self.kind, column) else {
             return Ok(());
@@ -182,7 +183,7 @@ impl Attribute {
         value.into()
     }
 
-    /// Refuses numbers and truth values of JSON, which would become texts: no question about numbers would find them.
+    /// Refuses numbers and truth values of JSON, which would become texts that no condition on numbers finds.
     fn told(&self, values: &[Option<Box<str>>], first: usize) -> Result<(), Search> {
         for (row, value) in (first as u64..).zip(values) {
             let begins = value
@@ -208,7 +209,7 @@ impl Attribute {
         Ok(())
     }
 
-    /// Texts as values; an empty one is none.
+    /// Parses texts as values. An empty text is no value.
     fn parsed<T>(
         &self,
         texts: &[Option<Box<str>>],
@@ -233,12 +234,12 @@ impl Attribute {
     }
 }
 
-/// The columns that payloads are made of.
+/// The columns from which payloads are made.
 #[derive(Clone)]
 pub(super) enum Payloads {
-    /// The one column, or several.
+    /// One column, or several.
     Columns(Vec<String>),
-    /// A payload as `sordino index export` wrote it, and the form in which it did.
+    /// A payload that `sordino index export` wrote, and the form in which it is written.
     Exported([String; 2]),
 }
 
@@ -293,7 +294,7 @@ impl Payloads {
     }
 }
 
-/// The bytes of an exported payload, from its member and its form's, as these are written.
+/// The bytes of an exported payload, from the written forms of its member and of the form's member.
 fn exported(payload: Option<&str>, form: Option<&str>) -> Option<Vec<u8>> {
     let text = |raw: &str| serde_json::from_str::<String>(raw).ok();
     match (payload, form.and_then(text).as_deref()) {
@@ -305,13 +306,13 @@ fn exported(payload: Option<&str>, form: Option<&str>) -> Option<Vec<u8>> {
     }
 }
 
-/// A value as the whole of a payload.
+/// A value that is the whole payload.
 fn single(column: &Column, row: usize) -> Vec<u8> {
     match column {
         Column::Text(texts) => texts[row].as_deref().unwrap_or_default().into(),
         Column::Bytes(bytes) => bytes[row].as_deref().unwrap_or_default().into(),
         Column::Json(values) => {
-            // Texts, such as dates, are not in quotes.
+            // Texts, such as dates, lose their quotation marks.
             let value = unquoted(values[row].clone());
             value.unwrap_or_default().as_bytes().into()
         }
@@ -329,7 +330,7 @@ pub(crate) fn attributes(all: &Attributes, row: usize) -> Map<String, Value> {
     columns.collect()
 }
 
-/// The attributes of a record that a client knows; none where there are none.
+/// The attributes of a record that a client knows, which may be none.
 pub(crate) fn known_attributes(client: &Client, id: &Id) -> Map<String, Value> {
     let known = client.attributes(id);
     known.map_or_else(Map::new, |known| attributes(&known, 0))
@@ -349,7 +350,7 @@ mod tests {
             payloads.of(vec![column.clone()], 2).unwrap()
         };
         assert_eq!(one(&text), [b"a".to_vec(), Vec::new()]);
-        // JSON's null is not a text, and not any other value either.
+        // JSON's null is no text and no other value.
         let lines = Column::Json(vec![Some("\"null\"".into()), None]);
         assert_eq!(one(&lines), [b"null".to_vec(), Vec::new()]);
         assert_eq!(one(&number), [b"7".to_vec(), Vec::new()]);

@@ -31,7 +31,7 @@ pub fn read(path: &Path) -> Result<KeyFile, Error> {
     if file.is_exposed() {
         let path = path.display();
         let warning = format!("others can read the secret in {path}: chmod 600 {path}");
-        // If standard error is closed, nobody can be told.
+        // If standard error is closed, the warning has no reader.
         let _ = writeln!(io::stderr(), "sordino: warning: {warning}");
     }
     Ok(file)

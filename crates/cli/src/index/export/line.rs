@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sordino_search::{Id, Stored};
 
-/// A record, as it is written.
+/// A record as a line has it.
 #[derive(Serialize)]
 struct Line<'a> {
     id: Value,
@@ -24,7 +24,7 @@ struct Line<'a> {
     vector: Option<&'a [f32]>,
 }
 
-/// A payload, so that each byte of it can be had from the line.
+/// A payload in a form from which each of its bytes can be restored.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Payload<'a> {
@@ -45,7 +45,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// A payload as results show it, with its form: json, text or base64. Each byte of it can be had from that.
+/// A payload as results show it, with its form: json, text or base64. Each byte of it can be restored.
 pub(crate) fn shown(payload: &[u8]) -> (&'static str, Box<RawValue>) {
     let (payload, form) = Payload::of(payload);
     let line = json_line(&payload).ok();
@@ -53,14 +53,14 @@ pub(crate) fn shown(payload: &[u8]) -> (&'static str, Box<RawValue>) {
     (form, value.expect("a text, or what is JSON already"))
 }
 
-/// An object or a list in JSON that stands in a line as it is written.
+/// The text as JSON, if it is an object or a list that a line may contain unchanged.
 fn json(text: &str) -> Option<&RawValue> {
     if !text.starts_with(['{', '[']) || text.contains(['\n', '\r']) || text.contains(ENDS) {
         return None;
     }
-    // The first has a bound on how deep values are nested, which a reader of the line will have too.
+    // The first parser limits how deep values are nested, as a reader of the line also does.
     serde_json::from_str::<Value>(text).ok()?;
-    // A reader of the line refuses two members of one name.
+    // A reader of the line refuses two members with the same name.
     sordino_search::vectors::json::check(text).ok()?;
     let raw: &RawValue = serde_json::from_str(text).ok()?;
     (raw.get() == text).then_some(raw)

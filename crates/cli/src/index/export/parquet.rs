@@ -18,8 +18,8 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file that grows by records: `id`, `payload` if there are any, a column for each attribute, `label` if there are any,
-/// `vector`.
+/// A file to which records are appended: `id`, `payload` if there are payloads, a column for each attribute, `label` if
+/// there are labels, `vector`.
 pub(super) struct Table {
     writer: ArrowWriter<BufWriter<AtomicFile>>,
     columns: Columns,
@@ -32,7 +32,7 @@ pub(super) struct Columns {
     pub(super) payloads: bool,
     pub(super) attributes: Vec<(String, ColumnKind)>,
     pub(super) labels: bool,
-    /// Coordinates of a vector, if vectors are written.
+    /// The number of coordinates of a vector, if vectors are written.
     pub(super) dim: Option<i32>,
 }
 
@@ -43,7 +43,7 @@ struct Fault(std::path::PathBuf);
 impl Fault {
     fn of(&self, error: impl ToString) -> Error {
         let text = error.to_string();
-        // The library's word for an error that is not its own.
+        // The library puts this word before errors that are not its own.
         let why = text.strip_prefix("External: ").unwrap_or(&text);
         Error::at(&self.0)(std::io::Error::other(why.to_owned()))
     }
@@ -168,7 +168,7 @@ fn values(column: &Column) -> ArrayRef {
             let texts = values.iter().map(Option::as_deref);
             Arc::new(StringArray::from(texts.collect::<Vec<_>>()))
         }
-        // No attribute is one of bytes.
+        // No attribute consists of bytes.
         Column::Bytes(values) => Arc::new(StringArray::new_null(values.len())),
     }
 }

@@ -34,7 +34,7 @@ pub(in crate::index) struct Columns {
 }
 
 impl Columns {
-    /// The places of all that is read of a file, with vectors where `names` says; with ids of a column, unless they are elsewhere.
+    /// The layout of a file, with vectors where `names` says. Ids come from a column, unless they are in another file.
     pub(super) fn layout(
         &self,
         names: ColumnNames,
@@ -49,7 +49,7 @@ impl Columns {
             let why = format!("--payload-column names {name} twice");
             return Err(Error::Arguments(why));
         }
-        // An update changes no more than what is named.
+        // An update changes only what the options name.
         let guesses_values = !names.vectorless;
         let looks_for_ids = !self.no_guess && self.id.is_none() && !ids_elsewhere;
         let looks_for_values = !self.no_guess && guesses_values && self.payload.is_empty();
@@ -108,7 +108,7 @@ impl Columns {
         })
     }
 
-    /// True if there is a column of something other than ids.
+    /// True if a column other than the ids is named.
     pub(in crate::index) fn has_values(&self) -> bool {
         !self.payload.is_empty() || !self.attribute.is_empty()
     }

@@ -16,10 +16,11 @@ pub(in crate::index) const VECTOR: &str = "vector";
 pub(super) const PAYLOAD_FORM: &str = "payload_form";
 pub(super) const ATTRIBUTES: &str = "attributes";
 
-/// The most different labels of a file, since an index has no more keys.
+/// The largest number of different labels in a file, because an index has no more keys.
 const MAX_LABELS: usize = 512;
 
-/// The name of an attribute's column in a table: its own, but for those that could be taken for something else.
+/// The name of an attribute's column in a table. It differs from the attribute's name if that could be taken
+/// for another column.
 pub(in crate::index) fn column_of(attribute: &str) -> String {
     match attribute {
         ID | PAYLOAD | LABEL | VECTOR => nested(attribute),
@@ -36,7 +37,8 @@ fn stripped(column: &str) -> Option<&str> {
     column.strip_prefix(ATTRIBUTES)?.strip_prefix('.')
 }
 
-/// The layout of such a file: all that is in it. Ids are of this kind; if there is none, of the kind that they look like.
+/// The layout of an exported file, which includes everything in it. Ids have this kind, or, if `kind` is `None`, the kind
+/// that they look like.
 pub(super) fn layout(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
     match Format::of(path).map_err(Error::vectors(path))? {
         Format::Parquet => table(path, kind),
@@ -82,7 +84,7 @@ fn table(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
     ))
 }
 
-/// The labels of a table, which is read once for them.
+/// The labels of a table, for which the table is read once.
 fn counted(path: &Path) -> Result<Labels, Error> {
     let wanted = ColumnNames {
         vectors: Some(VECTOR.to_owned()),
@@ -113,7 +115,7 @@ fn count(path: &Path, column: &Column, labels: &mut Labels) -> Result<(), Error>
     Ok(())
 }
 
-/// The labels of a column's rows; none if it has something else.
+/// The labels of a column's rows. `None` if the column has other values.
 pub(super) fn labels_of(column: &Column) -> Option<Vec<Option<String>>> {
     let text = |text: &str| Some(text.to_owned());
     let label = |json: &str| serde_json::from_str::<Option<String>>(json).ok();
@@ -129,7 +131,7 @@ pub(super) fn labels_of(column: &Column) -> Option<Vec<Option<String>>> {
     }
 }
 
-/// Lines of JSON say of what type their values are, so they are read once for that.
+/// The layout of lines of JSON, which are read once to find the types of their values.
 fn lines(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
     if !path.metadata().map_err(Error::at(path))?.is_file() {
         return Err(Error::Columns {
@@ -222,7 +224,7 @@ struct Kinds {
     broken: bool,
     truth: bool,
     text: bool,
-    /// A text that is no UUID, as these are written.
+    /// A text that is not a UUID in the usual form.
     other: bool,
 }
 
@@ -242,7 +244,7 @@ impl Kinds {
         }
     }
 
-    /// The type that has all values; texts where there is no value.
+    /// The type that fits all values. It is text if there are no values.
     fn kind(&self) -> Option<ColumnKind> {
         match (self.whole | self.broken, self.truth, self.text) {
             (true, false, false) if self.broken => Some(ColumnKind::Float),

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 /// The column and the member of a record's label.
 pub(in crate::index) const LABEL: &str = "label";
 
-/// The labels of a file's records, none for those without one, each with the number of its records.
+/// The labels of a file's records, `None` for records without one, each with the number of its
+/// records.
 pub(in crate::index) type Labels = BTreeMap<Option<String>, u64>;
 
-/// The places of all that is read of a file.
+/// The places in a file from which values are read.
 #[derive(Clone)]
 pub(in crate::index) struct Layout {
     pub(super) names: ColumnNames,
@@ -19,15 +20,15 @@ pub(in crate::index) struct Layout {
     pub(super) attributes: Vec<Attribute>,
     /// Empty if no record has a label.
     labels: Labels,
-    /// True for a table whose columns are taken by their usual names if no option names them.
+    /// True for a table whose columns are found by their usual names if no option names them.
     guessed: bool,
-    /// True if that holds of the ids.
+    /// True if the ids were found in this way.
     guessed_ids: bool,
-    /// True if that holds of the payloads.
+    /// True if the payloads were found in this way.
     guessed_payloads: bool,
-    /// The columns that could be the payloads, if none is taken because there are several.
+    /// The columns that could be the payloads, if none is used because there are several.
     unclear_payloads: Vec<String>,
-    /// Columns that have the name of one that is taken in other capitals.
+    /// Columns whose names differ from a used column's only in capitals.
     passed_over: Vec<String>,
 }
 
@@ -55,8 +56,8 @@ impl Layout {
         }
     }
 
-    /// The same layout with columns taken by their usual names: the column of ids if wanted, and the columns of payloads. Unclear
-    /// columns are not taken.
+    /// The same layout with columns found by their usual names: the ids if wanted, and the payloads. Unclear columns are not
+    /// used.
     pub(super) fn guessed(
         self,
         guessed_ids: bool,
@@ -72,7 +73,8 @@ impl Layout {
         }
     }
 
-    /// The same layout, recording columns that have the name of a taken column in other capitals.
+    /// The same layout, which also records columns whose names differ from a used column's only in
+    /// capitals.
     pub(super) fn passing_over(self, passed_over: Vec<String>) -> Self {
         Self {
             passed_over,
@@ -80,7 +82,7 @@ impl Layout {
         }
     }
 
-    /// Leaves out payloads that no option named: of an index whose records have none.
+    /// Removes payloads that no option named, because the index's records have none.
     pub(in crate::index) fn leave_guessed_payloads(&mut self) {
         self.unclear_payloads.clear();
         if self.guessed_payloads {
@@ -90,7 +92,7 @@ impl Layout {
         }
     }
 
-    /// The column of ids, if no option names it.
+    /// The column of ids, if it was found by its name.
     pub(in crate::index) fn guessed_ids(&self) -> Option<&str> {
         self.names.ids.as_deref().filter(|_| self.guessed_ids)
     }
@@ -105,8 +107,8 @@ impl Layout {
         self.names.ids.is_some()
     }
 
-    /// The columns that are taken, with the kind of their ids, if they are taken by their names; `otherwise` says where ids are from
-    /// that are in no column.
+    /// Describes the columns that were found by their names, with the kind of their ids. `otherwise` says where ids come
+    /// from if not from a column.
     pub(in crate::index) fn taken(&self, kind: IdKind, otherwise: String) -> Option<String> {
         if !self.guessed {
             return None;
@@ -146,7 +148,8 @@ impl Layout {
         self.attributes.iter().any(|it| it.name == name)
     }
 
-    /// The labels of the records, those without one among them; empty if no record has a label.
+    /// The labels of the records, with an entry for records without one. Empty if no record has a
+    /// label.
     pub(in crate::index) fn labels(&self) -> &Labels {
         &self.labels
     }

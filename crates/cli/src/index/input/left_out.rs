@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::str::FromStr;
 
-/// Records that are told on the terminal, at most.
+/// The largest number of records that are reported on the terminal.
 const SHOWN: usize = 10;
 
 /// The choice for records that cannot be read.
@@ -51,7 +51,7 @@ impl OnErrorArgs {
         self.on_error != OnError::Stop
     }
 
-    /// No records left out so far, and the file that they are written to.
+    /// Starts with no left-out records, and opens the file to which they are written.
     pub(super) fn left_out(&self) -> Result<LeftOut, Error> {
         let report = match &self.on_error {
             OnError::Stop | OnError::Skip => None,
@@ -109,13 +109,13 @@ impl List {
 }
 
 impl Drop for List {
-    /// Leaves no empty report of a change that failed.
+    /// Removes the empty report of a change that failed.
     fn drop(&mut self) {
         self.sort();
         if let Some((path, _)) = self.report.take()
             && self.count == 0
         {
-            // The change's own error is what counts.
+            // Only the change's own error counts.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -135,12 +135,12 @@ impl LeftOut {
         list.unsorted.push((place, fault.to_string(), line));
     }
 
-    /// Tells those that were added, in the order of the file: none of the rows that are read from now on comes before them.
+    /// Reports the added records in the order of the file. No row that is read from now on comes before them.
     pub(super) fn sort(&self) {
         self.0.borrow_mut().sort();
     }
 
-    /// True if these are more records than the ones that were kept, for which a change is refused.
+    /// True if these are more records than the kept ones. Such a change is refused.
     pub(super) fn are_most(&self, kept: usize) -> bool {
         self.sort();
         let mut list = self.0.borrow_mut();
@@ -149,10 +149,10 @@ impl LeftOut {
         list.most_of.is_some()
     }
 
-    /// Says how many there are and what is wrong with the first, and ends the report. Returns their number.
+    /// Reports the number of left-out records and the fault of the first, and ends the report file. Returns
+    /// their number.
     ///
-    /// # Errors
-    /// Fails if they are most of all, and if the report cannot be written.
+    /// # Errors Fails if most records were left out, or if the report cannot be written.
     pub(in crate::index) fn say(&self, file: &Path, output: Output) -> Result<usize, Error> {
         let mut list = self.0.borrow_mut();
         let (count, mut place) = (list.count, String::new());

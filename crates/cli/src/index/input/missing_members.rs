@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The members of JSON lines that were asked for, and that no record had so far.
+/// The requested members of JSON lines that no record has had so far.
 #[derive(Clone, Default)]
 pub(in crate::index) struct Unseen(Rc<RefCell<Vec<String>>>);
 
@@ -15,7 +15,7 @@ impl Unseen {
         Self(Rc::new(RefCell::new(asked)))
     }
 
-    /// Strikes out a member of which there is a value.
+    /// Removes a member for which a record has a value.
     pub(super) fn saw(&self, name: &str, column: &Column) {
         let is_there = match column {
             Column::Json(values) => values.iter().any(Option::is_some),
@@ -26,7 +26,7 @@ impl Unseen {
         }
     }
 
-    /// Says of the rest that they are nowhere: each may be a mistake in a name.
+    /// Warns of the remaining members, because each may be a mistake in a name.
     pub(in crate::index) fn say(&self, file: &Path, output: Output) {
         for name in self.0.borrow().iter() {
             let file = file.display();

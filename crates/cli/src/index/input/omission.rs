@@ -8,7 +8,7 @@ use crate::{Error, Output};
 use sordino_search::vectors::Reader;
 
 impl Input {
-    /// Refuses to leave out a part of what an exported file has, unless its ids or vectors are named.
+    /// Refuses to leave out a part of an exported file, unless options name its ids or vectors.
     pub(super) fn check_all_taken(&self, reader: &Reader, layout: &Layout) -> Result<(), Error> {
         let has = |wanted: &str| reader.columns().iter().any(|name| name == wanted);
         let named = self.exported || self.ids.is_some() || self.columns.id.is_some();
@@ -38,7 +38,7 @@ impl Input {
 }
 
 impl Records<'_> {
-    /// Says which columns are taken, and warns of ids that may not be what was meant, from a file that is older than its escapes.
+    /// Reports the used columns. Warns of ids that the user may not mean, from a file that is older than the escapes of ids.
     pub(in crate::index) fn announce(&self, layout: &Layout, output: Output) {
         let otherwise = match (&self.ids, self.first_number) {
             (Some(ids), _) => format!("ids ({}) from {}", self.kind.name(), ids.path.display()),

@@ -12,20 +12,20 @@ use sordino_search::vectors::Reader;
 use sordino_search::{Attributes, Batch, Column, Error as Search, Id, IdKind, Metric};
 use std::collections::VecDeque;
 
-/// The column of ids that an index has to have, and whether it has one.
+/// The name of the column of ids that the index must contain, and a test whether it contains one.
 type Known<'a> = (String, Box<dyn Fn(&Id) -> bool + 'a>);
 
-/// Records of a file, some at a time.
+/// The records of a file, in chunks.
 pub(in crate::index) struct Records<'a> {
     pub(super) reader: Reader,
-    /// The first records, if they were looked at already.
+    /// The first chunk, if it was read already.
     pub(super) first: Option<vectors::Chunk>,
     pub(super) kind: IdKind,
     /// Ids from a file of their own.
     pub(super) ids: Option<Ids>,
     pub(super) payloads: Payloads,
     pub(super) attributes: Vec<Attribute>,
-    /// The label of the records that are wanted, of a file with labels.
+    /// The label of the wanted records, in a file with labels.
     pub(super) wanted: Option<Option<String>>,
     /// The row of the first record of the chunk that is being read.
     pub(super) read: usize,
@@ -34,15 +34,15 @@ pub(in crate::index) struct Records<'a> {
     /// True if records that cannot be read are left out.
     pub(super) skip: bool,
     pub(super) left_out: LeftOut,
-    /// The metric that vectors have to fit, where others are left out.
+    /// The metric that vectors must fit, if others are left out.
     pub(super) metric: Option<Metric>,
-    /// The number of the file's first row as an id, where records have no other: one that is left out takes its own with it.
+    /// The id of the file's first row, if ids are row numbers. A left-out row keeps its number.
     pub(super) first_number: Option<u64>,
-    /// Chunks with a record that cannot be read, in parts.
+    /// Parts of chunks that contain a record which cannot be read.
     pub(super) waiting: VecDeque<vectors::Chunk>,
-    /// The records that the index has, where no others are wanted.
+    /// The ids of the index, if only its records are wanted.
     pub(super) known: Option<Known<'a>>,
-    /// Records that were not left out.
+    /// The number of records that were not left out.
     pub(super) kept: usize,
 }
 
@@ -60,17 +60,17 @@ impl<'a> Records<'a> {
         self.reader.len_hint()
     }
 
-    /// The members that no record has, when all have been read.
+    /// The requested members that no record has, known after all records were read.
     pub(in crate::index) fn unseen(&self) -> Unseen {
         self.unseen.clone()
     }
 
-    /// The loss by rounding, when all have been read.
+    /// The loss by rounding, known after all records were read.
     pub(in crate::index) fn rounded(&self) -> Rounded {
         self.rounded.clone()
     }
 
-    /// The records that are left out, when all have been read.
+    /// The records that were left out, known after all records were read.
     pub(in crate::index) fn left_out(&self) -> LeftOut {
         self.left_out.clone()
     }
@@ -82,7 +82,7 @@ impl<'a> Records<'a> {
         self
     }
 
-    /// The same records, all of which the index must have, with their ids in this column.
+    /// The same records. The index must contain the ids in this column.
     pub(in crate::index) fn of_known(
         self,
         column: &str,
@@ -112,7 +112,7 @@ impl<'a> Records<'a> {
         })
     }
 
-    /// The records of a chunk that are wanted, if there are any.
+    /// The wanted records of a chunk, if there are any.
     fn batch(&mut self, chunk: vectors::Chunk) -> Result<Option<Batch>, Search> {
         self.read = usize::try_from(chunk.first).unwrap_or(usize::MAX);
         let next = self.read + chunk.vectors.len();
@@ -175,7 +175,7 @@ impl<'a> Records<'a> {
 }
 
 impl Records<'_> {
-    /// The ids of the rows up to `next`, where some before them may have been left out.
+    /// The ids of the rows up to `next`. Some rows before them may have been left out.
     fn numbers(&self, first: u64, next: usize) -> Option<Vec<Id>> {
         let numbered = self.skip && self.kind == IdKind::Number;
         let zero = self.first_number.filter(|_| numbered)?;
@@ -183,7 +183,8 @@ impl Records<'_> {
         Some((zero + first..end).map(Id::from).collect())
     }
 
-    /// Names the first id whose kind differs from that of the first record: lines of JSON may hold numbers and texts.
+    /// Names the first id whose kind differs from the first record's, because lines of JSON may hold numbers and
+    /// texts.
     fn check_kind(&self, chunk: &vectors::Chunk) -> Result<(), vectors::Error> {
         let ids = chunk.ids.iter().flatten();
         let mut others = (chunk.first..)
@@ -209,7 +210,7 @@ impl Records<'_> {
         })
     }
 
-    /// Names the first of the next ids that the index lacks, where it has to have all.
+    /// Names the first of the next ids that the index lacks, if it must contain all.
     fn check_known(&self, ids: &[Id]) -> Result<(), vectors::Error> {
         let Some((column, is_there)) = &self.known else {
             return Ok(());
@@ -225,7 +226,7 @@ impl Records<'_> {
         })
     }
 
-    /// Names the first of the next payloads that is too long.
+    /// Names the first payload of the batch that is too long.
     fn check(&self, payloads: &[Vec<u8>]) -> Result<(), Search> {
         let long = |payload: &Vec<u8>| payload.len() > MOST_PAYLOAD;
         let Some(at) = payloads.iter().position(long) else {
@@ -261,7 +262,7 @@ impl Iterator for Records<'_> {
             faults.iter().for_each(|fault| self.left_out.add(fault));
             let Some(chunk) = next else {
                 if self.left_out.are_most(self.kept) {
-                    // What they are is said with them.
+                    // The error about the records says what they are.
                     return Some(Err(vectors::Error::NoVectors.into()));
                 }
                 let found = self.ids.as_ref()?.list.len();
@@ -290,7 +291,7 @@ impl Iterator for Records<'_> {
 }
 
 impl Records<'_> {
-    /// Leaves out a chunk's only record, or looks for the one that is wrong in halves of the chunk.
+    /// Leaves out a chunk's only record, or searches the chunk's halves for the faulty one.
     fn leave_out(
         &mut self,
         chunk: vectors::Chunk,

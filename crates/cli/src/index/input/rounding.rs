@@ -26,7 +26,7 @@ impl Rounded {
         self.0.set(loss);
     }
 
-    /// Warns of it, and says what helps.
+    /// Warns of the rounding loss, and says what helps.
     pub(in crate::index) fn say(&self, file: &Path, output: Output) -> Option<Rounding> {
         let Loss {
             column,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// True for a JSON text that begins like a date of four digits for the year.
+/// True if a JSON text begins like a date with a year of four digits.
 pub(super) fn is_instant(json: &str) -> bool {
     let digits = "\"dddd-dd-dd".bytes().zip(json.bytes());
     let fits = |(sign, found): (u8, u8)| match sign {
@@ -12,7 +12,7 @@ pub(super) fn is_instant(json: &str) -> bool {
     json.len() > 11 && digits.into_iter().all(fits)
 }
 
-/// True for a list or an object: of JSON, or in a text of CSV as JSON or Python write it.
+/// True for a list or an object: in JSON, or in a CSV text in the form of JSON or Python.
 pub(super) fn is_several(text: &str, json: bool) -> bool {
     let text = text.trim();
     let ends = |open: char, close: char| text.starts_with(open) && text.ends_with(close);
@@ -32,7 +32,7 @@ pub(super) fn is_list(json: &str) -> bool {
     })
 }
 
-/// A JSON value as text: of a text its content.
+/// A JSON value as text. If the value is a text, its content.
 pub(super) fn unquoted(value: Option<Box<str>>) -> Option<Box<str>> {
     let value = value?;
     match serde_json::from_str(&value) {

@@ -15,7 +15,8 @@ pub(super) struct Report {
     pub(super) readers: Vec<Reader>,
     pub(super) groups: Vec<Members>,
     pub(super) labels: Vec<Label>,
-    /// Records under the key that readers share: no reader of its own can read them until the index is compacted.
+    /// The number of records under the shared key: readers with their own keys cannot read them until the index
+    /// is compacted.
     pub(super) shared_key: u64,
 }
 
@@ -35,7 +36,7 @@ pub(super) struct Reader {
 
 #[derive(Serialize)]
 pub(super) struct Writes {
-    /// Labels; the empty name is of records without one.
+    /// The labels. An empty name means records without a label.
     labels: Vec<String>,
     /// The time in seconds since 1970.
     until: u64,
@@ -53,7 +54,7 @@ pub(super) struct Label {
     label: String,
     generations: usize,
     records: u64,
-    /// Stored rows of records that were deleted, replaced or given another label.
+    /// The number of stored rows of records that were deleted, replaced or given another label.
     stale: u64,
     older_keys: u64,
 }
@@ -200,7 +201,7 @@ fn listed(names: &[String]) -> String {
     match names {
         [] => "none".to_owned(),
         names => {
-            // One with a comma is not to be read as two.
+            // A name with a comma is quoted, so that it is not read as two names.
             let quoted = |name: &String| match name.contains(',') {
                 true => format!("{name:?}"),
                 false => name.clone(),
