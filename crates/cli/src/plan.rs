@@ -218,7 +218,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     })
 }
 
-/// The file of a build for what was planned, and a folder for it.
+/// The names of the file and the folder in the command for a planned build.
 fn files(args: &Args) -> String {
     let data = args.data.as_deref().unwrap_or(Path::new("base.npy"));
     let column = args.vector_column.as_ref();
@@ -227,7 +227,7 @@ fn files(args: &Args) -> String {
     format!("{} {}{column}", data.display(), index.display())
 }
 
-/// The options of a build for what was planned, as far as they are not its own.
+/// The options in the command for a planned build that differ from the build's defaults.
 fn given(args: &Args) -> String {
     let usual = Wish::default();
     let k = (args.k != usual.k).then(|| format!(" --k {}", args.k));
@@ -239,7 +239,8 @@ fn given(args: &Args) -> String {
     [k, queries, line, memory].into_iter().flatten().collect()
 }
 
-/// The mode for readers who are not to hold the whole index, where the recommended one has them download it.
+/// Names the best mode in which readers do not hold the whole index, if in the recommended one they download
+/// it.
 fn unheld(recommended: &str, modes: &[Mode]) -> Option<String> {
     if recommended != "local" {
         return None;
@@ -259,7 +260,7 @@ fn unheld(recommended: &str, modes: &[Mode]) -> Option<String> {
     ))
 }
 
-/// The time of each mode on a line, in words.
+/// The time of each mode on this line, as text.
 fn on_line(line: Option<Line>, modes: &[Mode]) -> String {
     let Some(line) = line else {
         return String::new();
@@ -279,7 +280,7 @@ fn on_line(line: Option<Line>, modes: &[Mode]) -> String {
     format!("\non a line of {line}:{modes}")
 }
 
-/// The memory that a build of each mode needs, in words.
+/// The memory that a build of each mode needs, as text.
 fn building(modes: &[Mode]) -> String {
     let modes = modes
         .iter()
@@ -327,7 +328,7 @@ fn mode(row: &Row, build_bytes: u64, args: &Args) -> Mode {
     }
 }
 
-/// Runs `work` on one thread, as the planner's figures are.
+/// Runs `work` on one thread, because the planner's figures are for one thread.
 fn single_threaded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let pool = pool.map_err(|error| Error::Arguments(error.to_string()))?;

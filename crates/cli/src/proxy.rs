@@ -105,7 +105,7 @@ struct Listening<'a> {
 /// # Errors
 /// Fails if keys or the token cannot be read, the server cannot be reached, or the address not be listened on.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
-    // Before anything listens, so that a signal is not lost.
+    // The signals are collected before anything listens, so that none is lost.
     let mut signals = Signals::new(TERM_SIGNALS)?;
     let token = Token::of_file(&args.token_file)?;
     let time = Duration::from_secs(args.timeout.into());
@@ -120,7 +120,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         writing: writing.map(|(records, token)| Writing { records, token }),
     };
     let proxy = Proxy::listen(args.listen.first(), token, terms)?;
-    // It may take long, and may be told to stop meanwhile.
+    // Starting may take long, and a signal may end it.
     let (done, started) = mpsc::channel();
     std::thread::spawn(move || done.send(Searcher::start(endpoint, &keys, options)));
     let searcher = loop {

@@ -158,7 +158,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             let (endpoint, named) = args.endpoint.at(address.as_deref().unwrap_or_default())?;
             let mut deadlines = Deadlines::default();
             if args.wait > 0 {
-                // A server that sends nothing counts as unreachable.
+                // A server that sends nothing is reported like one that cannot be reached.
                 let wait = Duration::from_secs(args.wait.into());
                 deadlines.connect = deadlines.connect.min(wait);
             }

@@ -104,9 +104,10 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
         return root::run(args, output);
     };
     let owner = owner(key)?;
-    // Before anything listens, so that a signal is not lost.
+    // The signals are collected before anything listens, so that none is lost.
     let signals = server_loop::signals()?;
-    // Open while the index is loaded, so that a client is told that the server is not ready.
+    // The port opens before the index is loaded, so that clients learn that the server is not
+    // ready.
     let exporter = args.door.exporter()?;
     let place = Place::of(&index)?;
     let afar = !place.is_here();
@@ -137,8 +138,8 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
     Serve::new(source, running, output).run(signals)
 }
 
-/// Follows an index in a store on its own thread, because a store may answer late. It reports each version that was
-/// put in place.
+/// Follows an index in an object store on a separate thread, because a store may answer late. The thread reports
+/// each new version.
 fn follow_from_afar(
     service: Service,
     owner: OwnerPublicKey,
@@ -156,10 +157,10 @@ fn follow_from_afar(
     news
 }
 
-/// Between looks at a store, which are paid for.
+/// The pause between two looks at an object store, because each request to it costs money.
 const AFAR: Duration = Duration::from_secs(2);
 
-/// The way in which an index is followed.
+/// The two ways to follow an index.
 enum Following {
     Here(Box<(OwnerPublicKey, Current)>),
     There(mpsc::Receiver<()>),
@@ -206,8 +207,8 @@ impl Source for Folder {
     }
 }
 
-/// The owner's public key. A secret that was given in its place is refused: it must not be where the
-/// server is.
+/// The owner's public key. A file with the owner's secret is refused, because the secret must not be
+/// at the server.
 pub(crate) fn owner(path: &Path) -> Result<OwnerPublicKey, Error> {
     let file = keys::read(path)?;
     if file.kind().is_secret() {
@@ -228,7 +229,7 @@ impl Args {
         self.door.log()
     }
 
-    /// The options of a command line that was read again.
+    /// The new options, if `command` is this command.
     fn anew(&self, command: Command) -> Option<Anew> {
         let Command::Serve(new) = command else {
             return None;
@@ -240,7 +241,7 @@ impl Args {
         })
     }
 
-    /// The folder in which encoded vectors are kept.
+    /// The folder in which the server keeps encoded vectors.
     fn encodings(&self) -> Result<Option<Encodings>, Error> {
         let Some(folder) = &self.keep_encoded else {
             return Ok(None);
@@ -252,7 +253,8 @@ impl Args {
                     %error, folder = %path.display(),
                     "encoded vectors were cut short while in use: the server ends, and its next start makes them again"
                 );
-                // A pass that reads there ends it as well, by a signal of the system.
+                // If a pass reads the truncated file first, a signal of the system ends the process
+                // too.
                 std::process::exit(FAILURE.into());
             }
             _ => {
@@ -263,12 +265,12 @@ impl Args {
         encodings.map(Some).map_err(Error::index(folder))
     }
 
-    /// The most bytes that an index may have.
+    /// The largest number of bytes of an index.
     fn most(&self) -> u64 {
         (self.max_index as u64) << 20
     }
 
-    /// The bounds of a server. The requests of all clients come to a shard from one address.
+    /// The server's limits. A shard gets the requests of all clients from one address.
     fn limits(&self) -> Limits {
         let limits = self.door.limits();
         let limits = limits
@@ -280,7 +282,7 @@ impl Args {
         }
     }
 
-    /// The options that differ and that a running server does not change.
+    /// The options that differ and that a running server cannot change.
     fn fixed(&self, new: &Self) -> Vec<&'static str> {
         differing([
             ("index", self.index != new.index),

@@ -31,7 +31,7 @@ struct Serving {
     served: Served,
 }
 
-/// An index, or several with their names.
+/// What a server serves: one index, or several with their names.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Served {
@@ -47,7 +47,7 @@ pub(crate) struct Named {
     pub(crate) version: Version,
 }
 
-/// The version of an index that is served.
+/// The served version of an index.
 #[derive(Serialize)]
 pub(crate) struct Version {
     index: String,
@@ -68,7 +68,7 @@ impl Version {
         }
     }
 
-    /// The report about it.
+    /// The text of the report.
     fn words(&self) -> String {
         let Self {
             mode,
@@ -82,7 +82,7 @@ impl Version {
 }
 
 impl Served {
-    /// The report about it.
+    /// The text of the report.
     fn words(&self) -> String {
         match self {
             Self::One(version) => version.words(),
@@ -101,7 +101,7 @@ pub(crate) fn signals() -> Result<Signals, Error> {
     Ok(Signals::new(TERM_SIGNALS.iter().chain(RELOAD))?)
 }
 
-/// Has `begin` listen.
+/// Calls `begin` to listen.
 pub(crate) fn listen<S>(
     door: &Door,
     exporter: Option<Exporter>,
@@ -115,28 +115,28 @@ pub(crate) fn listen<S>(
     listening.map_err(Error::certificate(&door.certificate_files()))
 }
 
-/// The place of what is served, and the options of the command that names it.
+/// The source of what a server serves, and the options of its command.
 pub(crate) trait Source {
-    /// An index that listens, or several.
+    /// A service with one index or with several.
     type Service;
 
     /// The options that are the same for all.
     fn door(&mut self) -> &mut Door;
 
-    /// The report about it.
+    /// The source's name in reports.
     fn name(&self) -> String;
 
     /// Serves the current version, if it is a new one. Returns true if it is.
     fn follow(&mut self, service: &Self::Service) -> bool;
 
-    /// The version, or the versions, in place.
+    /// The current version, or the current versions.
     fn served(&self, service: &Self::Service) -> Served;
 
-    /// The options of a command line that was read again, if it is of the same command.
+    /// The new options, if `command` is the same command.
     fn anew(&self, command: Command) -> Option<Anew>;
 }
 
-/// The command line and its files as they are now.
+/// The command line and its configuration files, read again.
 fn command() -> Result<Command, Error> {
     let arguments = Arguments::read(std::env::args_os()).map_err(|refused| match refused {
         Refused::Line(error) => Error::Usage(error.to_string().trim_end().to_owned()),
@@ -145,7 +145,7 @@ fn command() -> Result<Command, Error> {
     Ok(arguments.command)
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Serve<S: Source> {
     source: S,
     running: Running<S::Service>,
@@ -184,7 +184,7 @@ impl<S: Source> Serve<S> {
                 let _ = self.say("renewed");
             }
             if self.source.follow(self.running.service()) {
-                // There may be no reader any more, which is no reason to stop.
+                // The output may have no reader any more. The server continues.
                 let _ = self.say("following");
             }
         }
@@ -193,7 +193,7 @@ impl<S: Source> Serve<S> {
     /// Reads the configuration and the files that it names again. After a mistake in them, the old one stays.
     fn reload(&mut self) {
         let changed = command().and_then(|command| {
-            // The words of the command line are those that this process was started with.
+            // The command line's words are the ones with which this process was started.
             let other = || Error::Usage("not the command that was started".to_owned());
             let new = self.source.anew(command).ok_or_else(other)?;
             self.source.door().change(new, &self.running)
@@ -210,7 +210,7 @@ impl<S: Source> Serve<S> {
         }
     }
 
-    /// Says what an operator may not have meant.
+    /// Warns of settings that the operator may not want.
     fn warn(&mut self) {
         let mut addresses = self.running.addresses().iter();
         let open = addresses.find(|address| !address.ip().is_loopback());

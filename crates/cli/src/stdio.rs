@@ -12,7 +12,8 @@ static OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
 #[cfg(unix)]
 ctor::declarative::ctor! {
-    /// Runs before `main`, where nothing of the standard library that allocates or keeps state may be used.
+    /// Runs before `main`. At that time, parts of the standard library that allocate or keep state must not
+    /// be used.
     #[ctor(unsafe)]
     fn look() {
         use rustix::{io::fcntl_getfd, stdio};
@@ -23,8 +24,8 @@ ctor::declarative::ctor! {
 
 /// Standard input.
 ///
-/// # Errors
-/// Fails if it was closed when the process began: what is read of it then is nothing.
+/// # Errors Fails if it was closed when the process started, because reading it would return
+/// nothing.
 pub(crate) fn stdin() -> io::Result<Stdin> {
     if INPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(
@@ -36,8 +37,7 @@ pub(crate) fn stdin() -> io::Result<Stdin> {
 
 /// Standard output.
 ///
-/// # Errors
-/// Fails if it was closed when the process began: what is written to it then is lost.
+/// # Errors Fails if it was closed when the process started, because written bytes would be lost.
 pub(crate) fn stdout() -> io::Result<Stdout> {
     if OUTPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(

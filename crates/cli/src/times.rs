@@ -18,7 +18,7 @@ pub(crate) fn instant(text: &str) -> Result<u64, String> {
     })
 }
 
-/// [`instant`], of a time to come.
+/// The time of [`instant`], which must be in the future.
 pub(crate) fn to_come(text: &str) -> Result<u64, String> {
     let (time, now) = (instant(text)?, now());
     if time > now {
@@ -52,7 +52,7 @@ fn rfc3339(text: &str) -> Option<u64> {
             (time, east(offset)?)
         }
     };
-    // A time whose zone was cut off has none.
+    // After its offset was removed, the time has no zone.
     let has_zone = time.ends_with(['Z', 'z']) || time.ends_with("+00:00");
     let time = humantime::parse_rfc3339_weak(time)
         .ok()
@@ -77,7 +77,7 @@ fn east(offset: &str) -> Option<i64> {
     (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// Seconds of a time such as `30d`, `1w` or `1h 30m`, one at least.
+/// The seconds of a duration such as `30d`, `1w` or `1h 30m`, at least one.
 pub(crate) fn lifetime(text: &str) -> Result<u64, String> {
     let seconds = whole(text).filter(|seconds| (1..=TEN_YEARS).contains(seconds));
     seconds.ok_or_else(|| {
@@ -86,7 +86,7 @@ pub(crate) fn lifetime(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Seconds by which clocks may differ, such as `30s`; none, too.
+/// The seconds by which clocks may differ, such as `30s`. Zero is allowed.
 pub(crate) fn leeway(text: &str) -> Result<u64, String> {
     let seconds = whole(text).filter(|seconds| (0..=3600).contains(seconds));
     seconds

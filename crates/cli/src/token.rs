@@ -19,7 +19,8 @@ use claims::{Changed, Wanted, index};
 use report::Report;
 pub(crate) use shown::shown;
 
-/// Bytes of a file with the longest token: as text of two bytes a sign, with white space and in lines.
+/// The size in bytes of a file with the longest token: as text of two bytes per character, with white
+/// space and line ends.
 const TEXT_LEN: u64 = (MAX_LEN.div_ceil(3) * 10 + 128) as u64;
 
 /// Arguments of `sordino token`.
@@ -137,7 +138,8 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
             let holder = keys::client(&args.key)?;
             let holder = SigningKey::from_seed(Algorithm::MlDsa65, &holder.seed());
             let last = token.granted();
-            // A mistake, where a token that is shown with another key is an intruder's.
+            // The user made a mistake. In contrast, a token that is shown with another key comes
+            // from an intruder.
             if *holder.public() != last.holder {
                 let (token, key) = (args.token.display(), args.key.display());
                 let why = format!("{token}: the token was made for another key, not for {key}");
@@ -182,15 +184,16 @@ fn at(path: &Path) -> impl Fn(sordino_token::Error) -> Error + use<> {
     }
 }
 
-/// A token of a file; its signatures are not looked at.
+/// Reads a token from a file, without verifying its signatures.
 fn read(path: &Path) -> Result<Token, Error> {
     let bytes = files::read(path, TEXT_LEN).map_err(Error::at(path))?;
     parse(&bytes).map_err(at(path))
 }
 
-/// A token of its bytes or its text. White space in the text does not count, nor how editors and shells encode it.
+/// A token from its bytes or its text. White space in the text is ignored, and so is the encoding that an editor
+/// or a shell uses.
 fn parse(bytes: &[u8]) -> Result<Token, sordino_token::Error> {
-    // No token begins like one of these marks, or with a letter.
+    // No token begins with such a mark or with a letter.
     let text: Vec<u8> = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => rest.to_vec(),
         [0xff, 0xfe, rest @ ..] => narrow(rest, u16::from_le_bytes),
@@ -199,7 +202,7 @@ fn parse(bytes: &[u8]) -> Result<Token, sordino_token::Error> {
     };
     let signs = text.into_iter().filter(|byte| !byte.is_ascii_whitespace());
     let signs = signs.take_while(|byte| *byte != b'=');
-    // The two alphabets of base64 differ in two signs.
+    // The two alphabets of base64 differ in two characters.
     let signs = signs.map(|byte| match byte {
         b'+' => b'-',
         b'/' => b'_',
@@ -211,7 +214,7 @@ fn parse(bytes: &[u8]) -> Result<Token, sordino_token::Error> {
     }
 }
 
-/// The text of UTF-16 with ASCII in it; what is no ASCII becomes a sign that no token has.
+/// The text of UTF-16 that should be ASCII. Other characters become one that no token contains.
 fn narrow(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
     let (units, _) = bytes.as_chunks::<2>();
     let narrowed = units.iter().map(|&pair| u8::try_from(unit(pair)));

@@ -12,7 +12,7 @@ use sordino_search::log::Head;
 use sordino_search::{Pin, PinStore, digest};
 use std::path::{Path, PathBuf};
 
-/// The longest log that is read and written, of 760,000 versions.
+/// The largest size in bytes of a log, which has 760,000 versions.
 const MAX_FILE: u64 = 1 << 26;
 
 /// Arguments of `sordino log`.
@@ -86,7 +86,7 @@ impl Version {
     }
 }
 
-/// The version that a pin file remembers.
+/// The version in a pin file.
 fn pinned(path: &Path) -> Result<Pin, Error> {
     let seen = PinFile::read(path)?.newest();
     seen.ok_or_else(|| Error::Memory {

@@ -9,7 +9,7 @@ const IDS: [&str; 1] = ["id"];
 const VECTORS: [&str; 3] = ["vector", "embedding", "embeddings"];
 const TEXTS: [&str; 3] = ["text", "content", "document"];
 
-/// The names of all columns of a table that can be read more than once.
+/// The names of all columns of a table, if the table can be read twice.
 pub(crate) struct UsualColumns {
     path: PathBuf,
     options: FileOptions,
@@ -17,10 +17,10 @@ pub(crate) struct UsualColumns {
 }
 
 impl UsualColumns {
-    /// The usual columns of a file, which is read as the options say; none for a pipe or a file without columns.
+    /// The columns of a file, which is read as the options say. There are none for a pipe or a file without
+    /// columns.
     ///
-    /// # Errors
-    /// Fails if the file cannot be read as a table.
+    /// # Errors Fails if the file cannot be read as a table.
     pub(crate) fn of(file: &Path, options: &FileOptions) -> Result<Option<Self>, vectors::Error> {
         let path = path(file);
         if is_pipe(&path) || !is_table(&path, options)? {
@@ -32,7 +32,7 @@ impl UsualColumns {
         };
         let all = match Reader::open_with(&path, &names, options) {
             Ok(reader) => reader.columns().to_vec(),
-            // Lines may be lists of numbers, without names.
+            // The lines may be lists of numbers, without names.
             Err(error) => match Reader::open_with(&path, &ColumnNames::default(), options) {
                 Ok(reader) if reader.columns().is_empty() => return Ok(None),
                 _ => return Err(error),
@@ -45,17 +45,16 @@ impl UsualColumns {
         }))
     }
 
-    /// True for a table that cannot be looked at before it is read.
+    /// True for a table that cannot be examined before it is read.
     pub(crate) fn are_unseen(file: &Path, options: &FileOptions) -> bool {
         let path = path(file);
         !path.is_dir() && is_pipe(&path) && is_table(&path, options).unwrap_or(false)
     }
 
-    /// The column of vectors. A column that cannot be read is also taken, since another list would not be the vectors. A file
-    /// that is not a table of records has none.
+    /// The column of vectors. A column is also used if its values cannot be read, because another list would not be the
+    /// vectors. A file that is not a table of records has none.
     ///
-    /// # Errors
-    /// Fails if the names of several differ in nothing but capitals.
+    /// # Errors Fails if the names of several columns differ only in capitals.
     pub(crate) fn vectors(&self) -> Result<Option<String>, Error> {
         let name = self.only(&VECTORS, "--vector-column")?;
         let open = |vectors: Option<&String>| {
@@ -71,21 +70,19 @@ impl UsualColumns {
 
     /// The column of ids.
     ///
-    /// # Errors
-    /// Fails if the names of several differ in nothing but capitals.
+    /// # Errors Fails if the names of several columns differ only in capitals.
     pub(crate) fn ids(&self) -> Result<Option<String>, Error> {
         self.only(&IDS, "--id-column")
     }
 
     /// The column of texts.
     ///
-    /// # Errors
-    /// Fails if the names of several differ in nothing but capitals.
+    /// # Errors Fails if the names of several columns differ only in capitals.
     pub(crate) fn texts(&self) -> Result<Option<String>, Error> {
         self.only(&TEXTS, "--payload-column")
     }
 
-    /// The columns that have one of these columns' names in other capitals.
+    /// The columns whose names differ from the name of a used column only in capitals.
     pub(crate) fn passed_over<'a>(&self, taken: impl Iterator<Item = &'a String>) -> Vec<String> {
         let others = taken.flat_map(|taken| {
             let same = move |name: &&String| *name != taken && name.eq_ignore_ascii_case(taken);
@@ -103,14 +100,15 @@ impl UsualColumns {
         [of(ids, &IDS), of(texts, &TEXTS)].concat()
     }
 
-    /// The columns that could be the texts, if there are several: then none is taken.
+    /// The columns that could be the texts, if there are several. In that case, none is used.
     pub(crate) fn several_texts(&self) -> Vec<String> {
         let found = self.named(&TEXTS);
         let same = found.windows(2).all(|pair| pair[0] == pair[1]);
         if same { Vec::new() } else { found }
     }
 
-    /// The only name of columns that is one of these; if there is none, the only one that is so in other capitals.
+    /// The only column with one of these names. If there is none, the only one whose name differs from them only
+    /// in capitals.
     fn only(&self, usual: &[&str], option: &str) -> Result<Option<String>, Error> {
         let found = self.named(usual);
         let same = |a: &String, b: &String| a != b && a.eq_ignore_ascii_case(b);
@@ -123,14 +121,14 @@ impl UsualColumns {
                 ),
             });
         }
-        // The reader refuses two columns of one name, with their places.
+        // The reader refuses two columns with the same name, and names their positions.
         let first = found.first();
         Ok(first
             .filter(|first| found.iter().all(|name| name == *first))
             .cloned())
     }
 
-    /// The names of columns that are one of these; if there is none, those that are so in other capitals.
+    /// The columns with one of these names. If there are none, those whose names differ only in capitals.
     fn named(&self, usual: &[&str]) -> Vec<String> {
         let named = |is: &dyn Fn(&str, &str) -> bool| {
             let found = self.all.iter();

@@ -4,7 +4,7 @@ use crate::delivery::Line;
 use serde::Serialize;
 use sordino_search::plan::Row;
 
-/// The seconds of one mode on a line, for sending and computing.
+/// The seconds that one mode takes, for computing and for sending over a line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Seconds {
     /// The time before the first search.

@@ -6,7 +6,8 @@ use crate::{Error, Output, file_args};
 use sordino_search::vectors::{ColumnNames, Reader};
 
 impl Args {
-    /// The results of a search among this number of vectors. Except in sealed mode, an index may begin with fewer vectors than `--k`.
+    /// The number of results of a search among this number of vectors. Except in sealed mode, an index may begin with fewer
+    /// vectors than `--k`.
     pub(super) fn results(&self, n: usize, output: Output) -> usize {
         let k = self.k.min(n.max(1));
         if k < self.k {
@@ -20,7 +21,7 @@ impl Args {
 
     pub(super) fn size(&self) -> Result<(usize, usize), Error> {
         let Some(path) = &self.data else {
-            // clap has seen to it that both are there.
+            // clap ensures that both numbers are given.
             return Ok((self.n.unwrap_or(0), self.dim.unwrap_or(0)));
         };
         let at = Error::vectors(path);

@@ -7,7 +7,8 @@ use sordino_search::Error;
 use sordino_search::plan::{Bytes, Obstacle, Offer, Plan, Retrieval, Speed, Wish};
 use std::fmt::Write;
 
-/// One way to fetch payloads: its cost in pages that are laid for it, or why it cannot serve.
+/// A way to fetch payloads: the cost with pages that are laid for it, or the reason why it cannot
+/// be used.
 #[derive(Serialize)]
 pub(super) struct PlannedWay {
     /// The value of `--fetch`.
@@ -19,7 +20,7 @@ pub(super) struct PlannedWay {
     /// The reason why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_possible: Option<String>,
-    /// Memory that a server needs for it, where that is more than it may take.
+    /// The memory that a server needs for it, if that is more than the server may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     needs_bytes: Option<u64>,
 }
@@ -37,14 +38,14 @@ struct Costs {
     /// The times on one thread.
     server_ms: f64,
     client_ms: f64,
-    /// The download on the line.
+    /// The time of the download on the line.
     once_ms: f64,
-    /// The pages of one search: their bytes on the line, and computing.
+    /// The time that a search waits for its pages: their bytes on the line, and computing.
     wait_ms: f64,
 }
 
 impl PlannedWay {
-    /// The ways of a plan; none if records carry nothing.
+    /// The ways of a plan. There are none if records have no payloads and no second look.
     pub(super) fn all(plan: &Plan, speed: &Speed) -> Result<Vec<Self>, Error> {
         let wish = plan.wish();
         let chosen = plan.second_look().or(plan.payloads());
@@ -94,7 +95,7 @@ fn costs(planned: &Retrieval, wish: &Wish, speed: &Speed) -> Costs {
     }
 }
 
-/// The table of them, in words.
+/// The table of the ways, as text.
 pub(super) fn table(ways: &[PlannedWay], wish: &Wish) -> String {
     if ways.is_empty() {
         return String::new();

@@ -6,7 +6,8 @@ use sordino_proxy::Record;
 use sordino_search::{Attributes, Column, ColumnKind};
 use std::collections::BTreeSet;
 
-/// The attributes of these records: of the types that the index has, or else of those that the values have.
+/// The attributes of these records, with the types that the index has for them, or otherwise with the
+/// values' types.
 pub(super) fn of(records: &[Record], known: &Attributes) -> Result<Attributes, String> {
     let names: BTreeSet<&str> = records
         .iter()
@@ -19,7 +20,7 @@ pub(super) fn of(records: &[Record], known: &Attributes) -> Result<Attributes, S
             .map(|record| record.attributes.get(name).unwrap_or(&Value::Null))
             .collect();
         let kind = known.column(name).map(Column::kind);
-        // An attribute that the index does not have, and of which no record has a value, has no type.
+        // An attribute that the index lacks, and for which no record has a value, has no type.
         let Some(kind) = kind.or_else(|| kind_of(&values)) else {
             continue;
         };
@@ -38,7 +39,7 @@ pub(super) fn of(records: &[Record], known: &Attributes) -> Result<Attributes, S
     Attributes::new(records.len(), columns).map_err(|error| error.to_string())
 }
 
-/// The type of the first value, if there is one; numbers with fractions among them make all of them floats.
+/// The type of the first value, if there is one. If any number has a fraction, all numbers become floats.
 fn kind_of(values: &[&Value]) -> Option<ColumnKind> {
     let first = values.iter().find(|value| !value.is_null())?;
     Some(match first {
@@ -49,7 +50,7 @@ fn kind_of(values: &[&Value]) -> Option<ColumnKind> {
     })
 }
 
-/// A text, or a list of single values as JSON.
+/// A text, or a list of single values as JSON text.
 fn text(value: &Value) -> Option<Box<str>> {
     match value {
         Value::String(text) => Some(text.as_str().into()),
@@ -60,7 +61,7 @@ fn text(value: &Value) -> Option<Box<str>> {
     }
 }
 
-/// A column of values, or the place of one that has another type.
+/// A column of values, or the position of a value that has another type.
 fn column(kind: ColumnKind, values: &[&Value]) -> Result<Column, usize> {
     fn each<T>(
         values: &[&Value],

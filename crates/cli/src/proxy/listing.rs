@@ -6,35 +6,37 @@ use sordino_search::{Bytes, Id, IdKind, Stored};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// The most bytes of the payloads of a page, not counting its first record.
+/// The largest number of payload bytes in a page, not counting its first record.
 const PAGE_BYTES: usize = 16 << 20;
 
-/// Records that are read at a time, at most, unless a page has more.
+/// The largest number of records that are read at a time, unless a page has more.
 const AHEAD: usize = 1 << 14;
 
-/// The most bytes of the payloads that are kept for the next pages, not counting the first record.
+/// The largest number of payload bytes that are kept for the next pages, not counting the first
+/// record.
 const AHEAD_BYTES: usize = 2 * PAGE_BYTES;
 
-/// The records that were read ahead of a page, if there are any.
+/// The records that were read in advance, after a page's records, if there are any.
 #[derive(Default)]
 pub(super) struct Ahead(Option<Window>);
 
-/// Records that were read for a page, and those after them, for the next pages of the same version.
+/// The records of a page and those after it, which serve the next pages of the same version.
 struct Window {
-    /// The file that names the version, if it could be read. While it is the same, the index need not be opened for a page.
+    /// The content of the file that names the version, if it could be read. While it is the same, a page does not need to
+    /// open the index.
     current: Option<Bytes>,
     version: u64,
     kind: IdKind,
-    /// The id that the records come after; none if they are the first.
+    /// The id before the records. `None` if they are the first ones.
     after: Option<Id>,
     /// Consecutive records, each with the bytes of its payload.
     records: BTreeMap<Id, (Listed, usize)>,
-    /// True if no record comes after these.
+    /// True if no record follows these.
     is_last: bool,
 }
 
 impl Ahead {
-    /// The first records after the text of an id, this number or fewer, if the version that this file names was read so far.
+    /// At most this number of records after an id's text, if they were read before, from the version that this file names.
     pub(super) fn page(
         &self,
         current: Option<&Bytes>,
@@ -48,7 +50,7 @@ impl Ahead {
         window.page((after.ok()?.as_ref(), limit), false)
     }
 
-    /// The first records after an id, this number or fewer, where `read` gives what is stored of some.
+    /// At most this number of records after an id. `read` returns the stored contents of records.
     pub(super) fn read(
         &mut self,
         (index, current): (&OwnedIndex, Option<Bytes>),
@@ -77,7 +79,7 @@ impl Ahead {
 }
 
 impl Window {
-    /// The first records after an id that fill a page. They may end where the window does only if `may_end` is true.
+    /// The records of a page after an id. The page may end at the end of the window only if `may_end` is true.
     fn page(&self, (after, limit): (Option<&Id>, usize), may_end: bool) -> Option<Page> {
         let last = self.records.last_key_value().map(|(id, _)| id);
         if after < self.after.as_ref() || (after > last && !self.is_last) {
@@ -110,7 +112,7 @@ impl Window {
     }
 }
 
-/// The first of what was read, in the order of ids.
+/// The first of the read records, in the order of their ids.
 fn first(read: Vec<Stored>) -> BTreeMap<Id, (Listed, usize)> {
     let some = read.iter();
     let all = some.flat_map(|some| (0..some.ids.len()).map(|at| listed(some, at)));
@@ -128,7 +130,7 @@ fn first(read: Vec<Stored>) -> BTreeMap<Id, (Listed, usize)> {
     all
 }
 
-/// A record of a page, and the bytes of its payload.
+/// A record in the form of a page, and the bytes of its payload.
 fn listed(stored: &Stored, at: usize) -> (Listed, usize) {
     let payload = stored
         .payloads

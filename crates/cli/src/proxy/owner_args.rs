@@ -33,7 +33,8 @@ pub(super) struct OwnerArgs {
 }
 
 impl OwnerArgs {
-    /// The records, and the token of programs that write them, if any may; known to be an index that the key is the owner's of.
+    /// The records and the token of programs that write, if programs may write. Checks that the key belongs to the index's
+    /// owner.
     pub(super) fn writing(
         &self,
         search_token: &Token,

@@ -18,26 +18,29 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Programs write a few records at a time, so segments are put together before they are many.
+/// The policy of compaction. Programs write a few records at a time, so segments are merged before
+/// there are many.
 const COMPACTION: Compaction = Compaction {
     segments: Some(32),
     deleted: Some(0.3),
 };
 
-/// An index on this machine. It is open only while a request needs it, so that other commands can change it between two.
+/// An index on this machine. It is open only while a request needs it, so that other commands can change it between
+/// requests.
 pub(super) struct OwnedRecords {
     pub(super) key: PathBuf,
     pub(super) keys: OwnerKeys,
     pub(super) index: PathBuf,
     pub(super) owned: OwnedArgs,
     pub(super) place: Place,
-    /// The server that changes are pushed to.
+    /// The server to which changes are pushed.
     pub(super) server: Option<Endpoint>,
     pub(super) output: Output,
-    /// True if the server has all changes that were made here; not known at the start.
+    /// True if the server has all changes that were made here. At the start this is unknown, so it
+    /// is false.
     pub(super) pushed: AtomicBool,
     pub(super) served: ServedIndex,
-    /// The turn of one request, with what was read for the pages after the last.
+    /// Held by one request at a time. It contains the records that were read in advance for pages.
     pub(super) turn: Mutex<Ahead>,
 }
 
@@ -49,12 +52,13 @@ impl fmt::Debug for OwnedRecords {
     }
 }
 
-/// The request's fault.
+/// The error for a fault of the request.
 fn wrong(why: impl Into<String>) -> RecordsError {
     RecordsError::Request(why.into())
 }
 
-/// The request's fault, the index's, or that of another program which is changing it.
+/// The error for a fault of the request, of the index, or for another program that is changing the
+/// index.
 fn fault(error: &Search) -> RecordsError {
     let words = error.to_string();
     match error {
@@ -72,7 +76,7 @@ fn fault(error: &Search) -> RecordsError {
     }
 }
 
-/// The row of a vector that an index cannot have.
+/// The row of a vector that the index cannot contain.
 fn row_of(error: &Search) -> Option<usize> {
     match error {
         Search::Vectors(
@@ -92,13 +96,14 @@ impl OwnedRecords {
             .open(&self.index, (&self.key, &self.keys), self.output)
     }
 
-    /// These records, as far as they are there.
+    /// The existing records with these ids.
     fn read(&self, ids: &[Id]) -> Result<Vec<Stored>, Search> {
         self.place
             .read(&self.keys.reader(), |contents| contents.get(ids).collect())
     }
 
-    /// Notes which index the server serves, and refuses to stand before one that is not here.
+    /// Remembers which index the server serves. Refuses to start for an index that is not the one
+    /// here.
     pub(super) fn stand_before(&self, served: [u8; 16]) -> Result<(), Error> {
         self.served.put(served);
         match self.served.check(&self.index, &self.open()?) {
@@ -109,7 +114,7 @@ impl OwnedRecords {
         }
     }
 
-    /// The index, locked, and known to be the one that the server serves.
+    /// Opens and locks the index, and checks that the server serves it.
     fn opened(&self) -> Result<OwnedIndex, RecordsError> {
         let index = self.open().map_err(|error| match error {
             Error::Search(source) | Error::Index { source, .. } => fault(&source),
@@ -118,7 +123,7 @@ impl OwnedRecords {
         self.served.check(&self.index, &index).map(|()| index)
     }
 
-    /// Makes a change, and pushes it.
+    /// Changes the index, and pushes the change.
     fn change<T>(
         &self,
         mut index: OwnedIndex,
@@ -135,7 +140,7 @@ impl OwnedRecords {
         Ok(done)
     }
 
-    /// Sends the server, if there is one, the changes that it lacks.
+    /// Sends the changes that the server lacks, if there is a server.
     fn push(&self) -> Result<(), RecordsError> {
         let Some(server) = &self.server else {
             return Ok(());
@@ -261,7 +266,7 @@ impl OwnedRecords {
     }
 }
 
-/// The ids of these texts.
+/// The ids that these texts name.
 fn parsed<'a>(kind: IdKind, texts: impl Iterator<Item = &'a str>) -> Result<Vec<Id>, RecordsError> {
     let ids = texts.map(|text| kind.parse(text).map_err(|error| wrong(error.to_string())));
     ids.collect()
@@ -300,7 +305,7 @@ impl Records for OwnedRecords {
             0 => {
                 let version = index.version();
                 drop(index);
-                // They may have been deleted by a request whose push failed.
+                // A request whose push failed may have deleted them.
                 self.push()?;
                 version
             }
@@ -320,7 +325,7 @@ impl Records for OwnedRecords {
         }
         let index = self.opened()?;
         let mut after = parsed(index.manifest().ids, after.into_iter())?;
-        // The index is locked while it is open, so this is the file of its version.
+        // The index is locked while it is open, so this file belongs to its version.
         let current = self.place.current();
         let read = |ids: &[Id]| self.read(ids).map_err(|error| fault(&error));
         ahead.read((&index, current), (after.pop(), limit), read)

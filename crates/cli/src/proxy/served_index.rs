@@ -5,17 +5,18 @@ use sordino_proxy::RecordsError;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The id of the index that the server serves, once the server was reached.
+/// The id of the index that the server serves, known after the first contact with the server.
 #[derive(Default)]
 pub(super) struct ServedIndex(OnceLock<[u8; 16]>);
 
 impl ServedIndex {
-    /// Notes the id. A session's index stays the same.
+    /// Stores the id. A session's index stays the same.
     pub(super) fn put(&self, id: [u8; 16]) {
         self.0.get_or_init(|| id);
     }
 
-    /// Refuses an owner's index that is not the server's. It is open, so nothing can take its place meanwhile.
+    /// Refuses an owner's index that is not the server's. The index is open, so nothing can replace it
+    /// meanwhile.
     pub(super) fn check(&self, folder: &Path, index: &OwnedIndex) -> Result<(), RecordsError> {
         let Some(served) = self.0.get() else {
             let why = "the proxy waits for its server, and does not know which index that serves: ask again later";

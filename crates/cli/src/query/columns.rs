@@ -5,12 +5,12 @@ use crate::usual_columns::UsualColumns;
 use sordino_search::vectors::{ColumnNames, FileOptions};
 use std::path::Path;
 
-/// The columns that are named, and whether others are taken.
+/// The named columns, and whether further columns are found by their names.
 #[derive(Clone, Copy)]
 pub(super) struct Columns<'a> {
     pub(super) vectors: Option<&'a str>,
     pub(super) ids: Option<&'a str>,
-    /// True if others are taken by their usual names.
+    /// True if further columns are found by their usual names.
     pub(super) guess: bool,
 }
 

@@ -27,10 +27,10 @@ const TICK: Duration = Duration::from_millis(50);
 pub(super) struct Query {
     /// The vector's number, from 0.
     pub(super) number: usize,
-    /// The vector, or why a line has none.
+    /// The vector, or the reason why its line has none.
     pub(super) vector: Result<Vec<f32>, Error>,
     pub(super) place: Place,
-    /// The id that a file has for it.
+    /// The query's id in the file.
     pub(super) id: Option<Id>,
 }
 
@@ -43,10 +43,11 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// Names the place of a vector that cannot be searched for.
+    /// Adds the place to an error of a vector that cannot be searched for.
     pub(super) fn named(&self, error: Error) -> Error {
         let why = match &error {
-            // The row that it names is that of a set with this one vector.
+            // The error names row 0 of a set with only this vector, so the row is replaced by the
+            // place.
             Error::Search(Search::Vectors(vectors::Error::ZeroVector { .. })) => {
                 "the zero vector, which has no direction".to_owned()
             }
@@ -72,21 +73,21 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// A vector, or why a line has none, where it was given, and its id.
+/// A vector with its place and its id, or the reason why a line has no vector.
 type Given = (Place, Result<Vec<f32>, Error>, Option<Id>);
 
-/// A query; an error after which nothing comes.
+/// A query, or an error after which no query follows.
 type Item = Result<Given, Error>;
 
-/// The queries of a command, in their order. They are read by a thread of its own, a few ahead.
+/// The queries of a command, in their order. A separate thread reads a few of them in advance.
 pub(super) struct Queries {
-    /// Their number, where it is known beforehand.
+    /// The number of queries, if it is known in advance.
     len: Option<usize>,
     coming: Mutex<Coming>,
 }
 
 struct Coming {
-    /// The one that was waited for before anything else was done.
+    /// The first query, which was read before anything else was done.
     first: Option<Given>,
     taken: usize,
     rest: Receiver<Item>,
@@ -94,7 +95,7 @@ struct Coming {
 }
 
 impl Queries {
-    /// The queries of the arguments, or else of standard input. Waits for the first of them.
+    /// The queries in the arguments, or otherwise on standard input. Waits for the first one.
     pub(super) fn open(
         text: Option<&str>,
         file: Option<&Path>,
@@ -123,7 +124,7 @@ impl Queries {
         }
     }
 
-    /// Reads on a thread of its own: where it waits for input, the command can still be stopped.
+    /// Reads on a separate thread, so that the command can be stopped while it waits for input.
     fn start<I: Iterator<Item = Item>>(
         len: Option<usize>,
         items: impl FnOnce() -> I + Send + 'static,
@@ -152,12 +153,12 @@ impl Queries {
         Ok(Self { len, coming })
     }
 
-    /// Their number, where it is known beforehand.
+    /// The number of queries, if it is known in advance.
     pub(super) fn len(&self) -> Option<usize> {
         self.len
     }
 
-    /// The next query, if there is one; none, too, when `stop` says so.
+    /// The next query. `None` if there is none, or if `stop` returns true.
     pub(super) fn next(&self, stop: impl Fn() -> bool) -> Result<Option<Query>, Error> {
         let mut coming = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
         let (place, vector, id) = match coming.first.take() {
@@ -170,7 +171,7 @@ impl Queries {
                     Ok(item) => break item?,
                     Err(RecvTimeoutError::Timeout) => (),
                     Err(RecvTimeoutError::Disconnected) => {
-                        // It has ended, and not by a fault of the program.
+                        // The thread has ended. If it panicked, the panic continues here.
                         let ended = coming.reading.take().map_or(Ok(()), JoinHandle::join);
                         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                         return Ok(None);
@@ -189,10 +190,11 @@ impl Queries {
     }
 }
 
-/// The vectors of a file, read a chunk at a time, and the faults of rows that the reader leaves out, in their order.
+/// The vectors of a file, read in chunks, and the faults of rows that the reader leaves out, in the order of the
+/// file.
 fn rows(mut reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item> {
     let named = Error::vectors(&path);
-    // The number of rows that were read or left out.
+    // The number of rows that were read or left out so far.
     let mut passed = 0;
     let chunks = std::iter::from_fn(move || {
         let chunk = reader.next();
@@ -230,7 +232,7 @@ fn rows(mut reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item
     chunks.flatten()
 }
 
-/// A vector a line; empty lines are passed over.
+/// One vector per line. Empty lines are skipped.
 fn lines(mut input: impl BufRead) -> impl Iterator<Item = Item> {
     let mut line = 0;
     std::iter::from_fn(move || {
@@ -250,7 +252,7 @@ fn lines(mut input: impl BufRead) -> impl Iterator<Item = Item> {
     })
 }
 
-/// The next line, or why it is none that is read; none at the end.
+/// The next line, or the reason why it cannot be read. `None` at the end.
 fn text(input: &mut impl BufRead, place: &Place) -> Result<Option<Result<String, Error>>, Error> {
     let mut bytes = Vec::new();
     let mut limited = (&mut *input).take(MAX_LINE + 1);
@@ -270,7 +272,7 @@ fn text(input: &mut impl BufRead, place: &Place) -> Result<Option<Result<String,
     })))
 }
 
-/// The coordinates in a text. No message shows them: a query is secret.
+/// The coordinates in a text. No message shows them, because a query is secret.
 fn coordinates(text: &str, place: &Place) -> Result<Vec<f32>, Error> {
     let numbers = numbers::parse(text).map_err(|error| place.wrong(error.to_string()))?;
     let vector: Vec<f32> = numbers.into_iter().map(to_f32).collect();
@@ -349,7 +351,7 @@ mod tests {
         assert!(Queries::start(None, std::iter::empty).is_err());
     }
 
-    /// An input that gives nothing for now does not keep the command from ending.
+    /// An input that sends nothing does not prevent the command from ending.
     #[test]
     fn whoever_waits_can_be_stopped() {
         let (hold, held) = mpsc::channel::<()>();

@@ -22,11 +22,11 @@ pub(super) enum Form {
     Text,
     /// A line of JSON for each query.
     Lines,
-    /// One JSON object for all of them, at the end.
+    /// One JSON object for all queries, at the end.
     Object,
 }
 
-/// The results of one search, or its error if others continue.
+/// The results of one search. If the others continue, its error instead.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Line {
@@ -66,9 +66,9 @@ pub(super) struct Hit {
     attributes: Map<String, Value>,
 }
 
-/// The hits, with everything that the client knows of them.
+/// The hits, with all that the client knows about them.
 pub(super) fn hits(client: &Client, found: Found) -> Vec<Hit> {
-    // There is one for each hit, or none at all.
+    // Payloads are present for all hits or for none.
     let mut payloads = found.payloads.iter();
     let hits = found.hits.into_iter().map(|hit| {
         let shown = payloads.next().map(|payload| shown(payload));
@@ -119,7 +119,7 @@ struct Report<'a> {
     queries: Vec<&'a Line>,
 }
 
-/// Prints answers in the order of their queries, each as soon as those before it are printed.
+/// Prints answers in the order of their queries, each as soon as all earlier ones are printed.
 #[derive(Debug)]
 pub(super) struct Printer {
     form: Form,
@@ -145,8 +145,8 @@ impl Printer {
         self.put(answer.query, Line::Found(answer))
     }
 
-    /// Prints a query's line, or that its search failed while others continue. A program that waits for a query's line
-    /// before the next query does not wait for ever.
+    /// Prints a query's line. If its search failed and others continue, prints that. So a program that waits for a
+    /// query's line before it sends the next query does not wait forever.
     pub(super) fn put(&mut self, query: usize, line: Line) -> Result<(), Error> {
         self.waiting.insert(query, line);
         if self.form == Form::Object {
@@ -160,7 +160,7 @@ impl Printer {
         Ok(out.flush()?)
     }
 
-    /// Prints what still waits, and the summary. Where searches failed there are gaps.
+    /// Prints the waiting answers and the summary. There are gaps if searches failed.
     pub(super) fn finish(mut self, summary: &Summary<'_>, output: Output) -> Result<(), Error> {
         let manifest = summary.client.manifest();
         self.times.sort();
@@ -213,11 +213,12 @@ impl Printer {
     }
 }
 
-/// A text in one line of columns. Signs that would end a line or a column, or steer a terminal, are escaped. So an id
-/// can be read again from a line of `--ids-file`.
+/// A text on one line of columns. Characters that would end a line or a column, or control a terminal, are escaped.
+/// So `--ids-file` can read an id from a line.
 fn escaped(text: &str) -> String {
     let escape = |c: char| match c {
-        // The last is not seen, and in a file of ids it would be the mark of an encoding.
+        // The byte-order mark is invisible, and at the start of a file of ids it would name an
+        // encoding.
         '\\' | '\u{feff}' => c.escape_default().collect::<String>(),
         c if c.is_control() || ENDS.contains(&c) => c.escape_default().collect(),
         c => c.into(),
@@ -225,7 +226,8 @@ fn escaped(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-/// JSON in which signs that would steer a terminal are escaped: those below a space are so already.
+/// JSON in which characters that control a terminal are escaped. JSON itself escapes those below a
+/// space.
 fn visible(json: &str) -> String {
     let escape = |c: char| match c {
         '\u{7f}'..='\u{9f}' => format!("\\u{:04x}", u32::from(c)),
@@ -234,7 +236,7 @@ fn visible(json: &str) -> String {
     json.chars().map(escape).collect()
 }
 
-/// A score to be read in columns, in six digits at most. JSON has all of them.
+/// A score for columns, with at most six digits. JSON has all digits.
 fn six_digits(score: f32) -> String {
     if score == 0.0 {
         return "0".to_owned();
@@ -262,7 +264,7 @@ fn write(out: &mut impl Write, form: Form, line: &Line) -> io::Result<()> {
     if form == Form::Lines {
         return writeln!(out, "{}", json_line(line)?);
     }
-    // In columns there is none of a search that failed, which was noted.
+    // In columns, a failed search has no line, because it was reported already.
     let Line::Found(answer) = line else {
         return Ok(());
     };
@@ -280,7 +282,7 @@ fn write(out: &mut impl Write, form: Form, line: &Line) -> io::Result<()> {
                 Err(_) => write!(out, "\t{}", visible(value.get()))?,
             }
         }
-        // A last column says so where `index get` has more of it.
+        // A last column says if `index get` returns more of the payload.
         writeln!(out, "{}", if hit.truncated { "\ttruncated" } else { "" })?;
     }
     Ok(())

@@ -15,7 +15,7 @@ use std::{
     time::Instant,
 };
 
-/// The wishes of all searches of a command, without their vectors.
+/// The options of all searches of a command, without their vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) k: Option<usize>,
@@ -35,7 +35,7 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Makes every search and prints what it found.
+    /// Makes every search and prints its results.
     pub(super) fn run<D>(self, dial: D, named: impl Fn(Search) -> Error) -> Result<(), Error>
     where
         D: Dial + Sync,
@@ -50,7 +50,7 @@ impl Work<'_> {
                 --min-score is the longest distance";
             self.output.note(&format!("sordino: warning: {why}"));
         }
-        // Until here there is nothing to print, and Ctrl-C ends the process at once.
+        // Before this there is nothing to print, and Ctrl-C ends the process at once.
         let stop = interrupted()?;
         let len = self.queries.len();
         let searches = Searches {
@@ -80,7 +80,7 @@ impl Work<'_> {
         let printed = printer.finish(&summary, self.output);
         let waited = |error: &Search| error.kind().is_passing() && !error.is_bad_reply();
         let done = match told {
-            // Ctrl-C has ended the wait.
+            // Ctrl-C ended the wait with this error, so the command reports the interruption.
             Some(error) if waited(&error) && done.is_err() => done,
             Some(error) => Err(named(error)),
             None => done,
@@ -97,9 +97,10 @@ struct Searches<'a, D: Dial> {
     wanted: Wanted<'a>,
     form: Form,
     output: Output,
-    /// Something other than a search failed: each thread ends after its current search.
+    /// True if something other than a search failed. Each thread then ends after its current
+    /// search.
     failed: AtomicBool,
-    /// The most serious error of a search.
+    /// The most serious error of the searches.
     told: Mutex<Option<Search>>,
     printer: Mutex<Printer>,
     bar: indicatif::ProgressBar,
@@ -110,7 +111,7 @@ impl<D: Dial + Sync> Searches<'_, D>
 where
     D::Transport: Send,
 {
-    /// Searches by this number of threads until there is no query left.
+    /// Searches with this number of threads until no query is left.
     fn all(&self, threads: usize) -> Result<(), Error> {
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..threads)
@@ -137,7 +138,7 @@ where
             let (number, id) = (query.number, query.id.clone());
             match self.answer(query) {
                 Err(error) if self.form == Form::Lines && matches!(error, Error::Query { .. }) => {
-                    // The command waits for the lines of the others.
+                    // In this form of output, each failed query has a line too.
                     self.skip((number, id), &error)?;
                     skipped = skipped.and(Err(error));
                 }
@@ -162,7 +163,7 @@ where
         self.printer().put(query, failed)
     }
 
-    /// The next query, unless there is none or the command must stop.
+    /// The next query. `None` if there is none, or if the command must stop.
     fn next(&self) -> Result<Option<Query>, Error> {
         let interrupted = || self.stop.load(Ordering::Relaxed);
         let over = || self.batch.is_over() || self.failed.load(Ordering::Relaxed);
@@ -176,7 +177,7 @@ where
         }
     }
 
-    /// Searches for one query and prints what was found. Errors of the search itself are kept to be told at the end.
+    /// Searches for one query and prints the results. Errors of searches are kept and reported at the end.
     fn answer(&self, query: Query) -> Result<(), Error> {
         let vector = query.vector?;
         let mut question = Question::new(&vector);
@@ -223,8 +224,8 @@ where
     }
 }
 
-/// Set by Ctrl-C: the searches under way are ended, and their results printed. A second Ctrl-C ends
-/// the process.
+/// Set by Ctrl-C: the running searches are completed, and their results printed. A second Ctrl-C
+/// ends the process.
 fn interrupted() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let code = crate::INTERRUPTED.into();

@@ -11,20 +11,20 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The file that names the newest version of an index.
 pub(super) struct Current {
     place: Place,
-    /// The file's content when a version was served, or when one could not be.
+    /// The file's content at the time when a version was served, or could not be served.
     seen: Option<Bytes>,
     failed: Option<Bytes>,
 }
 
 impl Current {
-    /// The file as it is before the index is opened.
+    /// The file's content before the index is opened.
     pub(super) fn of(place: Place) -> Self {
         let mut current = Self::unseen(place);
         current.seen = current.read();
         current
     }
 
-    /// The file of an index that is not opened yet.
+    /// The file for an index that is not opened yet.
     pub(super) fn unseen(place: Place) -> Self {
         Self {
             place,
@@ -42,17 +42,17 @@ impl Current {
         &self.place
     }
 
-    /// The file as it is now, if it is there and not as it was seen.
+    /// The file's present content, if it exists and has changed.
     pub(super) fn news(&self) -> Option<Bytes> {
         self.read().filter(|now| self.seen.as_ref() != Some(now))
     }
 
-    /// The version that this names is served.
+    /// Records that the version which `now` names is served.
     pub(super) fn saw(&mut self, now: Bytes) {
         self.seen = Some(now);
     }
 
-    /// Serves the version that the folder has now, if it is another: true if it is.
+    /// Serves the folder's version, if it is new. Returns true if it is.
     pub(super) fn follow(&mut self, owner: &OwnerPublicKey, service: &Service) -> bool {
         let now = self.read();
         if now == self.seen || now.is_none() {
@@ -61,15 +61,16 @@ impl Current {
         let before = service.server();
         match self.place.follow(&before, owner) {
             Ok(server) => {
-                // Another may have been pushed here while this one was opened: then the folder is looked at once more.
+                // A push may have replaced the version while this one was opened. In that case, the folder is looked
+                // at again.
                 let replaced = service.replace_after(&before, server);
                 if replaced {
                     self.seen = now;
                 }
                 return replaced;
             }
-            // A damaged version is not served, the version before goes on. It is said once, and tried
-            // again: a change that was made meanwhile may have removed what was being read.
+            // A damaged version is not served, and the version before stays. The fault is logged
+            // once, and opening is tried again: a change may have removed files that were being read.
             Err(error) if self.failed != now => {
                 tracing::error!(%error, "the index cannot be followed; the version before is served");
                 self.failed = now;

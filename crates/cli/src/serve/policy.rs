@@ -14,21 +14,21 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// A length that no policy file reaches.
+/// A size in bytes that every policy file is below.
 #[cfg(feature = "policies")]
 const MAX_FILE: u64 = 4 << 20;
 
 #[cfg(feature = "policies")]
 pub(super) use cedar::Governed;
 
-/// The groups as they were last read, or what is wrong with them, and the marks of their file. All policies share
-/// them, so they are read once.
+/// The groups that were read last, or the fault in them, with the marks of their file. All policies share them,
+/// so they are read once.
 #[cfg(feature = "policies")]
 pub(super) type Groups = Option<(Option<Mark>, Result<cedar::Groups, String>)>;
 #[cfg(not(feature = "policies"))]
 pub(super) type Groups = ();
 
-/// A policy, which this command has none of.
+/// A policy in force. This command was built without policies, so there is none.
 #[cfg(not(feature = "policies"))]
 pub(super) enum Governed {}
 
@@ -39,16 +39,16 @@ impl Governed {
     }
 }
 
-/// The files of an index's policy.
+/// The files of an index's policy, as they are written now.
 pub(super) struct Written {
     policy: PathBuf,
     groups: PathBuf,
 }
 
-/// Marks of these files when they were read.
+/// The marks that these files had when they were read.
 pub(super) type Stamp = [Option<Mark>; 2];
 
-/// Marks that distinguish a file from a replacement, even if the replacement has the same time.
+/// Marks that distinguish a file from its replacement, even if both have the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     modified: SystemTime,
@@ -62,7 +62,7 @@ impl Mark {
     fn of(path: &Path) -> Option<Self> {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt;
-        // A link that leads nowhere is there.
+        // A broken link counts as a file.
         let found = path.metadata().or_else(|_| path.symlink_metadata()).ok()?;
         Some(Self {
             modified: found.modified().ok()?,
@@ -72,20 +72,21 @@ impl Mark {
         })
     }
 
-    /// True if the file was not written for a second.
+    /// True if the file was last written more than a second ago.
     fn is_old(&self) -> bool {
         let age = self.modified.elapsed();
         age.is_ok_and(|age| age > Duration::from_secs(1))
     }
 }
 
-/// True if the files of these marks are not being written, as far as their times tell.
+/// True if the files with these marks are not being written, as far as their times show.
 pub(super) fn are_old(stamp: &Stamp) -> bool {
     stamp.iter().flatten().all(Mark::is_old)
 }
 
 impl Written {
-    /// The policy next to an index's folder, and the groups that all policies of the root share.
+    /// The policy file next to an index's folder, and the file of groups that all policies of the
+    /// root share.
     pub(super) fn of(root: &Path, name: &IndexName) -> Self {
         Self {
             policy: root.join(format!("{name}.cedar")),
@@ -97,7 +98,8 @@ impl Written {
         [&self.policy, &self.groups].map(|path| Mark::of(path))
     }
 
-    /// Refuses files of which one is gone that was there: a policy without its groups may let in whom it shuts out with them.
+    /// Refuses if a file that existed before is missing: without its groups, a policy may admit clients that it shuts out by
+    /// a group.
     pub(super) fn check_there(&self, before: &Stamp, now: &Stamp) -> Result<(), Error> {
         let paths = [&self.policy, &self.groups].into_iter();
         let mut gone = paths.zip(before.iter().zip(now));
@@ -114,7 +116,8 @@ impl Written {
         }
     }
 
-    /// Refuses files that were exchanged while they were read: what was read may be of neither.
+    /// Refuses files that were replaced while they were read, because the text may be neither the
+    /// old nor the new one.
     pub(super) fn check_still(&self, before: &Stamp) -> Result<(), Error> {
         if self.stamp() == *before {
             return Ok(());
@@ -123,7 +126,8 @@ impl Written {
         Err(Error::at(&self.policy)(why))
     }
 
-    /// The policy, if there is one. `stamp` is what the files have, and `groups` what they had.
+    /// The policy, if there is one. `stamp` has the files' marks, and `groups` the groups that were
+    /// read last.
     #[cfg(feature = "policies")]
     pub(super) fn read(
         &self,
@@ -147,10 +151,10 @@ impl Written {
         let known = match known {
             Some(known) => known,
             None => {
-                // A file that cannot be read for the moment is read again; one that is wrong, when it is another.
+                // A file that cannot be read now is read again. A faulty file is read again when it changes.
                 let text = text(&self.groups)?.unwrap_or_else(|| "[]".to_owned());
                 let read = cedar::Groups::read(&self.groups, &text);
-                // So are groups that are exchanged meanwhile.
+                // Groups that are replaced meanwhile are refused too.
                 self.check_still(stamp)?;
                 (stamp[1], read.map_err(|error| error.to_string()))
             }
@@ -161,7 +165,7 @@ impl Written {
         }
     }
 
-    /// Puts the groups as they are written into a policy that stays in force, since the one that is written is wrong.
+    /// Puts the written groups into a policy that stays in force because the written policy is faulty.
     #[cfg(feature = "policies")]
     pub(super) fn regroup(
         &self,
@@ -187,7 +191,7 @@ impl Written {
         match *policy {}
     }
 
-    /// Refuses a policy, whatever is in it: without it the index would be for all.
+    /// Refuses any policy. If the command ignored it, the index would be open to all clients.
     #[cfg(not(feature = "policies"))]
     pub(super) fn read(&self, _: &Stamp, (): &mut Groups) -> Result<Option<Governed>, Error> {
         match self.policy.symlink_metadata() {
@@ -199,7 +203,7 @@ impl Written {
     }
 }
 
-/// The text of a file, if it is there. A link that leads nowhere is there.
+/// The text of a file, if the file exists. A broken link counts as an existing file.
 #[cfg(feature = "policies")]
 fn text(path: &Path) -> Result<Option<String>, Error> {
     let bytes = match Files.read(path, MAX_FILE) {

@@ -30,7 +30,7 @@ pub(super) fn run(args: Args, output: Output) -> Result<(), Error> {
     Serve::new(Several { args, news }, running, output).run(signals)
 }
 
-/// Follows the folder, and says so, as long as somebody listens.
+/// Follows the folder, and reports changes while there is a receiver.
 fn follow(mut tenants: Tenants, new: &mpsc::Sender<()>) {
     let mut said = false;
     loop {

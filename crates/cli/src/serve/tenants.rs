@@ -18,35 +18,37 @@ use std::{
 /// The time before the next attempt to open a damaged index.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The pause between looks at whether an index is opened, and at the policies while one is.
+/// The pause between two checks whether an index is open, and between two looks at the policies
+/// meanwhile.
 const OPENING: Duration = Duration::from_millis(2);
 const MEANWHILE: Duration = Duration::from_millis(50);
 
-/// A folder of indexes, and the open ones.
+/// A folder of indexes, and those that are open.
 pub(super) struct Tenants {
     root: PathBuf,
     /// The owner of indexes without their own key.
     owner: Option<OwnerPublicKey>,
-    /// The most bytes that an index may have.
+    /// The largest number of bytes of an index.
     most: u64,
-    /// True if owners change their indexes over the network.
+    /// True if owners may change their indexes over the network.
     changing: bool,
     /// The folder for the encoded vectors.
     encodings: Option<Encodings>,
     indexes: Indexes,
     open: HashMap<IndexName, Tenant>,
-    /// The policies that were read last, also of indexes that went: one that had a policy is not opened without.
+    /// The marks of the policies that were read last, also of removed indexes: an index that had a policy is not
+    /// opened without one.
     policies: HashMap<IndexName, Stamp>,
     groups: Groups,
     /// The policies in force.
     governed: HashMap<IndexName, Governed>,
-    /// The files of a policy that were tried last, when, and what was wrong with them.
+    /// The policy files that were tried last, the time, and the fault, if any.
     tried: HashMap<IndexName, (Stamp, Instant, Option<String>)>,
-    /// The files of a policy that were looked at last.
+    /// The marks of the policy files at the last look.
     seen: HashMap<IndexName, Stamp>,
-    /// The last fault of each folder, which is said once, and when it was.
+    /// The last fault of each folder, which is logged once, and its time.
     faults: HashMap<OsString, (String, Instant)>,
-    /// The policy of some index may be half written, and is looked at once more.
+    /// True if some index's policy may be half written and needs another look.
     waits: bool,
 }
 
@@ -82,10 +84,9 @@ impl Tenants {
         }
     }
 
-    /// Looks for the first time.
+    /// Looks at the folder for the first time.
     ///
-    /// # Errors
-    /// As for [`Self::look`].
+    /// # Errors As for [`Self::look`].
     pub(super) fn begin(&mut self) -> io::Result<()> {
         self.look()?;
         if self.waits {
@@ -95,11 +96,10 @@ impl Tenants {
         Ok(())
     }
 
-    /// Opens, follows and closes, until what is served is what the folder has: true if something changed. An index that cannot be
-    /// opened is left out, one that cannot be followed stays as it is; the log says so.
+    /// Opens, updates and closes indexes until they agree with the folder. Returns true if anything changed. An index that
+    /// cannot be opened is left out, and one that cannot be updated stays unchanged; both are logged.
     ///
-    /// # Errors
-    /// Fails if the folder itself cannot be read. Nothing is changed then.
+    /// # Errors Fails if the folder itself cannot be read. Nothing changes then.
     pub(super) fn look(&mut self) -> io::Result<bool> {
         let names = self.names()?;
         self.waits = false;
@@ -115,7 +115,7 @@ impl Tenants {
             let folder = OsString::from(name.as_str());
             let waits = |(_, at): &(String, Instant)| at.elapsed() < RETRY;
             if self.faults.get(&folder).is_some_and(waits) {
-                // A policy does not wait for what is wrong otherwise.
+                // The policy takes effect even if the index has other faults.
                 if let Err(error) = self.follow_policy(&name) {
                     self.fault(folder, error);
                 }
@@ -151,7 +151,7 @@ impl Tenants {
         Ok(names)
     }
 
-    /// Says a fault of a folder, unless it was the last that was said of it.
+    /// Logs a fault of a folder, unless it was the last logged one.
     fn fault(&mut self, folder: OsString, error: String) {
         let before = self.faults.get(&folder);
         if before.is_none_or(|(before, _)| *before != error) {
@@ -171,7 +171,7 @@ impl Tenants {
         }
     }
 
-    /// Opens an index, if the folder has one by now.
+    /// Opens an index, if the folder contains one now.
     fn open(&mut self, name: &IndexName) -> Result<bool, Error> {
         let dir = self.root.join(name.as_str());
         let mut current = Current::unseen(Place::here(&dir));
@@ -179,7 +179,8 @@ impl Tenants {
             return Ok(false);
         };
         let owner = self.owner_of(name)?;
-        // Before much is read: an index whose policy is wrong is not opened, nor once it is gone.
+        // The policy is read before the index. An index whose policy is faulty, or has been
+        // removed, is not opened.
         let stamp = Written::of(&self.root, name).stamp();
         if !self.settled(name, stamp) && !are_old(&stamp) {
             self.waits = true;
@@ -216,10 +217,10 @@ impl Tenants {
     /// The policy of an index as it is written now, and its marks.
     fn policy(&mut self, name: &IndexName) -> Result<(Option<Governed>, Stamp), Error> {
         let written = Written::of(&self.root, name);
-        // Before it is read, so that a change meanwhile is seen.
+        // The marks are taken before the policy is read, so that a change meanwhile is noticed.
         let stamp = written.stamp();
         let own = self.policies.get(name).and_then(|stamp| stamp[0]);
-        // All that have a policy share the groups.
+        // All indexes with a policy share the groups.
         let governed = own.or(stamp[0]).is_some();
         let groups = self.policies.values().find_map(|stamp| stamp[1]);
         written.check_there(&[own, groups.filter(|_| governed)], &stamp)?;
@@ -228,12 +229,13 @@ impl Tenants {
         Ok((policy, stamp))
     }
 
-    /// True if the files of a policy were the same at the last look: what was not may be half written.
+    /// True if the policy's files did not change since the last look. A changed file may be half
+    /// written.
     fn settled(&mut self, name: &IndexName, now: Stamp) -> bool {
         self.seen.insert(name.clone(), now) == Some(now)
     }
 
-    /// Does what may take long, and follows policies meanwhile.
+    /// Runs `work`, which may take long, and follows policies meanwhile.
     fn meanwhile<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             let (work, mut last) = (scope.spawn(work), Instant::now());
@@ -243,7 +245,7 @@ impl Tenants {
                     last = Instant::now();
                     let open: Vec<IndexName> = self.open.keys().cloned().collect();
                     for name in open {
-                        // A fault is said when the index itself is looked at.
+                        // The fault is logged when the index itself is looked at.
                         drop(self.follow_policy(&name));
                     }
                 }
@@ -255,7 +257,8 @@ impl Tenants {
     /// The public key next to an index, or the one for all indexes without a key.
     fn owner_of(&self, name: &IndexName) -> Result<OwnerPublicKey, Error> {
         let path = self.root.join(format!("{name}.pub"));
-        // A link that leads nowhere is there: it does not stand for the owner of all others.
+        // A broken link counts as a key file, so the owner of all other indexes does not replace
+        // it.
         match (path.symlink_metadata().is_ok(), &self.owner) {
             (true, _) => owner(&path),
             (false, Some(owner)) => Ok(owner.clone()),
@@ -263,14 +266,14 @@ impl Tenants {
         }
     }
 
-    /// Serves the version and the policy that an index has now. A fault of one does not hold the other back.
+    /// Serves the index's present version and policy. A fault of one does not prevent the other.
     fn follow(&mut self, name: &IndexName) -> Result<bool, String> {
         let policy = self.follow_policy(name);
         let version = self.follow_version(name);
         policy.and(version.map_err(|error| error.to_string()))
     }
 
-    /// Puts the policy in force that is written now. What is wrong with it is said as long as that is so.
+    /// Puts the written policy in force. While it is faulty, the fault is logged.
     fn follow_policy(&mut self, name: &IndexName) -> Result<(), String> {
         let now = Written::of(&self.root, name).stamp();
         if !self.open.contains_key(name) || self.policies.get(name) == Some(&now) {
@@ -288,7 +291,7 @@ impl Tenants {
         }
         let others = same.is_none();
         if others {
-            // A fault of files that are new is said, also if it is the same.
+            // A fault of new files is logged, even if it is the same fault.
             self.faults.remove(&OsString::from(name.as_str()));
         }
         let put = self.put_policy(name, now, others);
@@ -299,13 +302,14 @@ impl Tenants {
         put
     }
 
-    /// Reads these files, which are `others` than before, and puts the policy in force; if it is wrong, at least the groups.
+    /// Reads files that have changed from `others`, and puts the policy in force. If it is faulty, puts at least the groups
+    /// in force.
     fn put_policy(&mut self, name: &IndexName, now: Stamp, others: bool) -> Result<(), Error> {
         let read = self.policy(name);
         if let (true, Err(_), Some(governed)) = (others, &read, self.governed.get(name)) {
             Written::of(&self.root, name).regroup(governed, &now, &mut self.groups)?;
         }
-        // A policy that cannot be read here may be for nobody who asks.
+        // This policy, which cannot be read here, may admit no client.
         if let Err(error @ Error::NoPolicies { .. }) = &read {
             tracing::error!(%name, %error, "for nobody");
             let nobody = Policy::new(|_, _| false);
@@ -339,7 +343,8 @@ impl Tenants {
             options.after(&before).open_dir(&dir)
         });
         let server = server.map_err(Error::index(&dir))?;
-        // Another may have been pushed here while this one was opened: then the folder is looked at once more.
+        // A push may have replaced the version while this one was opened. In that case, the folder is looked
+        // at again.
         let replaced = self.indexes.replace_after(name, &before, server);
         if let (true, Some(tenant)) = (replaced, self.open.get_mut(name)) {
             tenant.current.saw(now);

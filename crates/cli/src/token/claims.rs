@@ -7,7 +7,8 @@ use sordino_token::{Action, Actions, Claims};
 
 use crate::{Error, keys, times};
 
-/// Seconds by which a token is valid before it was issued, for servers whose clocks are behind the issuer's.
+/// The number of seconds before its issue from which a token is valid, for servers whose clocks are behind
+/// the issuer's.
 const BACK: u64 = 60;
 
 /// The claims of a new token.
@@ -108,17 +109,17 @@ impl Changed {
     }
 }
 
-/// The id of an index.
+/// Parses the id of an index.
 pub(super) fn index(text: &str) -> Result<[u8; 16], String> {
     let mut index = [0; 16];
-    // Programs that take an id for a UUID put hyphens into it.
+    // Programs that treat an id as a UUID add hyphens.
     let digits = text.replace('-', "");
     let read = hex::decode_to_slice(digits, &mut index);
     read.map_err(|_| "expected 32 hex digits, as `sordino index info` prints them".to_owned())?;
     Ok(index)
 }
 
-/// An action.
+/// Parses an action.
 pub(super) fn action(text: &str) -> Result<Action, String> {
     let mut all = Action::ALL.into_iter();
     let names = || Action::ALL.map(Action::name).join(", ");

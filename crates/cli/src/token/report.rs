@@ -28,7 +28,7 @@ struct Block {
     indexes: Vec<String>,
     actions: String,
     requests_per_minute: u32,
-    /// RFC 3339.
+    /// The start of the validity, in the form of RFC 3339.
     not_before: String,
     expiry: String,
 }

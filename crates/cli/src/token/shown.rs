@@ -18,12 +18,13 @@ const VARIABLE: &str = "SORDINO_TOKEN";
 /// A token that a client shows.
 pub(crate) struct Shown {
     pub(crate) token: Token,
-    /// The name of its file or of the variable.
+    /// The name of the token's file or of the variable.
     name: String,
 }
 
-/// The token of a file or, without one, of the variable [`VARIABLE`], if that is set. A server says little of a token that it
-/// refuses, so what a client can see is said here: another holder, and a time that is not now by this clock.
+/// The token from a file, or otherwise from the variable [`VARIABLE`], if that is set. A server gives few details about a
+/// token that it refuses. So this reports the faults that a client can see: another holder, and a validity that does not
+/// include the present time.
 pub(crate) fn shown(path: Option<&Path>, key: &ClientKey) -> Result<Option<Shown>, Error> {
     let set = std::env::var_os(VARIABLE).filter(|text| !text.is_empty());
     let (name, bytes, form) = match (path, set.map(OsString::into_encoded_bytes)) {
@@ -50,7 +51,7 @@ pub(crate) fn shown(path: Option<&Path>, key: &ClientKey) -> Result<Option<Shown
     }
     let now = now();
     if !(claims.not_before..claims.expiry).contains(&now) {
-        // If standard error is closed, nobody can be told.
+        // If standard error is closed, the warning has no reader.
         let _ = writeln!(
             io::stderr(),
             "sordino: warning: {name}: the token is valid from {} to {}, and by this clock it is {}",
@@ -63,7 +64,7 @@ pub(crate) fn shown(path: Option<&Path>, key: &ClientKey) -> Result<Option<Shown
 }
 
 impl Shown {
-    /// The token's claims, for a holder whom a server refused.
+    /// The token's claims as text, for a holder whom a server refused.
     pub(crate) fn words(&self) -> String {
         let claims = self.token.granted();
         let indexes: Vec<String> = claims.indexes.iter().map(hex::encode).collect();

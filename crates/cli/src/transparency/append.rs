@@ -44,7 +44,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         };
         return Err(Error::Arguments(format!("{}: {why}", args.log.display())));
     }
-    // Another command goes on from what this one writes: two heads of one length would be a fork.
+    // Locks the log, because another command must continue from what this one writes. Two heads of
+    // equal length would be a fork.
     let file = target(&args.log);
     let _held = hold(&file)?;
     let mut log = match read(&file, MAX_FILE) {
@@ -55,7 +56,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let named = Error::index(&args.index);
     let store = args.owned.open(&args.index, (&args.key, &keys), output)?;
     let versions = store.history().map_err(&named)?;
-    // From the first version on.
+    // Appends from the first version on.
     let appended = log.append(versions.iter().rev(), &keys).map_err(&named)?;
     let whole = log.to_bytes();
     if whole.len() as u64 > MAX_FILE {

@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             log.check(&version)
         }
     };
-    // A log with a newer version is a good one, to be remembered: the server is what is behind.
+    // A log with a newer version is good and is remembered. In that case the server is behind.
     if let (Some(seen), Ok(()) | Err(Search::Log(LogFault::Behind { .. }))) = (&seen, &checked) {
         seen.remember(file.head())?;
     }

@@ -10,17 +10,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A length that no such file reaches.
+/// A size in bytes that every such file is below.
 const MAX_FILE: u64 = 1 << 12;
 
-/// The newest head that a reader has seen, in a file that no other command reads or writes meanwhile.
+/// The newest head that a reader has seen, in a file that is locked for other commands.
 pub(super) struct SeenFile {
     path: PathBuf,
     pub(super) head: Option<Head>,
     _held: File,
 }
 
-/// One line of JSON.
+/// The line of JSON in the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -41,7 +41,8 @@ impl SeenFile {
                     let count = line.count;
                     Some(Head { count, root })
                 });
-                // It is a promise to the user, so it is not guessed at.
+                // The file protects the user, so a damaged file is an error, and no default
+                // replaces it.
                 Some(head.ok_or_else(|| Error::Memory {
                     path: path.clone(),
                     why: "not a file that --seen wrote: look at it; if you remove it, the next check trusts the log as \

@@ -5,21 +5,22 @@ use sordino_authz::{Authorizer, Engine, EntityUid, Request, Schema, Uid};
 use sordino_net::{IndexName, Policy};
 use std::{io, path::Path, sync::Arc};
 
-/// The clients, by the digests of their public keys, the groups that they are in, and what they may ask for.
+/// The schema: clients, by the digests of their public keys, their groups, and the actions that they may
+/// request.
 const SCHEMA: &str = "
     entity Group in [Group];
     entity Client in [Group];
     entity Index;
     action search, payload, download appliesTo { principal: Client, resource: Index };";
 
-/// The client of a server that answers anyone.
+/// The name of every client at a server that answers anyone.
 const ANYONE: &str = "anyone";
 
-/// The bytes of remembered decisions of each policy: about 2,700 decisions. A decision that is not remembered takes
-/// a microsecond.
+/// The number of bytes for each policy's remembered decisions, which is enough for about 2,700. A decision that is
+/// not remembered takes a microsecond.
 const REMEMBERED: usize = 1 << 20;
 
-/// The groups that clients are in.
+/// The groups to which clients belong.
 pub(in crate::serve) struct Groups(Engine);
 
 /// A policy, for clients in groups.
@@ -70,7 +71,7 @@ fn at(path: &Path) -> impl Fn(sordino_authz::Error) -> Error + '_ {
     }
 }
 
-/// Refuses a policy about a client that no key can name, since it would forbid nothing.
+/// Refuses a policy that names a client in a form that no key has, because it would forbid nothing.
 fn check_clients(path: &Path, named: &[EntityUid]) -> Result<(), Error> {
     let digit = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
     let client = |id: &str| id == ANYONE || id.len() == 64 && id.bytes().all(digit);
@@ -90,7 +91,8 @@ fn check_clients(path: &Path, named: &[EntityUid]) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    /// The schema is one, and a policy of the documentation's form says what it says.
+    /// The schema is valid, and a policy in the form of the documentation means what the
+    /// documentation says.
     #[test]
     fn a_policy_is_for_clients_and_groups() {
         let policy =
@@ -111,7 +113,8 @@ mod tests {
         assert!(!allows("c", "search", "mail") && !allows(ANYONE, "search", "mail"));
     }
 
-    /// A reader that takes the first of two keys and one that takes the last would see other groups.
+    /// A parser that takes the first of two equal keys and one that takes the last would see
+    /// different groups.
     #[test]
     fn groups_have_each_key_once() {
         let (path, digest) = (Path::new("groups.json"), "0123456789abcdef".repeat(4));
