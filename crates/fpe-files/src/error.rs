@@ -84,7 +84,7 @@ pub enum Error {
         "the input has column {column} twice, as number {first} and as number {second}: rename one of them"
     )]
     ColumnTwice {
-        /// Its name.
+        /// The column's name.
         column: String,
         /// The number of the first of them, from 1.
         first: usize,
@@ -98,7 +98,7 @@ pub enum Error {
          another column for the tweaks"
     )]
     OwnTweak {
-        /// Its name, or its number from 1.
+        /// The column's name, or its number from 1.
         column: String,
     },
     /// A value was refused.
@@ -149,7 +149,7 @@ pub enum Error {
     MemberTwice {
         /// The line, from 1.
         line: u64,
-        /// Its name.
+        /// The member's name.
         member: String,
         /// The byte of the line at which the first value begins, from 1.
         first: usize,
@@ -161,7 +161,7 @@ pub enum Error {
     NoMember {
         /// The line, from 1.
         line: u64,
-        /// Its name.
+        /// The member's name.
         member: String,
         /// The members of the record.
         found: String,
@@ -173,7 +173,7 @@ pub enum Error {
     NoText {
         /// The line, from 1.
         line: u64,
-        /// Its name.
+        /// The member's name.
         member: String,
     },
     /// A Parquet file could not be read or written.
@@ -185,9 +185,9 @@ pub enum Error {
     /// A column does not hold text.
     #[error("column {column} holds {found}: expected text")]
     ColumnType {
-        /// Its name.
+        /// The column's name.
         column: String,
-        /// Its type.
+        /// The column's type.
         found: String,
     },
     /// A value of a Parquet file was refused.

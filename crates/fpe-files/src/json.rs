@@ -28,7 +28,7 @@ pub struct Members {
 /// The names that fit into a message, and one more.
 const NAMED: usize = 21;
 
-/// Where two members of an object lie in its line.
+/// The positions of two members of an object in its line.
 struct Found<'a> {
     value: Option<Range<usize>>,
     tweak: Option<Range<usize>>,

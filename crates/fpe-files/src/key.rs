@@ -88,7 +88,7 @@ pub fn generate_key(path: &Path, size: AesSize) -> Result<(), Error> {
     let text = Zeroizing::new(format!("{KEY_FILE_PREFIX}{}\n", *digits));
     let written = file.write_all(text.as_bytes());
     written.and_then(|()| file.sync_all()).map_err(|error| {
-        // This call created the file, so it belongs to nobody else.
+        // This call created the file, so no other program uses it.
         let _ = std::fs::remove_file(path);
         Error::at(path)(error)
     })

@@ -230,7 +230,7 @@ impl<D: Disk> Folder<D> {
         self.sync_dir(&self.root)
     }
 
-    /// Replaces a file as a whole or not at all.
+    /// Replaces a file completely or not at all.
     fn replace(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.write_aside(dir, name, bytes)?;
         self.put_in_place(&self.aside(dir, name), &dir.join(name))

@@ -5,7 +5,7 @@
 //! | `D` | digits, centred: each in `[-128, 128)` | [`Digits`], `l x m`, one byte each |
 //! | `q` | one vector of words | [`Vector`], `m` |
 //! | `B` | many vectors of words, as columns | [`Panels`], `m x k` |
-//! | `W` | words that meet small secrets | [`Words`], `l x n` |
+//! | `W` | words that are multiplied by small secrets | [`Words`], `l x n` |
 //! | `S` | small secrets, as rows | [`Small`], `k x n`, 16 bits each |
 //!
 //! [`Digits::mul_vec`] is `D q`, [`Digits::mul_panels`] is `D B`, [`Words::mul`] is `W S^T`; all of them are exact mod

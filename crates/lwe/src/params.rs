@@ -167,7 +167,7 @@ pub(crate) const fn to_word(x: u64) -> u32 {
 }
 
 /// `round(u q / P)`, the message of `u`. `q` is odd, so no value is halfway between two integers. The direction of ties
-/// would matter, because the errors of all columns meet the entries.
+/// would matter, because the errors of all columns are multiplied by the entries.
 pub(crate) const fn to_message(u: i16, log_p: u32) -> i64 {
     (u as i64 * Q.cast_signed() + (1 << (log_p - 1))) >> log_p
 }

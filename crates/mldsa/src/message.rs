@@ -26,7 +26,7 @@ pub enum Message<'a> {
     Digest {
         /// The function that computed the digest.
         hash: HashFunction,
-        /// Its output, of [`HashFunction::digest_len`] bytes.
+        /// The hash function's output, of [`HashFunction::digest_len`] bytes.
         digest: &'a [u8],
         /// The context string.
         context: &'a [u8],

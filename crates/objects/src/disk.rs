@@ -47,7 +47,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Refuses to go on if another version is the newest by now.
+    /// Refuses to continue if another version has become the newest.
     fn check_base(&self) -> io::Result<()> {
         let now = match self.meta(&self.root().join(CURRENT)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -32,7 +32,7 @@ pub(crate) struct Base {
     pub(crate) centroids: Vec<u8>,
     /// The PIR hint, or `None` if buckets are fetched without one.
     pub(crate) hint: Option<Vec<u8>>,
-    /// Its chunks, ids and attributes.
+    /// The base's chunks, ids and attributes.
     pub(crate) base: WrittenSegment,
     pub(crate) measured: Measurement,
 }

@@ -34,7 +34,8 @@ const GAIN: f64 = 0.35;
 const WITHIN: usize = 98;
 const FAR: f64 = 4.0;
 
-/// The most powers of two that a single vector counts: one that lies on a base by chance says little about the others.
+/// The largest number of powers of two that a single vector counts. A vector that lies on a base by chance says little
+/// about the others.
 const MOST: f64 = 4.0;
 
 /// The least number of vectors of a centre, so that it reveals no single record. The frame may outlive records, and all readers

@@ -309,7 +309,7 @@ impl Pins {
         }
     }
 
-    /// The lines as they are now, which other processes may change.
+    /// The current lines, which other processes may change.
     fn lines(&self) -> Result<Vec<Line>, Error> {
         match &*self.kept() {
             Kept::Here(lines) => Ok(lines.clone()),

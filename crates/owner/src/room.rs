@@ -27,7 +27,7 @@ pub(crate) fn grow(data: &mut Vec<f32>, by: usize) -> Result<(), Error> {
     if data.capacity() - data.len() >= by {
         return Ok(());
     }
-    // It grows by a quarter. Doubling would take a segment more.
+    // The memory grows by a quarter. Doubling would need the memory of one segment more.
     let more = by.max(data.len() / 4);
     check(more, size_of::<f32>())?;
     data.try_reserve_exact(more).map_err(|_| Error::Memory {

@@ -41,7 +41,7 @@ pub(crate) struct Lifted<'a> {
 pub(crate) struct Mark {
     /// The base to which it is relative.
     pub(crate) base: u8,
-    /// Its scale if it was stored before, otherwise 0.
+    /// The row's scale if it was stored before, otherwise 0.
     pub(crate) scale: f32,
     /// The constant that belongs to that scale, if a server scores rows.
     pub(crate) constant: f32,

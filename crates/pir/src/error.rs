@@ -50,7 +50,7 @@ pub enum Error {
         /// Records declared.
         expected: usize,
     },
-    /// The number of records of a request is not one that a layout can have.
+    /// A layout cannot have this number of records per request.
     #[error("requests of {found} records, expected 1 to {most}")]
     Batch {
         /// Records asked for.

@@ -55,7 +55,7 @@ pub enum Error {
     /// The vector of a query is not valid.
     #[error("{place}: {why}")]
     Query {
-        /// Its position in the request.
+        /// The vector's position in the request.
         place: String,
         /// The reason.
         why: String,

@@ -28,7 +28,7 @@ pub(crate) fn best(scores: &[f32], count: usize) -> Zeroizing<Vec<usize>> {
     }
     let above: usize = keys.iter().map(|&key| usize::from(key > least)).sum();
     let mut equal = count - above.min(count);
-    // One place more, for what is written and not kept.
+    // One further place takes what is written and not kept.
     let mut chosen = Zeroizing::new(vec![0; count + 1]);
     let mut held = 0;
     for (number, &key) in keys.iter().enumerate() {

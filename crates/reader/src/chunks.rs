@@ -45,8 +45,8 @@ impl Chunks {
         }
     }
 
-    /// Follows an index to these segments. `sketch` is the first stage that chooses the vectors to score, where that
-    /// is worth it. After an error all is as it was.
+    /// Follows an index to these segments. `sketch` is the first stage that chooses the vectors to score, if that is
+    /// worthwhile. After an error nothing has changed.
     pub(crate) fn update(
         &mut self,
         segments: &[Segment],

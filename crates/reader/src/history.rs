@@ -197,8 +197,8 @@ mod tests {
         );
     }
 
-    /// The server shows version 2 of another branch, or nothing: no version can be between the pinned one and one that names
-    /// another predecessor.
+    /// The server shows version 2 of another branch, or nothing. The offered version directly follows another predecessor,
+    /// so no version can be between it and the pinned one.
     #[test]
     fn where_nothing_can_be_between_a_withheld_way_is_a_fork() {
         let keys = OwnerKeys::from_master([5; 32]);

@@ -24,7 +24,7 @@ pub(crate) struct Scorer {
     sums: Option<SumCheck>,
 }
 
-/// Rows lie in the order of their ids.
+/// Rows are in the order of their ids.
 fn row(_segment: usize, position: u32) -> u32 {
     position
 }

@@ -111,7 +111,7 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Every step that sends something is taken, whatever the server sends.
+    /// All messages are sent, whatever the server replies.
     pub(crate) async fn search<R: CryptoRng + ?Sized>(
         &self,
         round: &mut Round<'_, R, impl AsyncTransport>,
@@ -155,7 +155,8 @@ impl Fetcher {
         let digests = BatchHasher::new().hash(fetched);
         let (layout, mut good) = (&self.mode.layout, true);
         for (at, &bucket) in buckets.iter().enumerate() {
-            // Its digest is checked before it is opened. A wrong bucket is replaced by the made-up one.
+            // The bucket's digest is checked before it is opened. A made-up bucket replaces a wrong
+            // one.
             let digest = digests.get(at);
             let right = digest.is_some_and(|digest| *digest == self.digests[bucket]);
             let open = right && {

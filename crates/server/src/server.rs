@@ -42,7 +42,7 @@ pub use static_reply::StaticReply;
 /// One version of an index that is ready to answer.
 ///
 /// A server does not change. While an index changes, a program makes a new server of the new version and replaces the
-/// old one. A server refuses requests about other versions, so that no query meets two versions.
+/// old one. A server refuses requests about other versions, so that no query is scored with two versions.
 ///
 /// # Security
 /// The manifest fixes the work for a request and the length of its reply. Every well-formed request of a kind takes

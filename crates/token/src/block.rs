@@ -19,7 +19,7 @@ const SIGNED: &[u8] = b"\x84\x6aSignature1";
 /// The application's bytes in the signed structure: an empty string.
 const EXTERNAL: &[u8] = b"\x40";
 
-/// A block as it lies in a token. Its signature is not checked yet.
+/// A block of a token. Its signature is not checked yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Block<'a> {
     /// All bytes of the block.

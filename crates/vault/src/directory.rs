@@ -518,7 +518,8 @@ mod tests {
         assert_eq!(keys(&directory, 199), [[1, 2, 3]]);
         let read = Directory::from_bytes(&directory.to_bytes().unwrap()).unwrap();
         assert_eq!(read, directory);
-        // A writer that loses a label no longer writes under it. Other writers go on under its new key.
+        // A writer that loses a label no longer writes under it. Other writers continue under its new
+        // key.
         let left = Change::withdraw("agent", &finance, &[]);
         directory.change(left, salt).unwrap();
         assert_eq!(keys(&directory, 0), [[1, 3]]);

@@ -149,7 +149,7 @@ impl Members {
             u16::from_le_bytes([low, high]) & ((1 << ALONG_BITS) - 1)
         };
         let used = rows.len() * ALONG_BITS;
-        // Behind the last record all bits are zero.
+        // After the last record all bits are zero.
         let spare = (used..along.len() * 8)
             .step_by(64)
             .all(|at| bits(along, at) == 0);

@@ -74,7 +74,7 @@ pub fn write<R: CryptoRng + ?Sized>(
         let unused;
         let reader = match entry {
             Some(entry) => entry.reader,
-            // A pair that nobody keeps, for a surplus entry.
+            // A surplus entry is for a pair whose secret no one keeps.
             None => {
                 unused = ReaderSecret::generate(rng).public();
                 &unused

@@ -173,8 +173,8 @@ impl PartialEq<u64> for Id {
     }
 }
 
-/// The reason why a number that a file has as an id is none, if it is a decimal number such as `17.0` or `1e3`: as a text it would be an
-/// id that nobody gave, and other programs write it in other ways. Digits with an `e` that are no number of an id's size are texts.
+/// The reason why a decimal number such as `17.0` or `1e3` is no id. As a text it would be an id that no owner chose, and
+/// other programs write the number differently. Digits with an `e` are texts if the number is too large for an id.
 #[cfg(feature = "text")]
 pub(crate) fn decimal(text: &str) -> Option<String> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);

@@ -1,6 +1,6 @@
 //! How vectors lie in a database.
 
-/// How vectors lie in blocks of polynomials.
+/// The layout of vectors in blocks of polynomials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) dim: usize,

@@ -109,8 +109,8 @@ impl Params {
         // adds a little. Single precision adds half a unit in the last place of a score below 2.
         let coded = NORM * root / (2.0 * VECTOR_SCALE) + norm * root * unit / 2.0;
         let rounding = coded + 0.501 * step + 2f64.powi(-24);
-        // The error of b meets all vectors of a pack. The rounding errors of c1, half a step each, meet the secret.
-        // The parts of a cut vector together have its norm.
+        // The error of b is multiplied by all vectors of a pack. The rounding errors of c1, half a step each, are
+        // multiplied by the secret. Together, the parts of a split vector have the vector's norm.
         let upload = cbd::VARIANCE + cut_off();
         let encryption = upload * shape.per as f64 * (norm * unit).powi(2);
         let reply = (0.501 * step).powi(2) * 2.0 * N as f64 / 3.0;
@@ -129,10 +129,11 @@ impl Params {
         let step = 1.0 / 12.0;
         let vectors = step / VECTOR_SCALE.powi(2);
         let query = step / self.query_scale().powi(2);
-        // The error of b meets all vectors of a pack: a polynomial of norm sqrt(per) D_c.
+        // The error of b is multiplied by all vectors of a pack, which are a polynomial of norm
+        // sqrt(per) D_c.
         let upload = cbd::VARIANCE + cut_off();
         let encryption = upload * shape.per as f64 / self.query_scale().powi(2);
-        // c1's rounding errors meet 2N/3 nonzero coefficients of s.
+        // c1's rounding errors are multiplied by 2N/3 nonzero coefficients of s.
         let reply = (1.0 + 2.0 * N as f64 / 3.0)
             * step
             * (WINDOW / (1u64 << self.reply_bits) as f64).powi(2);

@@ -37,7 +37,8 @@ impl Span {
         self.range == (0..part.len) || all && self.each > 0
     }
 
-    /// Its number of bytes, or `None` if the part does not have all of them, or does not consist of such pieces.
+    /// The number of bytes of this span. `None` if the part lacks some of them, or does not consist of such
+    /// pieces.
     fn len(&self, part: &Part) -> Option<u64> {
         let one = self.range.end.checked_sub(self.range.start)?;
         if self.each == u64::MAX {
@@ -47,7 +48,8 @@ impl Span {
         (whole && self.range.end <= self.each).then(|| part.len / self.each * one)
     }
 
-    /// Passes on those bytes of this span that lie in a piece of the part. The piece begins at byte `at`.
+    /// Passes those bytes of this span to `own` that are in a piece of the part. The piece begins at byte
+    /// `at`.
     fn take(&self, at: u64, bytes: &[u8], own: &mut dyn FnMut(&[u8])) {
         let end = at + bytes.len() as u64;
         let mut first = at / self.each * self.each;

@@ -82,7 +82,8 @@ impl<D: Disk> Folder<D> {
         Err(newest.map_or(Error::NoIndex { path }, |(_, error)| error))
     }
 
-    /// Refuses manifests of several indexes: otherwise the highest number would win, whatever index it belongs to.
+    /// Refuses manifests of several indexes. Otherwise the highest number would win, although it belongs to
+    /// another index.
     fn check_one(&self, versions: &[u64], owner: &OwnerPublicKey) -> Result<(), Error> {
         let signed = versions.iter().filter_map(|&version| {
             let bytes = self.manifest_bytes(version).ok()?;

@@ -581,7 +581,7 @@ mod tests {
                 }
             }
         }
-        // Clients rank buckets by what they fetch of them.
+        // Clients rank buckets by the data that they fetch from them.
         assert!(with(sealed().mode, false, 32, 128).is_err());
     }
 

@@ -3,8 +3,8 @@
 use super::{FILE_HEAD_LEN, Kind, strip_head_of};
 use crate::Error;
 
-/// The version of manifests. From 6 on vectors are stored relative to a frame, and from 8 on payloads lie in pages. From 11 on
-/// pads are one keystream of counter mode.
+/// The version of manifests. From version 6 on, vectors are stored relative to a frame. From 8 on, payloads are in pages,
+/// and from 11 on, pads are one keystream of counter mode.
 pub(crate) const OF_MANIFESTS: u16 = 11;
 
 /// The version of manifests of indexes with readers of their own. Programs that do not support these refuse them by this version.

@@ -27,7 +27,7 @@ const LITTLE: f64 = 0.1;
 pub(crate) struct Rank {
     /// True for a way that is not the preferred one.
     other: bool,
-    /// True for a way with too long a wait, or one that makes searches needless.
+    /// True for a way that waits too long, or that makes searches unnecessary.
     unusual: bool,
     /// True for a way that differs from the current one.
     changed: bool,
@@ -150,7 +150,7 @@ impl Conditions {
         ranked.min_by_key(|(_, rank)| *rank)
     }
 
-    /// The seconds that a client waits for what is fetched in this way.
+    /// The seconds that a client waits for data in this way.
     fn wait(&self, way: &Way, sizes: (usize, usize, usize)) -> f64 {
         let cost = way.cost_of(sizes);
         let each = self.wait_of_search(&cost, way.nanoseconds(sizes.2, &Speed::ZEN5));

@@ -225,7 +225,7 @@ impl First {
         };
         let (mut draft, measured) = stream.write(&mut build, spec, batches)?;
         let (dim, k) = (u32_of(dim), u32_of(spec.k));
-        // It gets its id when it is written.
+        // The frame gets its id when it is written.
         let unnamed = FramePart::new([0; 16], 0, SHARED, Coded::default());
         let frame = Manifest::new(
             dim,

@@ -56,7 +56,7 @@ impl<D: Disk> Store<D> {
         let (access, settled) = (self.access.as_ref(), self.settled());
         let segments = self.manifest.segments().into_iter().enumerate();
         counted(segments.map(|(at, segment)| {
-            // Where a compacted label ends, the settled segments end; the segments of the next labels are whole, too.
+            // The settled segments end with a compacted label. The segments of the next labels are whole, too.
             let stays = at < settled || (access.is_some() && self.is_whole(at));
             (label_of(access, segment.key), stays)
         }))
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(counted(compacted), 1);
         let whole = [(none, true), (a, true), (b, true)];
         assert_eq!(counted(whole), 0);
-        // Behind a segment that is rewritten, a full one is rewritten, too.
+        // A full segment after a rewritten one is rewritten, too.
         let more = [(none, true), (a, false), (a, true), (b, false), (a, false)];
         assert_eq!(counted(more), 3);
     }

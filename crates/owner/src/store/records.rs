@@ -172,7 +172,7 @@ impl Records {
         ends.collect()
     }
 
-    /// A function that tells whether a place has a record that counts.
+    /// A function that returns true if a place has a record that counts.
     pub(super) fn there(&self) -> impl Fn(u64) -> bool {
         let ends = self.ends();
         move |place| {

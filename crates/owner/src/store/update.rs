@@ -291,7 +291,7 @@ impl<D: Disk> Store<D> {
         self.tidied(rng, version)
     }
 
-    /// A measurement of what is written.
+    /// A measurement of the records that are being written.
     pub(super) fn measurement(&self) -> Recall {
         let k = self.manifest.k as usize;
         let look = self.manifest.second_look();

@@ -264,7 +264,7 @@ impl Database {
         bytes
     }
 
-    /// Where tile `tile` of polynomial `t` of a unit begins.
+    /// The position of tile `tile` of polynomial `t` of a unit.
     const fn at(&self, tile: usize, unit: usize, t: usize) -> usize {
         let (first, polys) = (t - t % SHARED, self.params.unit_polys());
         let row = (unit + 1) * held(&self.params, first) + t - first;

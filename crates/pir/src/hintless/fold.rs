@@ -87,7 +87,8 @@ pub(crate) fn fold(digits: &mut Digits, bits: &[u64], rows: &mut [u64]) {
     for (i, bit) in bits.chunks_exact(OF_BIT).enumerate() {
         for pair in rows.chunks_mut(WORDS << (i + 1)) {
             let half = WORDS << i;
-            // A row without a partner stays as it is: no row has a number in which this bit is set there.
+            // A row without a partner does not change, because no row has a number with this bit set
+            // there.
             if pair.len() <= half {
                 continue;
             }

@@ -279,7 +279,7 @@ fn rows_are_folded_as_the_bits_tell_and_each_external_product_adds_the_noise_exp
             let mut all = Aligned::from(&all.collect::<Vec<_>>()[..]);
             fold(&mut Digits::new(), bits.of(0, fold_bits), &mut all);
             found += energy(difference(&phase(&session, &all[..2 * N]), &row(number)));
-            // The last of seven rows meets one bit fewer.
+            // The last of seven rows is multiplied by one bit fewer.
             let met = fold_bits - usize::from(rows == 7 && number == 6);
             count += (met * N) as f64;
         }

@@ -36,11 +36,12 @@ pub(crate) const SQUARE: usize = DEPTH;
 const FINE: Gadget = Gadget::new(5, 8, 10);
 const MIDDLE: Gadget = Gadget::new(4, 10, 10);
 const COARSE: Gadget = Gadget::new(3, 12, 14);
-/// It rounds fewer bits away than the other gadgets, because they meet `s^2`, whose coefficients are larger.
+/// This gadget rounds fewer bits away than the others, because they are multiplied by `s^2`, whose
+/// coefficients are larger.
 const OF_SQUARE: Gadget = Gadget::new(3, 14, 8);
 
-/// Gadgets of an external product. The digits of `c_0` meet encryptions of a bit. The digits of `c_1` meet encryptions
-/// of the bit times `s`, which have a thousand times the noise.
+/// The gadgets of an external product. The digits of `c_0` are multiplied by encryptions of a bit. The digits of `c_1`
+/// are multiplied by encryptions of the bit times `s`, which have a thousand times the noise.
 pub(crate) const OF_C0: Gadget = Gadget::new(4, 10, 10);
 pub(crate) const OF_C1: Gadget = Gadget::new(9, 5, 5);
 

@@ -32,7 +32,7 @@ pub struct Writing {
 }
 
 impl Directory {
-    /// Makes a reader a writer under these labels. If there are none, for records without a label.
+    /// Makes a reader a writer under these labels. Without labels, it may add records without one.
     pub(super) fn grant_writing(
         &mut self,
         name: &str,

@@ -101,7 +101,7 @@ pub(super) fn records(
     Ok(Box::new(records))
 }
 
-/// The look for ids that are decimal numbers. What looks like a number is none where texts came before it.
+/// Finds ids that are decimal numbers. If a text was an id before, all later ids are texts.
 struct Decimals {
     kind: Option<IdKind>,
     are_texts: bool,

@@ -191,14 +191,14 @@ fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
     if is_number && kind.is_none_or(|kind| kind == IdKind::Number) {
         return parsed(raw, Some(IdKind::Number));
     }
-    // A number is a text too, as it is written, where that was asked for.
+    // If ids are texts, the written form of a number is also a text.
     if is_number && kind == Some(IdKind::Text) {
         return parsed(raw, kind);
     }
     let found = match raw.as_bytes().first() {
         Some(b'[') => "a list",
         Some(b'{') => "an object",
-        // It is null, true, false or a number, and is shown as written.
+        // The value is null, true, false or a number, and is shown as written.
         _ => raw,
     };
     Err(Error::Id {

@@ -48,8 +48,8 @@ impl Database {
     }
 
     /// The `C_j` of each block in NTT form, in reverse order. Value `i` is the one at `psi^(2 brv(i) + 1)`, whose inverse
-    /// is `psi^(2 brv(N - 1 - i) + 1)`. So these values meet the values of `P_jl(1/X)` at the places where the values of
-    /// `P_jl` lie.
+    /// is `psi^(2 brv(N - 1 - i) + 1)`. So these values are multiplied by the values of `P_jl(1/X)` at the positions of
+    /// the values of `P_jl`.
     fn turned(&self, weights: &[u64]) -> Vec<Zeroizing<Aligned<u64>>> {
         let (plan, shape) = (self.params.plan(), self.shape);
         let turned = |weights: &[u64]| {

@@ -31,8 +31,8 @@ impl Params {
         // A message is half a unit off at most. An answer is half a step off, and switching adds a little.
         let step = |bits: u32| window / 2f64.powi(bits.cast_signed());
         let rounding = coded + 0.5 * sum * unit + 0.501 * step(self.answer_bits);
-        // Sampled errors and dropped bits meet all codes of a block. The hint's errors, half a step each, meet the
-        // secret.
+        // Sampled errors and dropped bits are multiplied by all codes of a block. The hint's errors, half a step
+        // each, are multiplied by the secret.
         let upload = cbd::VARIANCE + cut_off(self.dropped);
         let hint = (0..8)
             .map(|i| (0.501 * step(self.hint_width.of(i))).powi(2))

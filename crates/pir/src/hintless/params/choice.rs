@@ -32,7 +32,7 @@ const ENCRYPTED: f64 = 60_000.0;
 const DECRYPTED: f64 = 30_000.0;
 
 impl Params {
-    /// Of the layouts within the bound, the first one with the least cost.
+    /// The first of the cheapest layouts within the bound.
     pub(super) fn choose(records: usize, record_len: usize, batch: usize) -> Option<Self> {
         let with_bits = |(log_p, (groups, group))| Self {
             set: Set::N2048Q50,
@@ -81,7 +81,7 @@ impl Params {
 
     /// The layouts that keep the failure bound, one for each number of answer bits that does.
     fn with_answers(self) -> impl Iterator<Item = Self> {
-        // Dropping bits of the half that meets no secret costs less.
+        // Dropping bits costs less in the half that is not multiplied by the secret.
         let bits = (7..=11).flat_map(move |above| {
             let k1 = self.log_p + above;
             [[k1 - 5, k1], [k1 - 6, k1]]

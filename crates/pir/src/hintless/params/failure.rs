@@ -27,8 +27,8 @@ fn of_digits(gadget: Gadget) -> f64 {
     gadget.digits() as f64 * (squared(gadget.log_z()) + 2.0) / 12.0
 }
 
-/// The variance that a switch with this gadget adds to a coefficient. The part that was rounded away meets a
-/// polynomial whose coefficients have the variance `met`.
+/// The variance that a switch with this gadget adds to a coefficient. The rounded-away part is multiplied by
+/// a polynomial whose coefficients have the variance `met`.
 pub(crate) fn of_switch(gadget: Gadget, met: f64) -> f64 {
     N as f64 * (cbd::VARIANCE * of_digits(gadget) + met * squared(gadget.dropped()) / 12.0)
 }
