@@ -237,7 +237,7 @@ class Index:
         return self._native.grant_writer(_name(writer, "writer"), public, _names(labels, "labels"), _seconds(until))
 
     def stop_writing(self, writer: str) -> int:
-        """Take the right to add from a writer, who reads on. What it added stays.
+        """Take a writer's right to add. It can still read, and its records stay.
 
         Parameters
         ----------

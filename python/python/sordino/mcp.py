@@ -48,7 +48,7 @@ _CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempote
 
 
 class Chosen(BaseModel):
-    """Which memories: those that meet all that is said."""
+    """Limits which memories are used: those that match every field given here."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -126,17 +126,17 @@ _Few = Annotated[int, Field(ge=1, le=MOST_RECALLED, description="The most memori
 
 
 class _Strict(MCPServer[Any]):
-    """A server that refuses arguments that a tool does not have: an agent that names a filter wrongly would take all memories for those it chose."""
+    """A server that refuses arguments that a tool does not have. Otherwise an agent that misspells a filter would get all memories and believe that they match it."""
 
     async def list_tools(self) -> list[Tool]:
-        """The tools, whose forms say that there are no other arguments."""
+        """The tools, with schemas that forbid other arguments."""
         tools = await super().list_tools()
         for tool in tools:
             tool.input_schema = tool.input_schema | {"additionalProperties": False}
         return tools
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        """Calls a tool, once its arguments are among those it has."""
+        """Calls a tool. Refuses arguments that it does not have."""
         for tool in await super().list_tools():
             known = tool.input_schema.get("properties", {})
             if tool.name == name and (unknown := sorted(set(arguments) - set(known))):
@@ -156,7 +156,7 @@ def server(memory: Memory) -> MCPServer[Any]:
 def _reading(made: MCPServer[Any], memory: Memory) -> None:
     @made.tool(title="Recall", annotations=_READS)
     async def recall(question: str, k: _Few = 8, where: Chosen | None = None) -> Items:
-        """Finds the memories that are nearest to a question in meaning, best first. Say the question in full; where chooses among them."""
+        """Finds the memories that are nearest to a question in meaning, best first. Ask the question in full. `where` limits which memories are searched."""
 
         def work() -> Items:
             chosen = _where(where)
@@ -176,7 +176,7 @@ def _reading(made: MCPServer[Any], memory: Memory) -> None:
 
     @made.tool(title="About this memory", annotations=_READS)
     async def stats() -> Stats:
-        """Says how many memories there are, of which time and with which tags, where they lie, and what is seen by whom."""
+        """Says how many memories there are, their times and tags, where they are stored, and who can see what."""
         return await _done(lambda: Stats(**memory.stats()))
 
 
@@ -193,7 +193,7 @@ def _writing(made: MCPServer[Any], memory: Memory) -> None:
 
     @made.tool(title="Update a memory", annotations=_CHANGES)
     async def update(id: _Id, text: str | None = None, tags: _Tags = None, when: _When = None) -> Written:
-        """Replaces the text, the tags or the time of a memory; what is not said stays. The old text is in no result from then on."""
+        """Replaces the text, the tags or the time of a memory. What is not given stays. The old text is in no result from then on."""
 
         def work() -> Written:
             change, record = memory.update(id, text, tags, when)
@@ -203,7 +203,7 @@ def _writing(made: MCPServer[Any], memory: Memory) -> None:
 
     @made.tool(title="Forget", annotations=_CHANGES)
     async def forget(id: int | list[int] | None = None, where: Chosen | None = None) -> Forgotten:
-        """Takes memories out for good: by id, one or several, or all that where chooses. Look by recall or recent first which these are."""
+        """Deletes memories for good: one or several by id, or all that match `where`. First use recall or recent to see which these are."""
 
         def work() -> Forgotten:
             ids = [] if id is None else id if isinstance(id, list) else [id]
@@ -243,7 +243,7 @@ def _prompts(made: MCPServer[Any], memory: Memory) -> None:
 
 
 async def _done(work: Callable[[], T], kind: type[Exception] = ToolError) -> T:
-    """The result of what may take its time. An error that an agent can act on keeps its words."""
+    """The result of work that may take long, done in a thread. This package's errors reach the agent with their messages."""
     try:
         return await anyio.to_thread.run_sync(work)
     except Error as error:
@@ -275,7 +275,7 @@ def serve(folder: str | os.PathLike[str], port: int | None = None) -> None:
     Over HTTP every request shows the token of the folder's file `http-token` (`Authorization: Bearer ...`).
     """
     home = Home(folder)
-    # The protocol's library logs calls that failed, with words that may be a memory's; others keep those logs.
+    # The protocol's library logs calls that failed, with text that may be from a memory, and others may read those logs.
     logging.getLogger("mcp").setLevel(logging.WARNING)
     memory = opened(home)
     try:
@@ -301,7 +301,7 @@ def _listening(port: int) -> socket.socket:
 
 
 class Guarded:
-    """An application that answers those alone who show a token."""
+    """An application that answers only requests that show a token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app

@@ -133,11 +133,12 @@ impl Clusters {
         Ok(Demand::new(count, &orders, &gains))
     }
 
-    /// True if more groups than the last of these are useless. Either it gained little and reaches the requested recall, though
-    /// not the margin, which clients would pay for with every search. Or only the precision of codes is missing.
+    /// True if more groups than the last step's are useless. The last step then gained little, and one of two things holds: it
+    /// reaches the requested recall without the margin, whose bytes clients would pay for with every search, or only the
+    /// precision of codes is missing.
     ///
-    /// A step that gains little does not prove that, because each of many clusters may hold some neighbours. So the records of
-    /// the last one's clusters are searched exactly, which takes about as long as the measurement before it.
+    /// A small gain alone does not prove this, because each of many clusters may hold some neighbours. So the records of the
+    /// last step's clusters are searched exactly, which takes about as long as the measurement before it.
     fn no_use(&self, sample: &Sample, tried: &[Chosen]) -> bool {
         let [.., before, last] = tried else {
             return false;

@@ -1,5 +1,5 @@
-//! How sealed mode's buckets are cut among shards: each has the same bytes of all of them, and gives its words of each
-//! answer.
+//! Cuts sealed mode's buckets among shards. Each shard holds the same range of bytes of every bucket, and computes its words
+//! of each answer.
 
 use sordino_ckks::dot;
 use sordino_index::Error;

@@ -34,7 +34,7 @@ _K = 10
 
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command. Returns 0 if it is done, 1 if it could not be, with a line on standard error."""
+    """Runs the command. Returns 0 on success, 1 on an error, which it prints to standard error, and 130 after Ctrl-C."""
     given = _parser().parse_args(arguments)
     try:
         _run(given)
