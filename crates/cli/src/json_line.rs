@@ -10,7 +10,8 @@ pub(crate) const ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 /// A value as JSON, with these characters escaped inside texts. Values that are JSON already stay
 /// unchanged.
 ///
-/// # Errors Fails if the value cannot be JSON.
+/// # Errors
+/// Fails if the value cannot be JSON.
 pub(crate) fn json_line<T: Serialize + ?Sized>(value: &T) -> io::Result<String> {
     let mut line = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut line, OneLine))?;

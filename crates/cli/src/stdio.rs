@@ -24,8 +24,8 @@ ctor::declarative::ctor! {
 
 /// Standard input.
 ///
-/// # Errors Fails if it was closed when the process started, because reading it would return
-/// nothing.
+/// # Errors
+/// Fails if it was closed when the process started, because reading it would return nothing.
 pub(crate) fn stdin() -> io::Result<Stdin> {
     if INPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(
@@ -37,7 +37,8 @@ pub(crate) fn stdin() -> io::Result<Stdin> {
 
 /// Standard output.
 ///
-/// # Errors Fails if it was closed when the process started, because written bytes would be lost.
+/// # Errors
+/// Fails if it was closed when the process started, because written bytes would be lost.
 pub(crate) fn stdout() -> io::Result<Stdout> {
     if OUTPUT_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other(

@@ -20,7 +20,8 @@ impl UsualColumns {
     /// The columns of a file, which is read as the options say. There are none for a pipe or a file without
     /// columns.
     ///
-    /// # Errors Fails if the file cannot be read as a table.
+    /// # Errors
+    /// Fails if the file cannot be read as a table.
     pub(crate) fn of(file: &Path, options: &FileOptions) -> Result<Option<Self>, vectors::Error> {
         let path = path(file);
         if is_pipe(&path) || !is_table(&path, options)? {
@@ -54,7 +55,8 @@ impl UsualColumns {
     /// The column of vectors. A column is also used if its values cannot be read, because another list would not be the
     /// vectors. A file that is not a table of records has none.
     ///
-    /// # Errors Fails if the names of several columns differ only in capitals.
+    /// # Errors
+    /// Fails if the names of several columns differ only in capitals.
     pub(crate) fn vectors(&self) -> Result<Option<String>, Error> {
         let name = self.only(&VECTORS, "--vector-column")?;
         let open = |vectors: Option<&String>| {
@@ -70,14 +72,16 @@ impl UsualColumns {
 
     /// The column of ids.
     ///
-    /// # Errors Fails if the names of several columns differ only in capitals.
+    /// # Errors
+    /// Fails if the names of several columns differ only in capitals.
     pub(crate) fn ids(&self) -> Result<Option<String>, Error> {
         self.only(&IDS, "--id-column")
     }
 
     /// The column of texts.
     ///
-    /// # Errors Fails if the names of several columns differ only in capitals.
+    /// # Errors
+    /// Fails if the names of several columns differ only in capitals.
     pub(crate) fn texts(&self) -> Result<Option<String>, Error> {
         self.only(&TEXTS, "--payload-column")
     }

@@ -18,8 +18,7 @@ use std::{
 /// The time before the next attempt to open a damaged index.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The pause between two checks whether an index is open, and between two looks at the policies
-/// meanwhile.
+/// The pause between two checks whether an index is open, and between two looks at the policies meanwhile.
 const OPENING: Duration = Duration::from_millis(2);
 const MEANWHILE: Duration = Duration::from_millis(50);
 
@@ -86,7 +85,8 @@ impl Tenants {
 
     /// Looks at the folder for the first time.
     ///
-    /// # Errors As for [`Self::look`].
+    /// # Errors
+    /// As for [`Self::look`].
     pub(super) fn begin(&mut self) -> io::Result<()> {
         self.look()?;
         if self.waits {
@@ -99,7 +99,8 @@ impl Tenants {
     /// Opens, updates and closes indexes until they agree with the folder. Returns true if anything changed. An index that
     /// cannot be opened is left out, and one that cannot be updated stays unchanged; both are logged.
     ///
-    /// # Errors Fails if the folder itself cannot be read. Nothing changes then.
+    /// # Errors
+    /// Fails if the folder itself cannot be read. Nothing changes then.
     pub(super) fn look(&mut self) -> io::Result<bool> {
         let names = self.names()?;
         self.waits = false;
@@ -179,8 +180,7 @@ impl Tenants {
             return Ok(false);
         };
         let owner = self.owner_of(name)?;
-        // The policy is read before the index. An index whose policy is faulty, or has been
-        // removed, is not opened.
+        // The policy is read before the index. An index whose policy is faulty, or has been removed, is not opened.
         let stamp = Written::of(&self.root, name).stamp();
         if !self.settled(name, stamp) && !are_old(&stamp) {
             self.waits = true;
@@ -229,8 +229,7 @@ impl Tenants {
         Ok((policy, stamp))
     }
 
-    /// True if the policy's files did not change since the last look. A changed file may be half
-    /// written.
+    /// True if the policy's files did not change since the last look. A changed file may be half written.
     fn settled(&mut self, name: &IndexName, now: Stamp) -> bool {
         self.seen.insert(name.clone(), now) == Some(now)
     }
@@ -257,8 +256,7 @@ impl Tenants {
     /// The public key next to an index, or the one for all indexes without a key.
     fn owner_of(&self, name: &IndexName) -> Result<OwnerPublicKey, Error> {
         let path = self.root.join(format!("{name}.pub"));
-        // A broken link counts as a key file, so the owner of all other indexes does not replace
-        // it.
+        // A broken link counts as a key file, so the owner of all other indexes does not replace it.
         match (path.symlink_metadata().is_ok(), &self.owner) {
             (true, _) => owner(&path),
             (false, Some(owner)) => Ok(owner.clone()),
@@ -302,14 +300,13 @@ impl Tenants {
         put
     }
 
-    /// Reads files that have changed from `others`, and puts the policy in force. If it is faulty, puts at least the groups
-    /// in force.
+    /// Puts the policy in force, or at least its groups if it is faulty. `others` is true if its files have changed.
     fn put_policy(&mut self, name: &IndexName, now: Stamp, others: bool) -> Result<(), Error> {
         let read = self.policy(name);
         if let (true, Err(_), Some(governed)) = (others, &read, self.governed.get(name)) {
             Written::of(&self.root, name).regroup(governed, &now, &mut self.groups)?;
         }
-        // This policy, which cannot be read here, may admit no client.
+        // A policy that this program cannot read admits nobody.
         if let Err(error @ Error::NoPolicies { .. }) = &read {
             tracing::error!(%name, %error, "for nobody");
             let nobody = Policy::new(|_, _| false);
@@ -343,8 +340,7 @@ impl Tenants {
             options.after(&before).open_dir(&dir)
         });
         let server = server.map_err(Error::index(&dir))?;
-        // A push may have replaced the version while this one was opened. In that case, the folder is looked
-        // at again.
+        // A push may have replaced the version while this one was opened. In that case, the folder is looked at again.
         let replaced = self.indexes.replace_after(name, &before, server);
         if let (true, Some(tenant)) = (replaced, self.open.get_mut(name)) {
             tenant.current.saw(now);

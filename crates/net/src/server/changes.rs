@@ -91,8 +91,7 @@ impl Changes {
         })
     }
 
-    /// Takes over the steps of an earlier index with the same name, so that none of them is accepted
-    /// again.
+    /// Takes over the steps of an earlier index with the same name, so that none of them is accepted again.
     pub(crate) fn after(&mut self, steps: Arc<Steps>) {
         self.steps = steps;
     }
@@ -177,8 +176,7 @@ impl Changes {
                 });
             }
             Kind::Put(put) => {
-                // If the owner asks first which parts are missing, as it should, this has no
-                // effect.
+                // If the owner asks first which parts are missing, as it should, this has no effect.
                 if state.begun {
                     self.keep(&mut state, server)?;
                 }
@@ -199,8 +197,7 @@ impl Changes {
         Ok(state.reply())
     }
 
-    /// Removes files that belong neither to a version on disk, nor to a served version, nor to the newest
-    /// offered version.
+    /// Removes files that belong neither to a version on disk, nor to a served version, nor to the newest offered version.
     fn keep(&self, state: &mut State, server: &Server) -> Result<(), Error> {
         let mut keep = state.current.parts()?;
         keep.extend(server.manifest().parts()?);
@@ -219,8 +216,7 @@ impl Changes {
             return Ok(());
         }
         if let Some(at) = state.coming.iter().position(known) {
-            // Versions are offered oldest first. So later ones belong to another push, or will be
-            // offered again.
+            // Versions are offered oldest first. So later ones belong to another push, or will be offered again.
             state.coming.truncate(at + 1);
             state.begun = true;
             return Ok(());
@@ -239,8 +235,7 @@ impl Changes {
             manifest.follows(&version.digest()) && found > version.version
         };
         if follows(state.newest()) {
-            // Each version follows from the one before, so no more are needed than clients are
-            // shown.
+            // Each version follows from the one before, so no more are needed than clients are shown.
             if state.coming.len() == KEPT {
                 state.coming.remove(0);
             }

@@ -21,9 +21,10 @@ use crate::Refusal;
 
 /// The counts of one service.
 ///
-/// # Security The only labels are the reason of a refusal, a shard's number, an index's public name and the serial
-/// number of the server's certificate. They contain no client, key, address, size or time of a single request. But on
-/// a quiet server, a count that grows by one reveals a request, so the port is only for the operator.
+/// # Security
+/// The only labels are the reason of a refusal, a shard's number, an index's public name and the serial number of the server's
+/// certificate. They contain no client, key, address, size or time of a single request. But on a quiet server, a count that
+/// grows by one reveals a request, so the port is only for the operator.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,

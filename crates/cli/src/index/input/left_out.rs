@@ -152,7 +152,8 @@ impl LeftOut {
     /// Reports the number of left-out records and the fault of the first, and ends the report file. Returns
     /// their number.
     ///
-    /// # Errors Fails if most records were left out, or if the report cannot be written.
+    /// # Errors
+    /// Fails if most records were left out, or if the report cannot be written.
     pub(in crate::index) fn say(&self, file: &Path, output: Output) -> Result<usize, Error> {
         let mut list = self.0.borrow_mut();
         let (count, mut place) = (list.count, String::new());

@@ -98,7 +98,8 @@ impl Line {
     /// The servers in the order in which a request asks them, which rotates. Servers with another version, or that
     /// failed recently, come last. A `fetch` asks the first server, which has the keys of sessions.
     ///
-    /// # Security The rotation is a count of requests, so nothing of a query decides which server gets it.
+    /// # Security
+    /// The rotation is a count of requests, so nothing of a query decides which server gets it.
     pub(super) fn order(&self, fetch: bool) -> Vec<Arc<Replica>> {
         let mut replicas = self.replicas();
         if !replicas.is_empty() && !fetch {
