@@ -14,7 +14,7 @@ pub(super) struct Labelled<'a> {
 }
 
 impl Labelled<'_> {
-    /// Refuses labels for an index of this mode, or without readers' own keys. `otherwise` says what to do then.
+    /// Refuses labels if the mode has none, or if readers have no keys of their `own`. `otherwise` says what to do then.
     pub(super) fn check(&self, mode: &str, own: bool, otherwise: &str) -> Result<(), Error> {
         let named = Error::index(&self.input.file);
         let mut labels = self.layout.labels().keys().flatten();

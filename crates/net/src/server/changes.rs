@@ -318,7 +318,7 @@ impl Changes {
     }
 
     /// Removes the manifests that clients are not shown any more. This must read all manifests that are shown, so it happens
-    /// once in 256 versions.
+    /// once in 256 versions. Files that cannot be removed now are removed then.
     fn forget(&self, before: u64, newest: &SignedManifest) {
         let round = |version: u64| version / KEPT as u64;
         if round(newest.version) > round(before) {
