@@ -182,8 +182,9 @@ def check_rows():
     states("routed.md", "errors whose squares add up to `0.35 tau` in a part pass with about 2^-40")
     states("README.md", "sum of squares in a part: `0.35 tau`, by the normal approximation")
     states("README.md", "sum of squares in a group: `0.085 tau`, by the normal approximation")
-    for row in ("masked, open or routed mode refuses an honest reply, a search", "a record that is fetched with a hint is wrong",
-                "a request without a hint has no slot for one of its records", "a routed answer is off by more than its noise bound"):
+    for row in ("masked, open or routed mode refuses an honest reply, a search",
+                "a [fetched record](retrieval.md#wrong-records) is wrong, or a request without a hint has no slot for one of its records",
+                "a routed answer is off by more than its noise bound"):
         states("README.md", f"| {row} | 2^-{CHECKS} |")
     accepted = clusters_failure.log2_accepted(4.0)
     states("routed.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^63 = {power(accepted)}")

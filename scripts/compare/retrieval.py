@@ -55,12 +55,6 @@ def sizes(run: Run) -> str:
     return markdown(head, rows)
 
 
-def setup_ratio(run: Run) -> str:
-    """How much longer DoublePIR's setup takes than SimplePIR's, at each size."""
-    times = [[Key("pir/reference_table", f"{scheme}-setup", records).time(run) for scheme in ("double", "simple")] for _, records in SIZES]
-    return ", ".join(ratio(double, simple) for double, simple in times)
-
-
 def order(parameter: str) -> int:
     """Bytes of a size as the bench writes it."""
     for unit, scale in (
@@ -190,13 +184,10 @@ def reference(run: Run) -> str:
                 "For so few columns, Sordino's secrets [hide a query statistically](../security/retrieval.md).",
                 "A SimplePIR answer of the reference has 384 B, 1,200 B and 3,804 B; its DoublePIR answer always has 12 B. Our answers have 12 "
                 "bits for each byte of a column, and a header that names their format.",
-                f"Our DoublePIR's setup takes longer than our SimplePIR's: {setup_ratio(run)}. The reference states 13 to 52 times.",
                 "Its parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
                 "Its DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
                 "records came out wrong; its tests set sigma to 0. Its 12-byte answers do not decrypt. Ours follow the published construction, "
                 "and decrypt.",
-                "It reports that explicit SIMD made its product five times slower, and that threads made it slower too. We "
-                "[measure](retrieval.md#scans) SIMD and batches.",
             ),
         ]
     )

@@ -182,7 +182,6 @@ def reference(_: Run) -> str:
                 "Its library (`pqcrypto`, from PQClean's AVX2 code) omitted the norm check of z. It fails 50 of 244 Wycheproof and ACVP cases "
                 "for this parameter set, mostly by accepting forgeries. It is not a peer here, because it does less than a verification.",
                 "Its Go column is an estimate, equal to its own sequential figures. We measure circl instead.",
-                "It labels its verifications a second as thousands, which makes them 1,000 times too large.",
             ),
         ]
     )
