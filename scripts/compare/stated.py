@@ -79,8 +79,7 @@ PYTHON = """\
 ## From Python
 
 `python/benches/overhead.py` and its parts measured masked mode with 100,000 vectors of 128 dimensions, on 23 November 2026. They ran on
-two busy cores of an AMD EPYC virtual machine. The comparisons with the command line use `dev` builds. The rows of `import`, the wheel
-and the batch use a release wheel.
+two busy cores of an AMD EPYC virtual machine. The first two rows use `dev` builds, the last two a release wheel.
 
 | what | measured |
 |---|---|
@@ -91,9 +90,9 @@ and the batch use a release wheel.
 | a batch of 100 searches on one core and on two | best 0.73 and 0.40 s, medians 0.80 and 0.49 s |
 
 `python/benches/parquet.py` built masked indexes of one million vectors of 128 dimensions from 20 Parquet files, on two cores with AVX2.
-One process took 35.2 s file after file and 31.1 s with threads, two processes 28.9 s, and Ray's tasks 32.0 to 36 s. In routed mode, a
-build of 200,000 random vectors took 18.6 s in one process, 31.4 s in two and 42.9 s in Ray's tasks. Ray's workers yield to other programs
-unless you set `RAY_worker_niceness=0`.
+One process took 31.1 s with threads, two processes 28.9 s, and Ray's tasks 32.0 to 36 s. In routed mode, a build of 200,000 random vectors
+took 18.6 s in one process, 31.4 s in two and 42.9 s in Ray's tasks. Ray's workers yield to other programs unless you set
+`RAY_worker_niceness=0`.
 
 `python/benches/ann` has a module for ann-benchmarks, and runs it next to faiss.
 
