@@ -59,11 +59,8 @@ def sizes(run: Run) -> str:
 
 OPERATIONS = (
     ("encryption, 128 dimensions", "1x128", 5.2e6, "encrypt"),
-    ("encryption, 256 dimensions", "1x256", 6.2e6, "encrypt"),
     ("decryption, 128 dimensions", "1x128", 0.8e6, "decrypt"),
-    ("decryption, 256 dimensions", "1x256", 0.9e6, "decrypt"),
     ("dot product, 128 dimensions", "1x128", 33.0e6, "score"),
-    ("dot product, 256 dimensions", "1x256", 38.0e6, "score"),
 )
 
 
@@ -71,11 +68,8 @@ def operations() -> list[Row]:
     """The reference's table of single operations, with its Python port."""
     python = {
         "encryption, 128": "1,912 ms",
-        "encryption, 256": "2,987 ms",
         "decryption, 128": "140 ms",
-        "decryption, 256": "142 ms",
         "dot product, 128": "91.0 ms",
-        "dot product, 256": "195 ms",
     }
     rows = []
     for name, shape, reference, operation in OPERATIONS:

@@ -177,7 +177,7 @@ def section(run: Run) -> str:
 
 
 # What depends on the set.
-UNLIKE = ("total", "of it in the server", "recall@10", "buckets read", "bytes up", "bytes down")
+UNLIKE = ("total", "recall@10", "buckets read", "bytes down")
 PLOTS = (("latency", "latency"), ("bytes", "bytes"), ("bytes of a session", "session"), ("recall against bytes", "recall"))
 
 
