@@ -251,6 +251,6 @@ def reference(run: Run) -> str:
                 "Its Python code uses Paillier from LightPHE, which we did not run.",
             ),
             "The reference's [hash](hashing.md#hashing-of-vectors-lsh) multiplies a vector by each hyperplane. It gives no index size for its "
-            "searches of about 4 µs. Its own benchmark says 393 µs, and another table 48 µs, or 16.8 µs on 12 cores.",
+            "searches of about 4 µs.",
         ]
     )
