@@ -51,7 +51,7 @@ def power(log2):
 
 # --- the code's constants ---
 
-LOG_P, CHECKS, SEGMENT, FIRST, NEXT, SIGNATURE, REQUESTS, EXACT = 26, 40, 17, 16, 8, 4627, 64, 96
+LOG_P, CHECKS, SEGMENT, FIRST, NEXT, REQUESTS, EXACT = 26, 40, 17, 16, 8, 64, 96
 
 
 def constants():
@@ -76,7 +76,6 @@ def constants():
     constant("owner/src/plan/record_bytes.rs", r"SEGMENT: usize = 1 << (\d+)", SEGMENT)
     constant("owner/src/plan/segments.rs", r"FIRST: usize = (\d+)", FIRST)
     constant("owner/src/plan/segments.rs", r"NEXT: usize = (\d+)", NEXT)
-    constant("index/src/public_key.rs", r"SIGNATURE_LEN: usize = (\d+)", SIGNATURE)
     constant("reader/src/pir_session.rs", r"REQUESTS: usize = (\d+)", REQUESTS)
 
 
@@ -180,8 +179,6 @@ def check_rows():
     states("routed.md", "Let `E_v^2 >= tau / 4` for a place")
     states("routed.md", "one with `E_v^2 >= tau / 4` is accepted with probability at most")
     states("routed.md", "errors whose squares add up to `0.35 tau` in a part pass with about 2^-40")
-    states("README.md", "sum of squares in a part: `0.35 tau`, by the normal approximation")
-    states("README.md", "sum of squares in a group: `0.085 tau`, by the normal approximation")
     for row in ("masked, open or routed mode refuses an honest reply, a search",
                 "a [fetched record](retrieval.md#wrong-records) is wrong, or a request without a hint has no slot for one of its records",
                 "a routed answer is off by more than its noise bound"):
@@ -255,22 +252,9 @@ def retrieval():
     states("retrieval.md", f"For 2^10 searches of 31 buckets each, its two powers give at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
     table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
-    for length, most in ((1, 733), (272, 628), (13_000, 564), (65_536, 541)):
+    for length, most, unit in ((1, 733, "byte"), (13_000, 564, "bytes"), (65_536, 541, "bytes")):
         assert f"({length:_}, {most})" in table or f"({length}, {most})" in table, (length, most)
-        states("retrieval.md", f"| {length:,} | {most} |")
-
-
-# --- logs ---
-
-
-def logs():
-    entries = 1_000_000
-    levels = (entries - 1).bit_length()
-    head, proof = 8 + 32 + SIGNATURE, 24 + 32 * levels
-    entry = 16 + 8 + 32 + 32
-    size = 8 + head + entry + 4 + proof + proof + 32
-    states("history.md", f"An entry has {entry} bytes")
-    states("history.md", f"A proof of a version in a log of a million, from any older head, has {size:,} bytes at most. Its signature has {SIGNATURE:,} of these")
+        states("retrieval.md", f"{most} for {length:,} {unit}")
 
 
 def main():
@@ -281,7 +265,7 @@ def main():
     checks_failure.check()
     clusters_failure.check()
     held_failure.check()
-    for derive in (constants, estimates, pads, check_rows, exact, seals, retrieval, logs):
+    for derive in (constants, estimates, pads, check_rows, exact, seals, retrieval):
         derive()
     states("retrieval.md", f"| 23 named | at least {math.floor(10 * below) / 10} bits below the stated one")
     states("retrieval.md", f"| 500 drawn, each with the most columns that its stated bound allows | {power(drawn)} at most")
