@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.run import Measurement, Run
-from compare.table import Key, digits, fastest, markdown, notes, ratio, size, time
+from compare.table import Key, digits, fastest, markdown, notes, size, time
 
 SIZES = ((1_000, "1000"), (10_000, "10000"), (100_000, "100000"))
 BACKENDS = ("portable", "avx2", "avx512", "amx", "neon")

@@ -93,7 +93,5 @@ One process took 31.1 s with threads, two processes 28.9 s, and Ray's tasks 32.0
 took 18.6 s in one process, 31.4 s in two and 42.9 s in Ray's tasks. Ray's workers yield to other programs unless you set
 `RAY_worker_niceness=0`.
 
-`python/benches/ann` has a module for ann-benchmarks, and runs it next to faiss.
-
 We made 1,750 single additions to a LangChain store (384 dimensions, 300 letters, `dev` build). The median was 196 ms for the first 250,
 and 178 ms from the 1,500th on. Each addition made the folder 12 kB larger."""
