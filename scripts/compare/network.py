@@ -8,7 +8,7 @@ from compare.table import digits, markdown, notes, time
 
 # What the reference states for its tier 1.
 REFERENCE = (
-    "All figures are estimates. One node answers 15.1 searches a second (median 66 ms, 99th percentile 100 ms), or 9.3 before it was optimized "
+    "All figures are the reference's estimates. One node answers 15.1 searches a second (median 66 ms, 99th percentile 100 ms), or 9.3 before it was optimized "
     "(108 and 150 ms). Three nodes answer 45, or 28. Python answers 0.15 (5 and 10 s)."
 )
 WHAT = {"requests": "the server alone", "searches": "whole searches"}
@@ -27,7 +27,7 @@ def section(run: Run) -> str:
     parts.append(
         notes(
             "Client and server are two processes on one machine, and share its cores. They talk over loopback, with TLS and a tag on each request. "
-            "In rows of the server alone, the requests are made ahead.",
+            "In rows of the server alone, clients make all requests before the measurement.",
             "The server answers all waiting requests with one scan, which costs less than one scan for each. If one client's scans keep all "
             "cores busy, more clients add no throughput ([speed](../../crates/net/README.md#speed)).",
         )

@@ -168,7 +168,7 @@ def section(run: Run) -> str:
             "## Scans",
             "![throughput](../plots/pir_throughput.svg)",
             scans(run),
-            "`plain loop` is the same loop, compiled without SIMD code of ours.",
+            "`plain loop` is the same scan as a simple loop, without Sordino's SIMD code.",
             "## Several queries in one scan",
             batches(run),
             "## Without a hint",
@@ -191,11 +191,11 @@ def reference(run: Run) -> str:
                 "A SimplePIR answer of the reference has 384 B, 1,200 B and 3,804 B; its DoublePIR answer always has 12 B. Our answers have 12 "
                 "bits for each byte of a column, and a header that names their format.",
                 f"Our DoublePIR's setup takes longer than our SimplePIR's: {setup_ratio(run)}. The reference states 13 to 52 times.",
-                "Its parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
-                "Its DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
-                "records came out wrong; its tests set sigma to 0. Its 12-byte answers do not decrypt. Ours follow the published construction, "
-                "and decrypt.",
-                "It reports that explicit SIMD made its product five times slower, and that threads made it slower too. We "
+                "The reference's parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
+                "The reference's DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
+                "records were wrong; the reference's tests set sigma to 0. Its 12-byte answers do not decrypt. Our answers follow the "
+                "published construction, and decrypt.",
+                "The reference reports that explicit SIMD made its product five times slower, and that threads slowed the product too. We "
                 "[measure](retrieval.md#scans) SIMD and batches.",
             ),
         ]

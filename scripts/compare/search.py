@@ -142,8 +142,8 @@ def peak(run: Run) -> str:
     if not found:
         return "Peak memory: absent, not in this run."
     return (
-        f"The process peaks at {size(found[0]['peak_memory_bytes'] / found[0]['n'] * 1e3)} for each 1,000 vectors. It holds owner, server and "
-        "client, and every mode measured before."
+        f"The memory of the process peaks at {size(found[0]['peak_memory_bytes'] / found[0]['n'] * 1e3)} for each 1,000 vectors. This process holds "
+        "owner, server, client and every mode measured before."
     )
 
 
@@ -187,18 +187,20 @@ def reference(run: Run) -> str:
             stated_stages(run),
             notes(
                 "The reference made ten queries on one uniform set, on 12 cores, without a network.",
-                "Its server sees which 32 to 48 of 64 buckets a client fetches, and their number depends on the query. Decoys would double the "
-                "bytes, and second copies the storage; its runs of 100,000 vectors used none. All our queries send messages of the same sizes.",
-                "In its batch search, the client holds the centroids unencrypted and scores them itself, so encryption hides nothing from the "
+                "The reference's server sees which 32 to 48 of 64 buckets a client fetches, and their number depends on the query. Decoy "
+                "buckets would double the bytes, and second copies the storage; the runs of 100,000 vectors used neither. All our queries send messages of the same sizes.",
+                "In the reference's batch search, the client holds the centroids unencrypted and scores them itself, so encryption hides nothing from the "
                 "server.",
-                "Its 2 ms for decryption are not a measurement: its code decrypts inside the scoring stage.",
-                "It reads half of all blobs to reach its recall of 0.95. The recall of its ten queries is 1.0 for seven, 0.9, 0.8 and 0.8.",
+                "The reference did not measure its 2 ms for decryption: its code decrypts inside the scoring stage.",
+                "The reference reads half of all blobs to reach a recall of 0.95. Of its ten queries, seven have recall 1.0, one 0.9 and "
+                "two 0.8.",
             ),
             "The table above shows the reference's tier 2.5, which stores vectors under AES-256-GCM. In tier 1, the server sees each stored vector "
             "and the query's hash, which is a sketch of the query. Masking the hash with a session key keeps its distances.",
-            "Tier 1 takes 66 ms for 10 candidates (108 ms for 20), or 134 ms with network and embedding, by its estimate. It makes 15.1 (9.3) "
-            "searches a second with 10 (20) homomorphic operations, 1.57 MB up, and about 50 MB of memory for 1,000 vectors. Its document does "
-            "not state recall. The hash search for 200 candidates of 100,000 takes 5 ms of this time, the encryption 5 ms and the decryption 3 ms. "
+            "By the reference's estimate, tier 1 takes 66 ms for 10 candidates (108 ms for 20), or 134 ms with network and embedding. It "
+            "makes 15.1 (9.3) "
+            "searches a second with 10 (20) homomorphic operations, 1.57 MB up, and about 50 MB of memory for 1,000 vectors. The report "
+            "does not state recall. The hash search for 200 candidates of 100,000 takes 5 ms of this time, the encryption 5 ms and the decryption 3 ms. "
             f"The products take 56 ms (98 ms) on 12 cores. Sordino has no such search; {hash_search(run)}",
         ]
     )
