@@ -6,11 +6,6 @@ from compare.run import Run
 from compare.stated import OLDER_SERVER
 from compare.table import digits, markdown, notes, time
 
-# What the reference states for its tier 1.
-REFERENCE = (
-    "All figures are the reference's estimates. One node answers 15.1 searches a second (median 66 ms, 99th percentile 100 ms), or 9.3 before it was optimized "
-    "(108 and 150 ms). Three nodes answer 45, or 28. Python answers 0.15 (5 and 10 s)."
-)
 WHAT = {"requests": "the server alone", "searches": "whole searches"}
 HEAD = ("a second", "median", "99th percentile", "requests in a scan", "one scan", "processor time, server and client")
 
@@ -34,10 +29,6 @@ def section(run: Run) -> str:
     )
     parts.append(OLDER_SERVER)
     return "\n\n".join(parts)
-
-
-def reference(_: Run) -> str:
-    return REFERENCE
 
 
 def order(load: dict) -> tuple:

@@ -1,4 +1,4 @@
-//! Changes below the tolerance, and their results, where a server knows which row is nearest and lowers it: the table of
+//! Changes below the tolerance, and their results, where a server knows which row is nearest and lowers it: the numbers of
 //! docs/security/masked.md. Nothing refuses such changes; the test counts what they reach.
 
 use sordino_index::checks;
