@@ -247,10 +247,10 @@ def reference(run: Run) -> str:
                 "The reference's micro-benchmarks (5.2, 33 and 0.8 ms) pack vectors differently from its search (17, 28 and 2 ms).",
                 "The reference states 1.57 MB for a query and 2.05 MB for a public key. With its parameters, Lattigo 5 makes a query of 2.10 MB and a reply "
                 "of 1.84 MB.",
-                "Its key generation makes 14 rotation keys. Its document states 128 bits of security; we [estimate](products.md) 110.",
-                "Its Python code uses Paillier from LightPHE, which we did not run.",
+                "The reference generates 14 rotation keys. Its document states 128 bits of security; we [estimate](products.md) 110.",
+                "The reference's Python code uses Paillier from LightPHE, which we did not run.",
             ),
-            "The reference's [hash](hashing.md#hashing-of-vectors-lsh) multiplies a vector by each hyperplane. It gives no index size for its "
-            "searches of about 4 µs.",
+            "The reference's [hash](hashing.md#hashing-of-vectors-lsh) multiplies a vector by each hyperplane. The report gives no index "
+            "size for its searches of about 4 µs.",
         ]
     )
