@@ -14,7 +14,7 @@ def section(run: Run) -> str:
         "SimplePIR and DoublePIR (Apple Silicon), one on FPE (four machines). The reports on ML-DSA, BLAKE3 and authorization used an Apple M4 "
         "Max. In each section, *the reference* is the report on its subject.",
         "For some of their tables, Sordino has no equal table. For the recall of each query, we give the mean of 100 queries. For "
-        "SIFT10K, the report has no figure. The reports' figures for a network are estimates.",
+        "SIFT10K, the report has no figure.",
     ]
     for title, answer in (
         ("Search", search.reference),
