@@ -177,9 +177,9 @@ def check_rows():
     states("masked.md", f"exceeds it with probability below `2^-{CHECKS}` a search")
     states("routed.md", f"Each cluster has {clusters_failure.COUNT} check rows for every {clusters_failure.PLACES} of its `r` places")
     states("routed.md", "Let `E_v^2 >= tau / 4` for a place")
-    states("routed.md", "one with `E_v^2 >= tau / 4` is accepted with probability at most")
-    states("routed.md", "errors whose squares add up to `0.35 tau` in a part pass with about 2^-40")
-    for row in ("masked, open or routed mode refuses an honest reply, a search",
+    states("routed.md", "one with `E_v^2 >= tau / 4` is accepted with total probability at most")
+    states("routed.md", "errors in a part whose squares sum to `0.35 tau` pass with probability about 2^-40")
+    for row in ("masked, open or routed mode refuses an honest reply, per search",
                 "a [fetched record](retrieval.md#wrong-records) is wrong, or a request without a hint has no slot for one of its records",
                 "a routed answer is off by more than its noise bound"):
         states("README.md", f"| {row} | 2^-{CHECKS} |")
@@ -188,7 +188,7 @@ def check_rows():
     assert clusters_failure.log2_spread(0.35) < -CHECKS
     accepted = held_failure.log2_accepted(4.0)
     states("open.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^64 = {power(accepted)}")
-    states("open.md", "whose squares add up to `0.085 tau` in a group pass with about 2^-40")
+    states("open.md", "errors in a group whose squares sum to `0.085 tau` pass with probability about 2^-40")
     states("open.md", f"each group `j` of {held_failure.GROUP:,} rows")
     # A group's changes are smaller than half of what steps are counted to: no two sums that differ are taken for equal.
     assert 2 * 2**20 < 2**31
@@ -249,7 +249,7 @@ def retrieval():
     columns = ", ".join(str(most) for _, most in sets)
     states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
-    states("retrieval.md", f"For 2^10 searches of 31 buckets each, its two powers give at most {power(10 + math.log2(31) + both)}")
+    states("retrieval.md", f"the bounds 2^-128 and {power(distinct)} of this row, times `Q P`, add up to at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
     table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
     for length, most, unit in ((1, 733, "byte"), (13_000, 564, "bytes"), (65_536, 541, "bytes")):

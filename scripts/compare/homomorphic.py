@@ -231,8 +231,8 @@ def of_vectors(run: Run) -> str:
         [
             "## Hashing of vectors (LSH)",
             compare(run, hashing(run), stated=True),
-            "A `search` hashes the query and scans all codes of 100,000 vectors. Our hash rotates the vector with fast transforms. They estimate "
-            "angles as hyperplanes do, with fewer operations.",
+            "A `search` hashes the query and scans all codes of 100,000 vectors. Our hash rotates the vector with fast transforms. These "
+            "transforms estimate angles as hyperplanes do, with fewer operations.",
             compare(run, scanned(run)),
             tables(run),
         ]
@@ -245,12 +245,12 @@ def reference(run: Run) -> str:
             stated_there(run, [*batch(), *operations()]),
             notes(
                 "The reference's micro-benchmarks (5.2, 33 and 0.8 ms) pack vectors differently from its search (17, 28 and 2 ms).",
-                "It states 1.57 MB for a query and 2.05 MB for a public key. With its parameters, Lattigo 5 makes a query of 2.10 MB and a reply "
+                "The reference states 1.57 MB for a query and 2.05 MB for a public key. With its parameters, Lattigo 5 makes a query of 2.10 MB and a reply "
                 "of 1.84 MB.",
-                "Its key generation makes 14 rotation keys. Its document states 128 bits of security; we [estimate](products.md) 110.",
-                "Its Python code uses Paillier from LightPHE, which we did not run.",
+                "The reference generates 14 rotation keys. Its document states 128 bits of security; we [estimate](products.md) 110.",
+                "The reference's Python code uses Paillier from LightPHE, which we did not run.",
             ),
-            "The reference's [hash](hashing.md#hashing-of-vectors-lsh) multiplies a vector by each hyperplane. It gives no index size for its "
-            "searches of about 4 µs.",
+            "The reference's [hash](hashing.md#hashing-of-vectors-lsh) multiplies a vector by each hyperplane. The report gives no index "
+            "size for its searches of about 4 µs.",
         ]
     )

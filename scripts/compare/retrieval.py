@@ -155,7 +155,7 @@ def section(run: Run) -> str:
             "## Scans",
             "![throughput](../plots/pir_throughput.svg)",
             scans(run),
-            "`plain loop` is the same loop, compiled without SIMD code of ours.",
+            "`plain loop` is the same scan as a simple loop, without Sordino's SIMD code.",
             "## Several queries in one scan",
             batches(run),
             "## Without a hint",
@@ -176,10 +176,10 @@ def reference(run: Run) -> str:
                 "For so few columns, Sordino's secrets [hide a query statistically](../security/retrieval.md).",
                 f"A SimplePIR answer of the reference has 384 B, 1,200 B and 3,804 B. One of ours has {answers(run)}: 12 bits for each byte of a "
                 "column, and a header.",
-                "Its parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
-                "Its DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
-                "records came out wrong; its tests set sigma to 0. Its 12-byte answers do not decrypt. Ours follow the published construction, "
-                "and decrypt.",
+                "The reference's parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
+                "The reference's DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
+                "records were wrong; the reference's tests set sigma to 0. Its 12-byte answers do not decrypt. Our answers follow the "
+                "published construction, and decrypt.",
             ),
         ]
     )

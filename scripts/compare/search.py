@@ -142,8 +142,8 @@ def peak(run: Run) -> str:
     if not found:
         return "Peak memory: absent, not in this run."
     return (
-        f"The process peaks at {size(found[0]['peak_memory_bytes'] / found[0]['n'] * 1e3)} for each 1,000 vectors. It holds owner, server and "
-        "client, and every mode measured before."
+        f"The memory of the process peaks at {size(found[0]['peak_memory_bytes'] / found[0]['n'] * 1e3)} for each 1,000 vectors. This process holds "
+        "owner, server, client and every mode measured before."
     )
 
 
@@ -187,16 +187,16 @@ def reference(run: Run) -> str:
             stated_stages(run),
             notes(
                 "The reference made ten queries on one uniform set, on 12 cores, without a network.",
-                "Its server sees which 32 to 48 of 64 buckets a client fetches, and their number depends on the query. Decoys would double the "
-                "bytes, and second copies the storage; its runs of 100,000 vectors used none. All our queries send messages of the same sizes.",
-                "In its batch search, the client holds the centroids unencrypted and scores them itself, so encryption hides nothing from the "
+                "The reference's server sees which 32 to 48 of 64 buckets a client fetches, and their number depends on the query. Decoy "
+                "buckets would double the bytes, and second copies the storage; the runs of 100,000 vectors used neither. All our queries send messages of the same sizes.",
+                "In the reference's batch search, the client holds the centroids unencrypted and scores them itself, so encryption hides nothing from the "
                 "server.",
-                "Its 2 ms for decryption are not a measurement: its code decrypts inside the scoring stage.",
-                "It reads half of all blobs to reach its recall of 0.95.",
+                "The reference did not measure its 2 ms for decryption: its code decrypts inside the scoring stage.",
+                "The reference reads half of all blobs to reach a recall of 0.95.",
             ),
             "The table above shows the reference's tier 2.5, which stores vectors under AES-256-GCM. In tier 1, the server sees each stored vector "
             "and the query's hash, which is a sketch of the query. Masking the hash with a session key keeps its distances. By the reference's "
-            "estimates, tier 1 takes a median of 66 ms for 10 candidates, and one node answers 15.1 searches a second. Its document does not state "
-            f"recall. Sordino has no such search; {hash_search(run)}",
+            "estimates, tier 1 takes a median of 66 ms for 10 candidates, and one node answers 15.1 searches a second. The report does "
+            "not state recall. Sordino has no such search; {hash_search(run)}",
         ]
     )
