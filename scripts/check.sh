@@ -3,8 +3,9 @@
 #
 #   scripts/check.sh quick     formatting, lints, tests
 #   scripts/check.sh           these and all others but the slowest
-#   scripts/check.sh long      these and what is slow and rarely fails: every crate's tests at every
-#                              level and under Arm emulation, the packaged command, each fuzz target for a minute
+#   scripts/check.sh long      these and what is slow and rarely fails: each feature alone, every crate's tests at every
+#                              level and under Arm emulation, kernels under Miri, each bench once, the packaged command,
+#                              each fuzz target for a minute
 #
 # Needs the targets of rust-toolchain.toml's toolchain aarch64-unknown-linux-gnu,
 # aarch64-apple-darwin and wasm32-unknown-unknown, qemu-aarch64-static and aarch64-linux-gnu-gcc (.ci/run
@@ -83,36 +84,34 @@ full=(--features "sordino-cli/policies,sordino-cli/objects")
 cargo clippy --workspace --all-targets "${full[@]}" -- -D warnings
 
 step "features"
-# The lints before had default features, and the command's; here none of them, and each alone in the long check.
+# The lints before had default features, and the command's. Here are the combinations that clients and servers have. The long
+# check has each crate without features, and with each feature alone.
 with_features() { cargo clippy --quiet -p "$1" --no-default-features --features "$2" -- -D warnings; }
-alone() {
-    crate=$1
-    shift
-    with_features "$crate" ""
-    if [ "$extent" = long ]; then
-        for feature in "$@"; do with_features "$crate" "$feature"; done
-    fi
-}
-alone sordino-fpe std legacy-ff3
-alone sordino-mldsa std rayon signature digest spki sign
-alone sordino-cpu std
-alone sordino-aes std
-alone sordino-hash std rayon mmap zeroize serde
-alone sordino-token sign
-alone sordino-lsh rayon
-alone sordino-lattice rayon mmap
-alone sordino-pir rayon mmap
-alone sordino-ckks rayon mmap
-alone sordino-lwe rayon mmap
-# Without features neither of these two has the other use more than it does by itself.
-cargo clippy --quiet -p sordino-net -p sordino-vectors --no-default-features -- -D warnings
 if [ "$extent" = long ]; then
+    alone() {
+        crate=$1
+        shift
+        with_features "$crate" ""
+        for feature in "$@"; do with_features "$crate" "$feature"; done
+    }
+    alone sordino-fpe std legacy-ff3
+    alone sordino-mldsa std rayon signature digest spki sign
+    alone sordino-cpu std
+    alone sordino-aes std
+    alone sordino-hash std rayon mmap zeroize serde
+    alone sordino-token sign
+    alone sordino-lsh rayon
+    alone sordino-lattice rayon mmap
+    alone sordino-pir rayon mmap
+    alone sordino-ckks rayon mmap
+    alone sordino-lwe rayon mmap
     alone sordino-net client web-client server tls
     alone sordino-vectors arrow json text
+    alone sordino-search arrow text
+    alone sordino-cli objects policies
 fi
-alone sordino-search arrow text
-# Without features it is what the tests are of.
-if [ "$extent" = long ]; then alone sordino-cli objects policies; fi
+# Without features none of these crates turns on features of the others.
+cargo clippy --quiet -p sordino-net -p sordino-vectors -p sordino-fpe -p sordino-hash --no-default-features -- -D warnings
 with_features sordino-net client,tls
 with_features sordino-net server,tls
 # A server is built without keys, and a reader for the browser; what they are built from, the walls have shown.
@@ -164,10 +163,12 @@ fi
 if [ "$extent" = quick ]; then finish; fi
 
 step "tests at lower processor levels"
-# The highest level is what has just been tested.
+# The highest level is what has just been tested. The tests of kernels force each backend on their own: this is of what calls them.
 levels=(portable)
-[[ $detected == *" avx512 "* ]] && levels+=(avx2)
-[[ $detected == *" amx "* ]] && levels+=(avx512)
+if [ "$extent" = long ]; then
+    [[ $detected == *" avx512 "* ]] && levels+=(avx2)
+    [[ $detected == *" amx "* ]] && levels+=(avx512)
+fi
 # All libraries, and from the other tests kernels and whole searches: files, networks and command
 # lines are the same at every level. By name, for a selection of packages would be built again.
 tests_of() {
@@ -213,11 +214,13 @@ else
     skip "constant time by memcheck, for valgrind is not installed"
 fi
 
-step "vector kernels, under Miri"
-if rustup component list --toolchain nightly 2>/dev/null | grep -q '^miri.*(installed)'; then
-    scripts/miri.sh
-else
-    skip "vector kernels under Miri, which the nightly toolchain lacks"
+if [ "$extent" = long ]; then
+    step "vector kernels, under Miri"
+    if rustup component list --toolchain nightly 2>/dev/null | grep -q '^miri.*(installed)'; then
+        scripts/miri.sh
+    else
+        skip "vector kernels under Miri, which the nightly toolchain lacks"
+    fi
 fi
 
 # The tool takes longer to build than this project, and fetches the list of advisories: where it is installed, it is asked.
@@ -260,13 +263,15 @@ for example in examples/*.rs crates/*/examples/*.rs; do
     "$target/debug/examples/$name" >/dev/null
 done
 
-step "benches, once through"
-# Each function once, in the tests' build: the one of `cargo bench` takes minutes to link.
-benches=()
-for bench in benches/*.rs; do
-    [ "$bench" = benches/settings.rs ] || benches+=(--bench "$(basename "$bench" .rs)")
-done
-SORDINO_BENCH_N=5000 cargo test --workspace "${benches[@]}" --quiet
+if [ "$extent" = long ]; then
+    step "benches, once through"
+    # Each function once, in the tests' build: the one of `cargo bench` takes minutes to link. The lints have compiled them.
+    benches=()
+    for bench in benches/*.rs; do
+        [ "$bench" = benches/settings.rs ] || benches+=(--bench "$(basename "$bench" .rs)")
+    done
+    SORDINO_BENCH_N=5000 cargo test --workspace "${benches[@]}" --quiet
+fi
 
 step "scripts"
 scripts/rederive.py
