@@ -3,8 +3,9 @@
 #
 #   scripts/check.sh quick     formatting, lints, tests
 #   scripts/check.sh           these and all others but the slowest
-#   scripts/check.sh long      these and what is slow and rarely fails: every crate's tests at every
-#                              level and under Arm emulation, the packaged command, each fuzz target for a minute
+#   scripts/check.sh long      these and what is slow and rarely fails: each feature alone, every crate's tests at every
+#                              level and under Arm emulation, kernels under Miri, each bench once, the packaged command,
+#                              each fuzz target for a minute
 #
 # Needs the targets of rust-toolchain.toml's toolchain aarch64-unknown-linux-gnu,
 # aarch64-apple-darwin and wasm32-unknown-unknown, qemu-aarch64-static and aarch64-linux-gnu-gcc (.ci/run
@@ -84,37 +85,34 @@ full=(--features "sordino-cli/policies,sordino-cli/objects")
 cargo clippy --workspace --all-targets "${full[@]}" -- -D warnings
 
 step "features"
-# The lints above had the default features and the command's. Here each crate has no features, and in the long
-# check each feature alone.
+# The lints above had the default features and the command's. Here are the combinations that clients and servers have.
+# The long check lints each crate without features, and with each feature alone.
 with_features() { cargo clippy --quiet -p "$1" --no-default-features --features "$2" -- -D warnings; }
-alone() {
-    crate=$1
-    shift
-    with_features "$crate" ""
-    if [ "$extent" = long ]; then
-        for feature in "$@"; do with_features "$crate" "$feature"; done
-    fi
-}
-alone sordino-fpe std legacy-ff3
-alone sordino-mldsa std rayon signature digest spki sign
-alone sordino-cpu std
-alone sordino-aes std
-alone sordino-hash std rayon mmap zeroize serde
-alone sordino-token sign
-alone sordino-lsh rayon
-alone sordino-lattice rayon mmap
-alone sordino-pir rayon mmap
-alone sordino-ckks rayon mmap
-alone sordino-lwe rayon mmap
-# Without features, neither of these two crates enables more of the other than it needs itself.
-cargo clippy --quiet -p sordino-net -p sordino-vectors --no-default-features -- -D warnings
 if [ "$extent" = long ]; then
+    alone() {
+        crate=$1
+        shift
+        with_features "$crate" ""
+        for feature in "$@"; do with_features "$crate" "$feature"; done
+    }
+    alone sordino-fpe std legacy-ff3
+    alone sordino-mldsa std rayon signature digest spki sign
+    alone sordino-cpu std
+    alone sordino-aes std
+    alone sordino-hash std rayon mmap zeroize serde
+    alone sordino-token sign
+    alone sordino-lsh rayon
+    alone sordino-lattice rayon mmap
+    alone sordino-pir rayon mmap
+    alone sordino-ckks rayon mmap
+    alone sordino-lwe rayon mmap
     alone sordino-net client web-client server tls
     alone sordino-vectors arrow json text
+    alone sordino-search arrow text
+    alone sordino-cli objects policies
 fi
-alone sordino-search arrow text
-# The tests above were of this command without features.
-if [ "$extent" = long ]; then alone sordino-cli objects policies; fi
+# Without features, none of these crates enables features of the others.
+cargo clippy --quiet -p sordino-net -p sordino-vectors -p sordino-fpe -p sordino-hash --no-default-features -- -D warnings
 with_features sordino-net client,tls
 with_features sordino-net server,tls
 # A server is built without keys, and a reader for the browser. scripts/walls.py has shown what they depend on.
@@ -166,10 +164,13 @@ fi
 if [ "$extent" = quick ]; then finish; fi
 
 step "tests at lower processor levels"
-# The tests above ran at the highest level.
+# The tests above ran at the highest level. The tests of kernels force each backend themselves, so these runs test the
+# code that calls kernels.
 levels=(portable)
-[[ $detected == *" avx512 "* ]] && levels+=(avx2)
-[[ $detected == *" amx "* ]] && levels+=(avx512)
+if [ "$extent" = long ]; then
+    [[ $detected == *" avx512 "* ]] && levels+=(avx2)
+    [[ $detected == *" amx "* ]] && levels+=(avx512)
+fi
 # Runs all libraries, and of the other tests those of kernels and whole searches: files, networks
 # and command lines are the same at every level. The tests are chosen by name, because for a
 # selection of packages cargo would build again.
@@ -216,11 +217,13 @@ else
     skip "constant time by memcheck, for valgrind is not installed"
 fi
 
-step "vector kernels, under Miri"
-if rustup component list --toolchain nightly 2>/dev/null | grep -q '^miri.*(installed)'; then
-    scripts/miri.sh
-else
-    skip "vector kernels under Miri, which the nightly toolchain lacks"
+if [ "$extent" = long ]; then
+    step "vector kernels, under Miri"
+    if rustup component list --toolchain nightly 2>/dev/null | grep -q '^miri.*(installed)'; then
+        scripts/miri.sh
+    else
+        skip "vector kernels under Miri, which the nightly toolchain lacks"
+    fi
 fi
 
 # The tool takes longer to build than this project, and it fetches the list of advisories. It only runs if it is installed.
@@ -263,14 +266,16 @@ for example in examples/*.rs crates/*/examples/*.rs; do
     "$target/debug/examples/$name" >/dev/null
 done
 
-step "benches, once through"
-# Runs each function once, in the tests' build, because the build of `cargo bench` takes minutes to
-# link.
-benches=()
-for bench in benches/*.rs; do
-    [ "$bench" = benches/settings.rs ] || benches+=(--bench "$(basename "$bench" .rs)")
-done
-SORDINO_BENCH_N=5000 cargo test --workspace "${benches[@]}" --quiet
+if [ "$extent" = long ]; then
+    step "benches, once through"
+    # Runs each function once, in the tests' build, because the build of `cargo bench` takes minutes
+    # to link. The lints have compiled the benches.
+    benches=()
+    for bench in benches/*.rs; do
+        [ "$bench" = benches/settings.rs ] || benches+=(--bench "$(basename "$bench" .rs)")
+    done
+    SORDINO_BENCH_N=5000 cargo test --workspace "${benches[@]}" --quiet
+fi
 
 step "scripts"
 scripts/rederive.py

@@ -51,7 +51,7 @@ def power(log2):
 
 # --- the code's constants ---
 
-LOG_P, CHECKS, SEGMENT, FIRST, NEXT, SIGNATURE, REQUESTS, EXACT = 26, 40, 17, 16, 8, 4627, 64, 96
+LOG_P, CHECKS, SEGMENT, FIRST, NEXT, REQUESTS, EXACT = 26, 40, 17, 16, 8, 64, 96
 
 
 def constants():
@@ -76,7 +76,6 @@ def constants():
     constant("owner/src/plan/record_bytes.rs", r"SEGMENT: usize = 1 << (\d+)", SEGMENT)
     constant("owner/src/plan/segments.rs", r"FIRST: usize = (\d+)", FIRST)
     constant("owner/src/plan/segments.rs", r"NEXT: usize = (\d+)", NEXT)
-    constant("index/src/public_key.rs", r"SIGNATURE_LEN: usize = (\d+)", SIGNATURE)
     constant("reader/src/pir_session.rs", r"REQUESTS: usize = (\d+)", REQUESTS)
 
 
@@ -105,10 +104,8 @@ def estimates():
     for name, of, log2 in (("one", "1", 0), ("a client's", "2^10", 10), ("an index's", "2^30", 30)):
         left = " | ".join(f"{estimate[model] - log2:.1f}" for model in (5, 6) for estimate in (rlwe, module))
         states("sheet.md", f"| {name} | {of} | {left} |")
-    one, client, index = (f"{rlwe[5] - log2:.1f}" for log2 in (0, 10, 30))
-    states("masked.md", f"{one} bits for one query, {client} for 2^10 of a client, {index} for 2^30 of an index")
-    one, client, index = (f"{module[5] - log2:.1f}" for log2 in (0, 10, 30))
-    states("routed.md", f"{one} bits for one query, {client} for 2^10 of a client, {index} for 2^30 of an index")
+    states("masked.md", f"For one query `Adv_RLWE` has {rlwe[5]:.1f} bits under MATZOV and {rlwe[6]:.1f} under core-SVP")
+    states("routed.md", f"has {module[5]:.1f} bits under MATZOV and {module[6]:.1f} under core-SVP")
     states("sheet.md", f"plain LWE with {module[0]:,} of its 1,536 entries")
     # Three samples of the error are made of each block of 128 bits.
     of_polynomial = -(-2048 // 3)
@@ -178,22 +175,20 @@ def check_rows():
     states("masked.md", f"So each node's reply passes with probability `2^-{CHECKS}` at most")
     states("masked.md", f"the bits of a row in about {CHECKS + 1} searches, of which {CHECKS // 2} are refused")
     states("masked.md", f"exceeds it with probability below `2^-{CHECKS}` a search")
-    states("masked.md", f"| accepted, of one changed reply | 2^-{CHECKS}, from 0.02 of a cosine on | 2^-{EXACT}, any | 2^-{EXACT}, any |")
     states("routed.md", f"Each cluster has {clusters_failure.COUNT} check rows for every {clusters_failure.PLACES} of its `r` places")
     states("routed.md", "Let `E_v^2 >= tau / 4` for a place")
-    states("routed.md", "one with `E_v^2 >= tau / 4` is accepted with probability at most")
-    states("routed.md", "errors whose squares add up to `0.35 tau` in a part pass with about 2^-40")
-    states("README.md", "sum of squares in a part: `0.35 tau`, by the normal approximation")
-    states("README.md", "sum of squares in a group: `0.085 tau`, by the normal approximation")
-    for row in ("masked, open or routed mode refuses an honest reply, a search", "a record that is fetched with a hint is wrong",
-                "a request without a hint has no slot for one of its records", "a routed answer is off by more than its noise bound"):
+    states("routed.md", "one with `E_v^2 >= tau / 4` is accepted with total probability at most")
+    states("routed.md", "errors in a part whose squares sum to `0.35 tau` pass with probability about 2^-40")
+    for row in ("masked, open or routed mode refuses an honest reply, per search",
+                "a [fetched record](retrieval.md#wrong-records) is wrong, or a request without a hint has no slot for one of its records",
+                "a routed answer is off by more than its noise bound"):
         states("README.md", f"| {row} | 2^-{CHECKS} |")
     accepted = clusters_failure.log2_accepted(4.0)
     states("routed.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^63 = {power(accepted)}")
     assert clusters_failure.log2_spread(0.35) < -CHECKS
     accepted = held_failure.log2_accepted(4.0)
     states("open.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^64 = {power(accepted)}")
-    states("open.md", "whose squares add up to `0.085 tau` in a group pass with about 2^-40")
+    states("open.md", "errors in a group whose squares sum to `0.085 tau` pass with probability about 2^-40")
     states("open.md", f"each group `j` of {held_failure.GROUP:,} rows")
     # A group's changes are smaller than half of what steps are counted to: no two sums that differ are taken for equal.
     assert 2 * 2**20 < 2**31
@@ -222,7 +217,7 @@ def exact():
             rounded = head + state + rows * 15 // 8
             states(page, f"| {once[0]:,} | {once[1]:,} | {reply:,} | {rounded:,} |")
     states("masked.md", f"at most `Q 2^-{EXACT}`")
-    states("README.md", f"| one score, by less | no | no | no | yes, 2^-{EXACT} |")
+    states("README.md", f"| one score, by less | no | yes, 2^-{EXACT} |")
 
 
 # --- what is sealed ---
@@ -254,25 +249,12 @@ def retrieval():
     columns = ", ".join(str(most) for _, most in sets)
     states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
-    states("retrieval.md", f"For 2^10 searches of 31 buckets each, its two powers give at most {power(10 + math.log2(31) + both)}")
+    states("retrieval.md", f"the bounds 2^-128 and {power(distinct)} of this row, times `Q P`, add up to at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
     table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
-    for length, most in ((1, 733), (272, 628), (13_000, 564), (65_536, 541)):
+    for length, most, unit in ((1, 733, "byte"), (13_000, 564, "bytes"), (65_536, 541, "bytes")):
         assert f"({length:_}, {most})" in table or f"({length}, {most})" in table, (length, most)
-        states("retrieval.md", f"| {length:,} | {most} |")
-
-
-# --- logs ---
-
-
-def logs():
-    entries = 1_000_000
-    levels = (entries - 1).bit_length()
-    head, proof = 8 + 32 + SIGNATURE, 24 + 32 * levels
-    entry = 16 + 8 + 32 + 32
-    size = 8 + head + entry + 4 + proof + proof + 32
-    states("history.md", f"An entry has {entry} bytes")
-    states("history.md", f"A proof of a version in a log of a million, from any older head, has {size:,} bytes at most. Its signature has {SIGNATURE:,} of these")
+        states("retrieval.md", f"{most} for {length:,} {unit}")
 
 
 def main():
@@ -283,7 +265,7 @@ def main():
     checks_failure.check()
     clusters_failure.check()
     held_failure.check()
-    for derive in (constants, estimates, pads, check_rows, exact, seals, retrieval, logs):
+    for derive in (constants, estimates, pads, check_rows, exact, seals, retrieval):
         derive()
     states("retrieval.md", f"| 23 named | at least {math.floor(10 * below) / 10} bits below the stated one")
     states("retrieval.md", f"| 500 drawn, each with the most columns that its stated bound allows | {power(drawn)} at most")

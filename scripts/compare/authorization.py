@@ -65,9 +65,9 @@ def section(run: Run) -> str:
                 "A check allocates no memory if one policy decides.",
                 "For tokens, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. A batch has 32 holders "
                 "of one issuer.",
-                "In the rows `while policies change`, two threads make requests, 99 in 100 of which repeat earlier requests. A third thread "
-                "replaces 101 policies ten times a second. `crates/authz/examples/authz.rs` measures these rows. Their times include reading the "
-                "clock.",
+                "In the rows `while policies change`, two threads make requests, and 99 of 100 requests repeat earlier ones. A third "
+                "thread replaces 101 policies ten times a second. `crates/authz/examples/authz.rs` measures these rows. Their times "
+                "include reading the clock.",
             ),
             OLDER_CHECKS,
         ]
@@ -80,9 +80,9 @@ def reference(_: Run) -> str:
             "The [chapter](authorization.md) has the figures.",
             notes(
                 "The reference is a Go engine, with conditions in CEL. Its figures for a Rust engine are projections.",
-                "Its checks with and without vector similarity (1,353 and 1,423 ns) differ only by noise, because its check does not use the "
+                "The reference's checks with and without vector similarity (1,353 and 1,423 ns) differ only by noise, because its check does not use the "
                 "vectors. Neither does ours.",
-                "Its row of 32 tokens has ML-DSA-87 signatures; our tokens have ML-DSA-65.",
+                "The reference's row of 32 tokens has ML-DSA-87 signatures; our tokens have ML-DSA-65.",
             ),
         ]
     )

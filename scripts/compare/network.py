@@ -6,11 +6,6 @@ from compare.run import Run
 from compare.stated import OLDER_SERVER
 from compare.table import digits, markdown, notes, time
 
-# The figures that the reference states for its tier 1.
-REFERENCE = (
-    "All figures are estimates. One node answers 15.1 searches a second (median 66 ms, 99th percentile 100 ms), or 9.3 before it was optimized "
-    "(108 and 150 ms). Three nodes answer 45, or 28. Python answers 0.15 (5 and 10 s)."
-)
 WHAT = {"requests": "the server alone", "searches": "whole searches"}
 HEAD = ("a second", "median", "99th percentile", "requests in a scan", "one scan", "processor time, server and client")
 
@@ -27,17 +22,13 @@ def section(run: Run) -> str:
     parts.append(
         notes(
             "Client and server are two processes on one machine, and share its cores. They talk over loopback, with TLS and a tag on each request. "
-            "In rows of the server alone, the requests are made ahead.",
+            "In rows of the server alone, clients make all requests before the measurement.",
             "The server answers all waiting requests with one scan, which costs less than one scan for each. If one client's scans keep all "
             "cores busy, more clients add no throughput ([speed](../../crates/net/README.md#speed)).",
         )
     )
     parts.append(OLDER_SERVER)
     return "\n\n".join(parts)
-
-
-def reference(_: Run) -> str:
-    return REFERENCE
 
 
 def order(load: dict) -> tuple:

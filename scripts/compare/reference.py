@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from compare import authorization, homomorphic, network, preserving, retrieval, search, signatures
+from compare import authorization, homomorphic, preserving, retrieval, search, signatures
 from compare.run import Run
 
 
 def section(run: Run) -> str:
     parts = [
         "# Reference documents",
-        "This page quotes the figures of the public reports that this project answers. Two reports are on private search (Apple M4 Pro), one on "
+        "This page quotes the figures of public reports on similar software, next to Sordino's. The machines differ, so it gives no "
+        "ratios; the other pages of these benchmarks compare peers in one run. Two reports are on private search (Apple M4 Pro), one on "
         "SimplePIR and DoublePIR (Apple Silicon), one on FPE (four machines). The reports on ML-DSA, BLAKE3 and authorization used an Apple M4 "
-        "Max. In each section, *it* and *its* mean the reference.",
-        "Two of their tables have no answer. For the recall query by query, we give the mean of 100 queries. For SIFT10K, the report gives no "
-        "figure.",
+        "Max. In each section, *the reference* is the report on its subject.",
+        "For some of their tables, Sordino has no equal table. For the recall of each query, we give the mean of 100 queries. For "
+        "SIFT10K, the report has no figure.",
     ]
     for title, answer in (
         ("Search", search.reference),
-        ("Network", network.reference),
         ("Products", homomorphic.reference),
         ("Retrieval", retrieval.reference),
         ("FPE", preserving.reference),
