@@ -123,7 +123,7 @@ impl Client {
         filter: Option<&str>,
         threshold: Option<f32>,
     ) -> PyResult<Answer<'py>> {
-        let open = self.open(py)?;
+        let open = self.followed(py)?;
         let asked = Asked::new(k, filter, threshold).map_err(|error| errors::search(py, &error))?;
         let (n, dim) = (queries.shape()[0], queries.shape()[1]);
         let rows = queries.as_slice()?.to_vec();
@@ -159,7 +159,7 @@ impl Client {
         py: Python<'py>,
         ids: Given<'py>,
     ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
-        let open = self.open(py)?;
+        let open = self.followed(py)?;
         let ids = ids.of(py, open.facts(py).ids)?;
         let (payloads, moved) = open.doing(py, move |open, stop| open.payloads(&ids, stop))?;
         open.count(0, moved);
@@ -175,7 +175,7 @@ impl Client {
         py: Python<'py>,
         ids: Given<'py>,
     ) -> PyResult<Vec<Option<Bound<'py, PyDict>>>> {
-        let open = self.open(py)?;
+        let open = self.followed(py)?;
         let ids = ids.of(py, open.facts(py).ids)?;
         let rows = open.asked(py, |reader| {
             let rows = ids.iter().map(|id| reader.attributes(id));
@@ -194,7 +194,7 @@ impl Client {
         name: &str,
         filter: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let open = self.open(py)?;
+        let open = self.followed(py)?;
         let found = open.asked(py, |reader| {
             let filter = filter.map(Filter::parse).transpose()?;
             reader.column(name, filter.as_ref())
@@ -317,6 +317,16 @@ impl Client {
             keys,
             open: RwLock::new(Some(Arc::new(open))),
         }
+    }
+
+    /// The client, if it is open, at the newest version of an index in this process.
+    fn followed(&self, py: Python<'_>) -> PyResult<Arc<Open>> {
+        let open = self.open(py)?;
+        if open.is_outdated() {
+            let keys = self.keys.clone();
+            open.doing(py, move |open, stop| open.refresh(&keys, stop))?;
+        }
+        Ok(open)
     }
 
     /// The client, if it is open.

@@ -378,7 +378,6 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
         assert {one.id for one in found} == {"text 150", "more"}
     # The first store writes them too, though it was not told.
     store.add_texts(["text 7"], [{"rare": False, "source": "other"}], ids=["text 7"])
-    later.refresh()
     assert {found.id for found in later.similarity_search("text 1", k=1, filter={"rare": True})} == {"text 107"}
     for wrong in ["rare", ["a`b"], [""], [1]]:
         with pytest.raises(sordino.InputError, match="attributes"):
@@ -461,7 +460,6 @@ def test_what_another_process_wrote_is_known_to_the_next_change(tmp_path, key):
     other.add_texts(["b"], ids=["b"])
     one.add_texts(["c"], ids=["c"])
     one.delete(["b"])
-    other.refresh()
     assert {found.id for found in other.similarity_search("a")} == {"a", "c"}
 
 

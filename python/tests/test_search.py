@@ -149,8 +149,8 @@ def test_an_index_changes(tmp_path, key, vectors):
         assert index.add(vectors[:1], ids=[500], payloads=["again"]) == 3
         assert index.delete([0, 1]) == 4
         assert index.delete(2) == 5
-        assert client.search(vectors[0]).ids[0, 0] == 0
-        assert client.refresh() and not client.refresh()
+        assert client.stats()["version"] == 1 and client.payloads([500, 0]) == [b"again", None]
+        assert client.stats()["version"] == 5 and not client.refresh()
         result = client.search(vectors[[0, 105]], k=1)
         assert result.ids[:, 0].tolist() == [500, 105]
         assert result.payloads == [[b"again"], [b""]]
@@ -161,6 +161,21 @@ def test_an_index_changes(tmp_path, key, vectors):
         assert client.search(vectors[0], k=1).ids[0, 0] == 500
     assert index.verify()["records"] == 108
     assert sordino.open(index.path, key=key.public()).verify()["full"] is False
+
+
+def test_a_search_follows_what_others_change(tmp_path, key, vectors):
+    index = sordino.build(tmp_path / "index", vectors[:100], key=key, payloads=[f"text {at}" for at in range(100)], attributes={"year": range(100)})
+    with sordino.Client(index.path, key=key.reader()) as client:
+        assert client.search(vectors[3], k=1).payloads == [[b"text 3"]]
+        other = sordino.open(index.path, key=key)
+        other.delete([3])
+        other.update([4], payloads=["new"])
+        assert client.search(vectors[3], k=1).ids[0, 0] != 3 and client.search(vectors[4], k=1).payloads == [[b"new"]]
+        other.add(-vectors[:1], ids=[200], payloads=["added"], attributes={"year": [2000]})
+        assert client.attributes([200]) == [{"year": 2000}] and client.column("year", where="year = 2000") == {200: 2000}
+        # With the folder gone, a client goes on with what it has loaded.
+        (tmp_path / "index").rename(tmp_path / "elsewhere")
+        assert client.search(-vectors[0], k=1).payloads == [[b"added"]]
 
 
 def test_over_a_network(tmp_path, key, vectors):

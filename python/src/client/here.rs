@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use rand::SeedableRng;
 use rand::rngs::{StdRng, SysRng};
@@ -25,6 +25,8 @@ pub(super) struct Here {
     path: PathBuf,
     client: RwLock<Client>,
     loaded: RwLock<Loaded>,
+    /// Held while a version is loaded, so that an older one does not replace a newer one.
+    loading: Mutex<()>,
 }
 
 struct Loaded {
@@ -60,6 +62,7 @@ impl Here {
             path,
             client: RwLock::new(client),
             loaded: RwLock::new(loaded),
+            loading: Mutex::default(),
         })
     }
 
@@ -123,14 +126,29 @@ impl Here {
         Ok((payloads, counted.moved))
     }
 
+    /// The directory's line that names its newest version, if it can be read.
+    fn newest(&self) -> Option<Vec<u8>> {
+        fs::read(self.path.join("CURRENT")).ok()
+    }
+
+    /// That line of the loaded version.
+    fn current(&self) -> Option<Vec<u8>> {
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        loaded.current.clone()
+    }
+
+    /// True if the directory has a version other than the loaded one. Searches go on in memory if the directory is gone.
+    pub(super) fn is_outdated(&self) -> bool {
+        let newest = self.newest();
+        newest.is_some() && newest != self.current()
+    }
+
     /// Loads the directory's newest version, if it has changed.
     pub(super) fn refresh(&self, keys: &ReaderKeys) -> Result<bool, Error> {
-        let now = fs::read(self.path.join("CURRENT")).ok();
-        {
-            let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
-            if now.is_some() && now == loaded.current {
-                return Ok(false);
-            }
+        let _one = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.newest();
+        if now.is_some() && now == self.current() {
+            return Ok(false);
         }
         let fresh = Loaded::read(&self.path, keys)?;
         let mut client = self.client.write().unwrap_or_else(PoisonError::into_inner);

@@ -162,6 +162,14 @@ impl Open {
         }
     }
 
+    /// True if an index in this process has a newer version in its directory. A client of a server learns of one by a search.
+    pub(super) fn is_outdated(&self) -> bool {
+        match &self.server {
+            Server::Here(here) => here.is_outdated(),
+            Server::Remote(_) => false,
+        }
+    }
+
     pub(super) fn refresh(&self, keys: &ReaderKeys, stop: &Arc<AtomicBool>) -> Result<bool, Error> {
         match &self.server {
             Server::Here(here) => here.refresh(keys),
