@@ -79,8 +79,8 @@ impl Attribute {
             }
             (Some(ColumnKind::Bool), Column::Text(texts)) => {
                 let read = |text: &str| match text {
-                    "true" | "True" | "TRUE" | "1" => Some(true),
-                    "false" | "False" | "FALSE" | "0" => Some(false),
+                    "true" | "True" | "TRUE" | "t" | "1" => Some(true),
+                    "false" | "False" | "FALSE" | "f" | "0" => Some(false),
                     _ => None,
                 };
                 Column::Bool(self.parsed(&texts, first, "true or false, or 1 or 0", read)?)
@@ -395,6 +395,14 @@ mod tests {
             "row 10, column year: \"7\", expected true or false, or 1 or 0"
         );
         assert!("".parse::<Attribute>().is_err());
+        // PostgreSQL writes booleans so.
+        let flags = Column::Text(vec![Some("t".into()), Some("f".into()), None]);
+        let (_, flags) = "flag:bool"
+            .parse::<Attribute>()
+            .unwrap()
+            .read(flags, 1)
+            .unwrap();
+        assert_eq!(flags, Column::Bool(vec![Some(true), Some(false), None]));
     }
 
     #[test]

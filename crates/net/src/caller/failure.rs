@@ -190,6 +190,12 @@ fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
             rfc3339(not_before.as_secs()),
             rfc3339(time.as_secs())
         ),
+        // Of a certificate between the server's and the root nothing more is known.
+        Fault::Expired => "a certificate of the server's chain has expired by this machine's clock: its operator has to renew it, \
+                           or this clock is wrong"
+            .to_owned(),
+        Fault::NotValidYet => "a certificate of the server's chain is not valid yet by this machine's clock: look at both clocks"
+            .to_owned(),
         Fault::NotValidForNameContext {
             expected,
             presented,
@@ -257,6 +263,11 @@ mod tests {
                 "is not for localhost, but for search.example, 10.0.0.1: connect by that",
             ),
             (named(Vec::new()), "no name at all"),
+            (said(Fault::Expired), "has expired by this machine's clock"),
+            (
+                said(Fault::NotValidYet),
+                "is not valid yet by this machine's clock",
+            ),
         ] {
             assert!(found.contains(words), "{found}");
         }
