@@ -73,6 +73,11 @@ pub enum Error {
         "the input is compressed by gzip: expected text, as `gunzip -c FILE | sordino fpe ...` gives it"
     )]
     Compressed,
+    /// The input is an archive.
+    #[error(
+        "the input is a zip archive, as Excel's .xlsx is: expected text; export the sheet as CSV UTF-8"
+    )]
+    Archive,
     /// The input is in an encoding other than UTF-8.
     #[error(
         "the input is UTF-16, as Excel's \"Unicode text\" and `>` of PowerShell are: expected UTF-8, as \
@@ -265,6 +270,7 @@ impl Error {
                 | Self::ColumnType { .. }
                 | Self::Row { .. }
                 | Self::Compressed
+                | Self::Archive
                 | Self::Utf16
                 | Self::NoColumn { .. }),
             ) => Self::Input {

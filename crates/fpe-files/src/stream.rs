@@ -118,6 +118,7 @@ pub(crate) fn after_mark<'a>(
     match &head[..] {
         start if start.starts_with(GZIP) => return Err(Error::Compressed),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return Err(Error::Utf16),
+        [b'P', b'K', 3] => return Err(Error::Archive),
         _ => (),
     }
     if head == BYTE_ORDER_MARK {
