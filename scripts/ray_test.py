@@ -4,8 +4,8 @@
   scripts/ray_test.py [--searches N] [--kills N] [--records N] [--seed N]
 
 Needs the package with its extra `ray`. With two replicas a shard, one is killed (SIGKILL) at random times, of a random
-shard, whenever all are there: no search may fail, and none may be wrong. With one replica a search may be refused, and must not be wrong
-or in part; it is answered again when Ray has restarted the replica. Then the index changes under load. Prints a line for each, and
+shard, whenever all are there: no search may fail, and none may be wrong. With one replica a search may be refused, but its answer must be
+neither wrong nor partial. Searches are answered again once Ray has restarted the replica. Then the index changes under load. Prints a line for each, and
 ends with 1 at the first fault. At last an index is built by tasks while one of its files cannot be read for a while.
 """
 import argparse

@@ -41,7 +41,7 @@ class Process:
 
 
 class Watch(threading.Thread):
-    """Searches at the places of all versions until it is told to stop."""
+    """Searches for the vectors that the versions add, until it is told to stop."""
 
     def __init__(self, url, key, places, stop):
         super().__init__()

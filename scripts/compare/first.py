@@ -164,5 +164,5 @@ LOSSES = """\
 - Unprotected search is faster. FAISS IVF answers in a fraction of the time, and its clients download no hint.
 - For frequent clients, local mode is faster than any mode that keeps the index on the server.
 - Sealed mode misses its target recall on vectors without clusters. Its hint can be larger than the index.
-- We did not measure other private search systems (HEVEC, Opaque, Compass, Tiptoe).
+- This run has no other private search system. [Related work](../security/sheet.md#related-work) describes them.
 - This run has no row for routed mode. The run on [image descriptors](search.md#image-descriptors) has one."""

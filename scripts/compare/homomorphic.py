@@ -211,13 +211,11 @@ def section(run: Run) -> str:
             sizes(run),
             "## Row packing at every shape, and slot mode",
             rows_packed(run),
-            "One product uses a small part of a ciphertext, so 64 scores cost far less than 64 times one score.",
             "## All vectors in one pass",
             column(run),
             notes(
                 "`real` scores floating-point vectors (open mode). `modular` scores exact residues under pads (masked mode). Several queries "
                 "together read the database once.",
-                "A reply has one score for each vector. The hint depends on the database, and a client downloads it once.",
             ),
             column_sizes(run),
             "## The number-theoretic transform, modulus of 50 bits",
@@ -245,9 +243,7 @@ def reference(run: Run) -> str:
             stated_there(run, [*batch(), *operations()]),
             notes(
                 "The reference's micro-benchmarks (5.2, 33 and 0.8 ms) pack vectors differently from its search (17, 28 and 2 ms).",
-                "The reference states 1.57 MB for a query and 2.05 MB for a public key. With its parameters, Lattigo 5 makes a query of 2.10 MB and a reply "
-                "of 1.84 MB.",
-                "The reference generates 14 rotation keys. Its document states 128 bits of security; we [estimate](products.md) 110.",
+                "The reference states 128 bits of security; we [estimate](products.md) 110.",
                 "The reference's Python code uses Paillier from LightPHE, which we did not run.",
             ),
             "The reference's [hash](hashing.md#hashing-of-vectors-lsh) multiplies a vector by each hyperplane. The report gives no index "

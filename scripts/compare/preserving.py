@@ -293,7 +293,7 @@ def section(run: Run) -> str:
             notes(
                 *decryption(run),
                 "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare it with FF1, our closest cipher.",
-                "FF3 and FF3-1 are broken, and NIST's draft withdraws them. The crate has them behind the feature `legacy-ff3`. Riffpe is an "
+                "FF3 and FF3-1 are broken, and NIST's draft withdraws them. Riffpe is an "
                 "unpublished cipher without a security proof.",
                 "Sordino's Riffpe encrypts integers, with a label of 16 bytes for each card. The other rows encrypt digits or text, as the peers do.",
                 "A dash marks a length for which the cipher is not defined.",

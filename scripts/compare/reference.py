@@ -13,8 +13,6 @@ def section(run: Run) -> str:
         "ratios; the other pages of these benchmarks compare peers in one run. Two reports are on private search (Apple M4 Pro), one on "
         "SimplePIR and DoublePIR (Apple Silicon), one on FPE (four machines). The reports on ML-DSA, BLAKE3 and authorization used an Apple M4 "
         "Max. In each section, *the reference* is the report on its subject.",
-        "For some of their tables, Sordino has no equal table. For the recall of each query, we give the mean of 100 queries. For "
-        "SIFT10K, the report has no figure.",
     ]
     for title, answer in (
         ("Search", search.reference),

@@ -168,12 +168,10 @@ def section(run: Run) -> str:
 def reference(run: Run) -> str:
     return "\n\n".join(
         [
-            "Records have 3 bytes. Do not use PIR for such a database: the whole 300 kB download is smaller than the hint of either scheme. The "
-            "planner says so too.",
+            "Records have 3 bytes. Do not use PIR for such a database: the whole 300 kB download is smaller than the hint of either scheme.",
             operations(run),
             notes(
                 "`prepared ahead` is the remaining time if the client computes the query's mask before it knows which record to fetch.",
-                "For so few columns, Sordino's secrets [hide a query statistically](../security/retrieval.md).",
                 f"A SimplePIR answer of the reference has 384 B, 1,200 B and 3,804 B. One of ours has {answers(run)}: 12 bits for each byte of a "
                 "column, and a header.",
                 "The reference's parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable
 from compare import rates, texts
 from compare.run import Measurement, Run
 from compare.stated import DESCRIPTORS, PRECISION, PYTHON, SENTENCES
-from compare.table import Key, digits, markdown, notes, size, time
+from compare.table import digits, markdown, notes, size, time
 
 REFERENCE_N = 100_000
 MODES = ("masked", "routed", "open", "sealed", "local")
@@ -131,23 +131,6 @@ def stated_stages(run: Run) -> str:
     return by_mode(found, rows, ["standard", "batch"])
 
 
-def hash_search(run: Run) -> str:
-    """The part of Sordino that is most similar to the reference's first stage."""
-    ns = Key("lsh/search", "200-candidates-exact-top10", "128").time(run)
-    return f"its hash search for 200 candidates, with exact scores, takes {time(ns)}." if ns else "its hash search is not in this run."
-
-
-def peak(run: Run) -> str:
-    """The memory for each 1,000 vectors of the largest uniform set."""
-    found = [s for s in of(run, REFERENCE_N, "uniform") if s.get("peak_memory_bytes")]
-    if not found:
-        return "Peak memory: absent, not in this run."
-    return (
-        f"The memory of the process peaks at {size(found[0]['peak_memory_bytes'] / found[0]['n'] * 1e3)} for each 1,000 vectors. This process holds "
-        "owner, server, client and every mode measured before."
-    )
-
-
 def section(run: Run) -> str:
     return "\n\n".join(
         [
@@ -159,7 +142,6 @@ def section(run: Run) -> str:
             "larger than the whole index, so the planner advises against `sealed`.",
             "### Clustered",
             stages(run, "clustered"),
-            peak(run),
             "### Uniform",
             stages(run, "uniform", UNLIKE),
             "On this set, a search that reads only some buckets misses most neighbours: `sealed` misses the requested recall.",
@@ -188,16 +170,11 @@ def reference(run: Run) -> str:
             stated_stages(run),
             notes(
                 "The reference made ten queries on one uniform set, on 12 cores, without a network.",
-                "The reference's server sees which 32 to 48 of 64 buckets a client fetches, and their number depends on the query. Decoy "
-                "buckets would double the bytes, and second copies the storage; the runs of 100,000 vectors used neither. All our queries send messages of the same sizes.",
+                "The reference's server sees which 32 to 48 of 64 buckets a client fetches, and their number depends on the query.",
                 "In the reference's batch search, the client holds the centroids unencrypted and scores them itself, so encryption hides nothing from the "
                 "server.",
                 "The reference did not measure its 2 ms for decryption: its code decrypts inside the scoring stage.",
-                "The reference reads half of all blobs to reach a recall of 0.95.",
             ),
-            "The table above shows the reference's tier 2.5, which stores vectors under AES-256-GCM. In tier 1, the server sees each stored vector "
-            "and the query's hash, which is a sketch of the query. Masking the hash with a session key keeps its distances. By the reference's "
-            "estimates, tier 1 takes a median of 66 ms for 10 candidates, and one node answers 15.1 searches a second. The report does "
-            "not state recall. Sordino has no such search; {hash_search(run)}",
+            "The table above shows the reference's tier 2.5, which stores vectors under AES-256-GCM.",
         ]
     )

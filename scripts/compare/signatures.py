@@ -183,7 +183,6 @@ def reference(_: Run) -> str:
                 "The reference's library (`pqcrypto`, from PQClean's AVX2 code) omitted the norm check of z. It fails 50 of 244 Wycheproof and ACVP cases "
                 "for this parameter set, mostly by accepting forgeries. We do not compare this library, because it does less than a "
                 "verification.",
-                "The reference's Go column is an estimate, equal to its sequential figures. We measure circl instead.",
             ),
         ]
     )
@@ -197,7 +196,6 @@ def blake3(run: Run) -> str:
             compare(run, hashes(run), stated=True),
             notes(
                 "For one message, Sordino calls the official crate `blake3`, or its own portable code if that is faster on the processor.",
-                "Lists of messages of up to 4 KB take less time in Sordino than one call for each message.",
             ),
             "The next table shows lists on one thread, and hash trees:",
             compare(run, lists(run)),
@@ -210,7 +208,7 @@ def hash_reference(_: Run) -> str:
         [
             "The [chapter](hashing.md#blake3) has the figures.",
             notes(
-                "The reference's figures for Go are estimates. Its SIMD batch takes 21.1 µs for 64 KB; its row of 1 MB with threads uses that batch too.",
+                "The reference's SIMD batch takes 21.1 µs for 64 KB; its row of 1 MB with threads uses that batch too.",
             ),
         ]
     )

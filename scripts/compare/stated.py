@@ -78,14 +78,13 @@ PYTHON = """\
 ## From Python
 
 `python/benches/overhead.py` and its parts measured masked mode with 100,000 vectors of 128 dimensions, on 23 November 2026. They ran on
-two busy cores of an AMD EPYC virtual machine. The first two rows use `dev` builds, the last two a release wheel.
+two busy cores of an AMD EPYC virtual machine. The first two rows use `dev` builds, the last a release wheel.
 
 | what | measured |
 |---|---|
 | a search through the package, minus one of the command line | five medians of 200: -0.6 to 0.5 ms of 12 ms, median -0.1 ms |
 | build from an array, and with the command line from a file | 0.97 and 0.85 s |
 | peak memory of a build, above the array's 51 MB | 199 to 254 MB |
-| `import sordino`; size of the wheel | 16 to 20 ms; 5.7 MB |
 | a batch of 100 searches on one core and on two | best 0.73 and 0.40 s, medians 0.80 and 0.49 s |
 
 `python/benches/parquet.py` built masked indexes of one million vectors of 128 dimensions from 20 Parquet files, on two cores with AVX2.

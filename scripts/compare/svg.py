@@ -43,7 +43,7 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        """Powers of ten, with 2 and 5 between them if there is room."""
+        """Six equally spaced values on a linear axis. On a logarithmic one, powers of ten, with 2 and 5 between them if there is room."""
         if not self.logarithmic:
             return [self.low + (self.high - self.low) * i / 5 for i in range(6)]
         decades = math.log10(self.high / self.low)

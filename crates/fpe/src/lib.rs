@@ -17,7 +17,7 @@ mod feistel; // the rounds of FF1 and FF3
 mod ff1; // FF1 (SP 800-38G)
 #[cfg(feature = "legacy-ff3")]
 mod ff3; // FF3 and FF3-1, withdrawn
-mod format; // real fields
+mod format; // formats of common fields, such as card numbers
 mod integer; // FF1 on integers of a range
 mod key; // keys of a stated size
 mod limbs; // integers of many limbs

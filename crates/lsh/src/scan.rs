@@ -21,7 +21,7 @@ pub struct Neighbour {
     pub index: u32,
 }
 
-/// Codes whose words lie next to each other.
+/// The number of codes whose words lie next to each other.
 pub(crate) const LANES: usize = 8;
 
 /// Offers every code to `best` that is nearer than the `k`-th nearest so far.

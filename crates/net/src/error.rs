@@ -243,7 +243,7 @@ impl Error {
         )
     }
 
-    /// The network's error in one of an index or a search, if it is one.
+    /// The network error inside an error of an index or a search, if there is one.
     #[must_use]
     pub fn of(error: &sordino_index::Error) -> Option<&Self> {
         match error.seen()? {

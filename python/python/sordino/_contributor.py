@@ -37,7 +37,7 @@ MOST_ADDITIONS = 64
 class Contributor:
     """Adds memories, one batch at a time in all processes of this machine, to a server's index or to a folder that agents share."""
 
-    # : True, since the server has everything that is flushed.
+    #: True, since the server has everything that is flushed.
     shared = True
 
     def __init__(self, home: Home) -> None:

@@ -38,9 +38,9 @@ class Embedding:
 
     def __init__(self, setting: str) -> None:
         self.setting = setting
-        # : A sentence that tells who sees the texts with this model.
+        #: A sentence that tells who sees the texts with this model.
         self.shows: str
-        # : The name that a memory stores, since vectors of two models cannot be compared.
+        #: The name that a memory stores, since vectors of two models cannot be compared.
         self.name: str
         self._embed: Callable[[list[str]], Any]
         if setting == DEFAULT:

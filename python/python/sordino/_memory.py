@@ -71,7 +71,7 @@ _AWAY = (
     "person you work for, and try again later ({error})"
 )
 
-# Tags of an answer that found none, and how alike two are of which one may be meant by the other.
+# The most tags that an answer lists if none matched, and the likeness above which a tag may be meant by one that was asked for.
 _OTHER_TAGS = 20
 _ALIKE = 0.6
 

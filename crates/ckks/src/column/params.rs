@@ -193,7 +193,7 @@ impl Params {
         N / self.t
     }
 
-    /// The shape of `count` vectors of `dim` coordinates. Both were checked before.
+    /// The shape of `count` vectors of `dim` coordinates, or an error if `dim` or `count` is out of range.
     pub(super) fn shape(&self, dim: usize, count: usize) -> Result<Shape, Error> {
         self.check_dim(dim)?;
         wire::check_count(count)?;

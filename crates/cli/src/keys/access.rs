@@ -49,7 +49,7 @@ pub(super) struct Revoke {
     /// A group that the reader leaves. May be given several times.
     #[arg(long, value_name = "GROUP")]
     group: Vec<String>,
-    /// Take only the right to add records: what it reads stays.
+    /// Take away only the right to add records. The reader can still read what it could before.
     #[arg(long, conflicts_with_all = ["label", "group"])]
     write: bool,
 }

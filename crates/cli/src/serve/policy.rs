@@ -14,7 +14,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// A size in bytes that every policy file is below.
+/// Policy files are at most this long, in bytes.
 #[cfg(feature = "policies")]
 const MAX_FILE: u64 = 4 << 20;
 

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A size in bytes that every such file is below.
+/// The file with the newest head is smaller than this, in bytes.
 const MAX_FILE: u64 = 1 << 12;
 
 /// The newest head that a reader has seen, in a file that is locked for other commands.

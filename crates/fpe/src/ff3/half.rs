@@ -1,5 +1,6 @@
-//! Halves of FF3, which are always machine integers, and the eight rounds on these integers. The
-//! integer `y` is a whole block with the least significant byte first, and so is the other half.
+//! Halves of FF3, which are always machine integers, and the eight rounds on these integers.
+//! `y` is the cipher's output block, read least significant byte first. The other half enters the
+//! block in the same byte order.
 
 use crate::{
     feistel::{Direction, Half, rounds},

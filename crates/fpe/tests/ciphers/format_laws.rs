@@ -168,7 +168,7 @@ fn small_formats_are_permuted() {
             ][..],
         ),
         ("9081726354", 2, &[Check::Mod11_2, Check::Mod37_36]),
-        // The check of such a text can be a symbol outside the alphabet.
+        // The check symbol of a text over `013` can be outside this alphabet.
         (
             "013",
             5,

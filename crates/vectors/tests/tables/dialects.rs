@@ -211,7 +211,7 @@ fn whole_numbers_are_texts_where_ids_are_texts() {
     assert!(ids.iter().all(|id| id.kind() == IdKind::Text));
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     assert_eq!(ids, ["7", "x", "-8"]);
-    // Numbers of these kinds have several spellings, so they are no ids.
+    // Numbers with several spellings are no ids, nor are other JSON values.
     for id in ["7.0", "1e3", "true", "null", "[7]"] {
         let text = format!("{{\"id\": {id}, \"v\": [1, 2]}}");
         assert!(

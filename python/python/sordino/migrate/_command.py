@@ -254,7 +254,7 @@ def _told(store: Store, found: Survey, plan: Plan, metric: Metric, dim: int) -> 
 
 
 def _lines(told: Mapping[str, Any]) -> list[str]:
-    """The same description for people."""
+    """The lines that show the description `told` to people."""
     rows = told["rows"]
     other = f", instead of {told['source_metric']}" if "source_metric" in told else ""
     lines = [f"{told['source']}: {rows} rows of {told['dim']} dimensions, {told['metric']}{other}"]

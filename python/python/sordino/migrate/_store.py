@@ -43,15 +43,15 @@ class Wanted(NamedTuple):
 class Store(ABC):
     """A collection or table that is open for reading."""
 
-    # : The store's name in messages.
+    #: The store's name in messages.
     name: str
-    # : The number of rows that the store counts.
+    #: The number of rows that the store counts.
     count: int
-    # : The store's name for its metric; None if it has no metric.
+    #: The store's name for its metric; None if it has no metric.
     metric: str | None = None
-    # : The note about a store without a metric.
+    #: The note about a store without a metric.
     no_metric = "it has no metric"
-    # : The parts that are not read, such as other vectors.
+    #: The parts that are not read, such as other vectors.
     left: Sequence[str] = ()
 
     @abstractmethod

@@ -88,9 +88,9 @@ class Survey:
     ids: Counter[str] = field(default_factory=Counter)
     columns: dict[Path, Column] = field(default_factory=dict)
     crowded: bool = False
-    # : The number of NaN or infinite values, by name.
+    #: The number of NaN or infinite values, by name.
     holes: Counter[str] = field(default_factory=Counter)
-    # : Hashes of the ids, of 8 bytes each.
+    #: Hashes of the ids, of 8 bytes each.
     hashes: array[int] = field(default_factory=lambda: array("q"))
 
     def see(self, row: Row) -> None:
@@ -128,9 +128,9 @@ class Plan:
     kept: Mapping[str, str]
     #: True if payloads are JSON objects with the text and metadata, and not texts alone.
     objects: bool
-    # : True if records have payloads.
+    #: True if records have payloads.
     payloads: bool
-    # : The kind of the index's ids, and the way they are made: keep, hash or number.
+    #: The kind of the index's ids, and the way they are made: keep, hash or number.
     id_kind: str
     ids: str
 

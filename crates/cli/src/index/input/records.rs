@@ -210,7 +210,8 @@ impl Records<'_> {
         })
     }
 
-    /// Names the first of the next ids that the index lacks, if it must contain all.
+    /// If the index must contain all ids, refuses the next ids when one is missing. The error names the first missing
+    /// one.
     fn check_known(&self, ids: &[Id]) -> Result<(), vectors::Error> {
         let Some((column, is_there)) = &self.known else {
             return Ok(());

@@ -73,10 +73,10 @@ pub(in crate::ntt) fn forward<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan
     }
 }
 
-/// The size of a reduced value.
+/// The largest absolute value after a reduction, as a multiple of `q`.
 const REDUCED: f64 = 0.51;
 
-/// The size of a value after one more forward stage.
+/// The largest absolute value after one more forward stage, from the one before.
 fn grown(size: f64) -> f64 {
     1.125 * size + 0.5
 }

@@ -285,7 +285,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
     // The task runs again.
     let again = made(dir.path(), &blueprint, 0, 4).unwrap();
     assert!(take(&mut assembly, &again).unwrap());
-    // Records that another task has already.
+    // Another task has already made these records.
     let twice = made(dir.path(), &blueprint, 1, 1).unwrap();
     take(&mut assembly, &twice).unwrap();
     let folder = Folder::new(dir.path(), Files);
