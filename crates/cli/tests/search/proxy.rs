@@ -81,9 +81,10 @@ fn programs_search_through_it_and_it_follows_the_index() {
     assert_eq!((status, &problem["error"]["code"]), (502, &json!("server")));
     let why = problem["error"]["message"].as_str().unwrap();
     assert!(why.contains("connect"), "{why}");
-    // It reports this error for every request.
+    // It reports such an error for every request: the words differ with the moment at which the connection breaks.
     for _ in 0..3 {
-        assert_eq!(quick.search(one.as_bytes()), (502, problem.clone()));
+        let (status, problem) = quick.search(one.as_bytes());
+        assert_eq!((status, &problem["error"]["code"]), (502, &json!("server")));
     }
     let absent = |proxy: &Proxy| {
         let (status, problem) = proxy.get("/health");
