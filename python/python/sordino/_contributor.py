@@ -3,6 +3,7 @@ key."""
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import time
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,7 @@ class Contributor:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._key = home.writer_key()
-        self._journal = Journal(home.folder)
+        self._journal = Journal(home.folder, home.settings.label)
         self._replica = Replica(home, self._key)
         # The line that names the folder's version, and the time until which that version lets this key add.
         self._right: tuple[bytes, int | None] = (b"", None)
@@ -63,7 +64,7 @@ class Contributor:
                 number = DRAWN + secrets.randbelow(_MOST - DRAWN)
                 if number not in taken:
                     numbers[number] = None
-            self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors)])
+            self._journal.append([Waiting(*one, self._home.settings.label) for one in zip(numbers, records, vectors)])
             return list(numbers)
 
     def check(self) -> None:
@@ -103,6 +104,8 @@ class Contributor:
                 waiting = self._journal.read()[:_BATCH]
                 if not waiting:
                     return int(client.stats()["version"])
+                # An addition has one label.
+                waiting = _first(waiting)
                 payloads = client.payloads([one.id for one in waiting])
                 # An earlier try, here or in another process, may have added some of them without getting the answer.
                 absent = [one for one, payload in zip(waiting, payloads) if payload is None]
@@ -160,7 +163,7 @@ class Contributor:
         records = [one.record for one in entries]
         index, rows = open_index(self._home.index, key=self._key), np.stack([one.vector for one in entries])
         numbers, payloads = [one.id for one in entries], [record.payload() for record in records]
-        label = self._home.settings.label
+        label = entries[0].label
         try:
             patiently(lambda: index.add(rows, numbers, payloads, attributes=_record.columns(records), label=label))
         except AccessError:
@@ -194,6 +197,11 @@ class Contributor:
             except NetworkError as error:
                 text = "nothing was remembered: the server has to say first that this agent may write, and cannot be asked. Try again later"
                 raise type(error)(f"{text} ({error})") from None
+
+
+def _first(waiting: list[Waiting]) -> list[Waiting]:
+    """The first memories that have one label."""
+    return list(next(iter(itertools.groupby(waiting, lambda one: one.label)))[1])
 
 
 def _refused(done: str) -> AccessError:

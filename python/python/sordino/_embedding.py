@@ -11,7 +11,7 @@ import urllib.parse
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-from ._errors import InputError, NetworkError
+from ._errors import Error, InputError, NetworkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,12 @@ class Embedding:
         """Returns one row for each text, finite and not zero. Raises `InputError`, `NetworkError`."""
         import numpy as np
 
-        rows = np.asarray(self._embed(list(texts)), dtype=np.float32)
+        try:
+            rows = np.asarray(self._embed(list(texts)), dtype=np.float32)
+        except Error:
+            raise
+        except Exception as error:  # noqa: BLE001 - a function of the user's may raise anything
+            raise InputError(f"the embedding {self.name} failed: {type(error).__name__}: {error}") from error
         if rows.ndim != 2 or len(rows) != len(texts):
             raise InputError(f"the embedding {self.name} gave an array of shape {rows.shape}, expected a row for each of {len(texts)} texts")
         if not np.isfinite(rows).all():

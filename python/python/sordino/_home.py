@@ -348,10 +348,13 @@ def _keep_login(folder: Path, client: str | os.PathLike[str] | None) -> None:
             raise of_file(ExistsError(f"{own} differs from {client}: leave --client out, or name another --home"), own)
     else:
         given = client_keygen()
+    public = folder / "client.pub"
     if not own.exists():
         given.save(own)
-    if not (folder / "client.pub").exists():
-        ClientKey.load(own).public().save(folder / "client.pub")
+        # That of a lost key would not let this one in.
+        public.unlink(missing_ok=True)
+    if not public.exists():
+        ClientKey.load(own).public().save(public)
 
 
 @contextlib.contextmanager

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     import numpy as np
 
 # An entry has its length, a checksum of that length, a nonce, and the sealed content. The content has the number, the length of
-# the payload, the payload, and the coordinates. Because of the checksum, a damaged length is not mistaken for an incomplete
+# the payload, the payload, the length of the label, the label, and the coordinates. Because of the checksum, a damaged length is not mistaken for an incomplete
 # entry.
 _LENGTH = struct.Struct("<II")
 _HEAD = struct.Struct("<QI")
+_LABEL = struct.Struct("<H")
+# A bit in the length of a payload: the label follows. Entries of earlier builds have no label and lack it.
+_LABELLED = 1 << 31
 _NONCE = 12
 
 # A journal exceeds this size only if the index cannot be written. Then it refuses new entries.
@@ -40,6 +43,8 @@ class Waiting:
     id: int
     record: Record
     vector: np.ndarray
+    #: The label under which it was remembered, whatever label the process that writes it into the index has.
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,13 +60,15 @@ class _Known:
 class Journal:
     """The journal's file. Appending and dropping need its lock, `journal.lock`; reading does not."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, label: str | None = None) -> None:
+        """`label` is that of entries of earlier builds, which do not say theirs."""
         try:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         except ImportError as error:
             raise InputError(f"{error}: pip install 'sordino[mcp]'") from None
         self._path = folder / "journal"
         self._cipher = AESGCM(_key(folder / "journal.key", self._path))
+        self._label = label
         self._known = _Known()
 
     def read(self) -> list[Waiting]:
@@ -164,7 +171,9 @@ class Journal:
 
     def _sealed(self, entry: Waiting) -> bytes:
         payload = entry.record.payload()
-        plain = _HEAD.pack(entry.id, len(payload)) + payload + entry.vector.astype("<f4").tobytes()
+        label = (entry.label or "").encode()
+        head = _HEAD.pack(entry.id, len(payload) | _LABELLED)
+        plain = head + payload + _LABEL.pack(len(label)) + label + entry.vector.astype("<f4").tobytes()
         nonce = secrets.token_bytes(_NONCE)
         sealed = nonce + self._cipher.encrypt(nonce, plain, None)
         return _LENGTH.pack(len(sealed), _checksum(len(sealed))) + sealed
@@ -178,8 +187,13 @@ class Journal:
         except (InvalidTag, ValueError):
             raise _Damaged from None
         id, length = _HEAD.unpack_from(plain)
-        at = _HEAD.size + length
-        return Waiting(id, Record.read(plain[_HEAD.size : at]), np.frombuffer(plain, "<f4", offset=at))
+        end = at = _HEAD.size + (length & ~_LABELLED)
+        label = self._label
+        if length & _LABELLED:
+            (size,) = _LABEL.unpack_from(plain, at)
+            end = at + _LABEL.size + size
+            label = plain[at + _LABEL.size : end].decode() or None
+        return Waiting(id, Record.read(plain[_HEAD.size : at]), np.frombuffer(plain, "<f4", offset=end), label)
 
 
 class _Damaged(Exception):

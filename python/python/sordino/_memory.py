@@ -109,6 +109,8 @@ class Memory:
     def __init__(self, home: Home, embedding: Embedding) -> None:
         self._home = home
         self._embedding = embedding
+        # True once the index was seen to have vectors of this model.
+        self._met = False
         self._key = home.key()
         self._lock = threading.RLock()
         self._client: Client | None = None
@@ -149,7 +151,7 @@ class Memory:
         self._writes()
         for first in range(0, len(records), _BULK):
             some = records[first : first + _BULK]
-            rows = self._embedded([record.text for record in some])
+            rows = self._stored([record.text for record in some])
             yield self._changed(lambda writer: writer.remember(some, rows))
 
     def update(self, id: Any, text: Any = None, tags: Any = None, when: Any = None) -> tuple[Change, Record]:
@@ -168,7 +170,7 @@ class Memory:
             iso(old.when) if when is None else when,
             self._home.settings.name,
         )
-        row = self._embedded([record.text])[0]
+        row = self._stored([record.text])[0]
 
         def work(writer: Writer | Contributor) -> list[int]:
             writer.replace(number, record, row)
@@ -435,6 +437,7 @@ class Memory:
             raise FormatError(f"the index at {self._home.place} holds no memory: it was made by another program")
         if made != self._embedding.name:
             raise InputError(f"this memory is of vectors by {made}, and this process has {self._embedding.name}: say that model as embedding in memory.json")
+        self._met = True
 
     def _remember_pin(self) -> None:
         """Keeps the newest version that was seen, so that no older one is taken for it. The owner's key has a file of its own for that."""
@@ -472,6 +475,19 @@ class Memory:
 
     def _embedded(self, texts: list[str]) -> Any:
         return self._embedding(texts)
+
+    def _stored(self, texts: list[str]) -> Any:
+        """The vectors of texts that are to be remembered. Refuses a model other than the memory's, whose vectors no question would find."""
+        if not self._met and (self._home.index / "CURRENT").exists():
+            try:
+                with Client(self._home.index, key=self._key) as client:
+                    self._meet(client)
+            except InputError:
+                raise
+            except Error:
+                # What else is wrong with the index, the change says, or keeps the memory in the journal.
+                pass
+        return self._embedded(texts)
 
     # Writing
 

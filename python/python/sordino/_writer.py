@@ -4,6 +4,7 @@ is time, and pushed to a server."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import random
 import threading
@@ -84,7 +85,7 @@ class Writer:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._key = home.owner_key()
-        self._journal = Journal(home.folder)
+        self._journal = Journal(home.folder, home.settings.label)
         self._replica = Replica(home, self._key)
         self._followed = 0.0
         # The entries of the journal that the last change has written.
@@ -103,7 +104,7 @@ class Writer:
             if state is not None:
                 following = self._following(state)
                 numbers = list(range(following, following + len(records)))
-                self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors)])
+                self._journal.append([Waiting(*one, self._home.settings.label) for one in zip(numbers, records, vectors)])
                 return numbers
         self.flush()
         return self.remember(records, vectors)
@@ -295,8 +296,10 @@ class Writer:
         told = state is not None and state.version == before
         if state is None or not told:
             state = self._found(index, state)
+        flushed = False
         try:
             self._written = self._flush(index, state, told)
+            flushed = True
             if not self.shared:
                 self._keep(state)
                 self._drop()
@@ -304,6 +307,9 @@ class Writer:
         finally:
             # Also after an error, the versions that were made are recorded.
             _look(index, state)
+            if not flushed:
+                # A part of the journal may be in the index: the next flush looks for each entry there.
+                state.version = 0
             self._keep(state)
 
     def _meet(self) -> None:
@@ -331,8 +337,9 @@ class Writer:
                 waiting = self._renumbered(waiting, state)
             # Memories that are added from here on have higher numbers.
             self._keep(state)
-        if waiting:
-            self._add(index, waiting, self._home.settings.label)
+        # A change has one label.
+        for label, entries in itertools.groupby(waiting, lambda one: one.label):
+            self._add(index, list(entries), label)
             _look(index, state)
         return number
 
@@ -353,7 +360,7 @@ class Writer:
                 found.append(one)
             elif payload != one.record.payload():
                 self.moved[one.id] = state.next
-                found.append(Waiting(state.next, one.record, one.vector))
+                found.append(Waiting(state.next, one.record, one.vector, one.label))
                 state.next += 1
         return found
 
