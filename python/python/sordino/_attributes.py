@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import is_unicode, ordered
@@ -23,7 +24,7 @@ _HINTS = {
     "as_integer_ratio": "`float()` makes a number of it",
     "urn": "`str()` makes a text of it",
     "_value_": "`.value` is what it stands for",
-    "append": "a column of bool for each of its values can be filtered by, and payloads hold lists",
+    "append": "a list may hold texts, numbers, bools and None, and a filter such as `tags has 'x'` finds it",
 }
 
 
@@ -102,7 +103,8 @@ def _values(name: str, values: Any) -> list[Any]:
         listed = values.tolist()
     else:
         listed = list(values)
-    listed = [value.item() if isinstance(value, np.generic) else value for value in listed]
+    # Columns of data frames hold lists as arrays.
+    listed = [value.item() if isinstance(value, np.generic) else value.tolist() if isinstance(value, np.ndarray) else value for value in listed]
     # NaN counts as no value: it has no order, and data frames use it for missing values.
     return [None if isinstance(value, float) and value != value else value for value in listed]
 
@@ -113,6 +115,8 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
     for at, value in enumerate(values):
         if value is None:
             continue
+        if isinstance(value, (list, tuple)) and all(one is None or type(one) in WORDS for one in value):
+            value = values[at] = _text_of(name, at, value)
         word = WORDS.get(type(value))
         if word is None:
             hint = next((f": {text}" for name, text in _HINTS.items() if hasattr(value, name)), "")
@@ -126,6 +130,14 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
         elif kind != word:
             raise DtypeError(f"attribute {name}: value {at} is {word}, and {kind} before it")
     return kind, values if kind is None else _as(kind, values)
+
+
+def _text_of(name: str, at: int, members: Iterable[Any]) -> str:
+    """Return a list as the text that `has` reads."""
+    try:
+        return json.dumps(list(members), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        raise AttributesError(f"attribute {name}: value {at} is a list with a number that is infinite or NaN, expected finite numbers or None") from None
 
 
 def _as(kind: str, values: list[Any]) -> list[Any]:

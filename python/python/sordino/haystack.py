@@ -17,6 +17,7 @@ from haystack.utils.filters import document_matches_filter
 
 from ._documents import Documents
 from ._errors import DimensionError, FormatError, InputError
+from ._filters import DATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -547,9 +548,9 @@ def _tree(filters: dict[str, Any] | None) -> Tree:
     name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), filters.get("value")
     values = value if isinstance(value, list) else [value]
     root, _, inner = name.partition(".")
-    if word is None or root != "meta" or "." in inner or any(isinstance(one, str) and _dated(word, one) for one in values):
-        return None
-    return (inner, word, value)
+    if word is None or root != "meta" or "." in inner:
+        return (name, None, value)
+    return (inner, DATED if any(isinstance(one, str) and _dated(word, one) for one in values) else word, value)
 
 
 def _dated(word: str, text: str) -> bool:
