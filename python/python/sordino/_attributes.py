@@ -95,6 +95,8 @@ def _values(name: str, values: Any) -> list[Any]:
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise AttributesError(f"attribute {name}: one {type(values).__name__}, expected a value for each vector")
     ordered(values, f"attribute {name}", AttributesError)
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise DtypeError(f"attribute {name}: an array of shape {values.shape}, expected one value for each vector")
     if hasattr(values, "to_pylist"):
         listed = values.to_pylist()
     elif hasattr(values, "isna"):

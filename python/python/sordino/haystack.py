@@ -17,6 +17,7 @@ from haystack.utils.filters import document_matches_filter
 
 from ._documents import Documents
 from ._errors import DimensionError, FormatError, InputError
+from ._errors import FilterError as WrongFilter
 from ._filters import DATED
 
 if TYPE_CHECKING:
@@ -384,9 +385,12 @@ class SordinoDocumentStore:
     ) -> list[Document]:
         passes = _passing(filters)
         # Documents without an embedding are not found, whatever vector stands for it.
-        found = self._documents.search(
-            embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))
-        )
+        try:
+            found = self._documents.search(
+                embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))
+            )
+        except WrongFilter as error:
+            raise FilterError(str(error)) from None
         return [_document(one) for one in found]
 
 
