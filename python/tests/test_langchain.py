@@ -424,6 +424,13 @@ def test_values_of_another_type_than_the_attribute_are_refused(tmp_path, key):
     assert store.similarity_search("text 1", filter={"year": {"$eq": {"gte": 290}}}) == []
 
 
+def test_names_may_be_words_of_conditions(tmp_path, key):
+    metadatas = [{"not": n, "or": "x" if n else "y"} for n in range(3)]
+    store = SordinoVectorStore.from_texts(["a", "b", "c"], EMBEDDING, metadatas, ids=["a", "b", "c"], index=tmp_path / "index", key=key, attributes=["or"])
+    for filter, expected in [({"not": 2}, {"c"}), ({"or": "y"}, {"a"}), ({"$not": {"or": "y"}}, {"b", "c"}), ({"and": 1}, set())]:
+        assert {found.id for found in store.similarity_search("a", filter=filter)} == expected
+
+
 def test_without_ids_all_documents_are_deleted(filtered, tmp_path, key):
     store = SordinoVectorStore.from_texts(["a", "b"], EMBEDDING, index=tmp_path / "index", key=key)
     assert store.delete([]) and len(store.similarity_search("a")) == 2

@@ -337,7 +337,7 @@ class Documents:
         Raises
         ------
         FilterError
-            If a value in the tree has another type than the attribute.
+            If a value in the tree is not of the attribute's type.
         """
         client = self.client()
         if client is None:

@@ -78,7 +78,7 @@ def where(tree: Tree, kinds: Mapping[str, type]) -> tuple[str | None, bool]:
     """Return a condition on attributes that every passing document meets, and True if it is the whole filter."""
     if tree is None:
         return None, False
-    if tree[0] in ("and", "or"):
+    if len(tree) == 2 and tree[0] in ("and", "or"):
         parts = [where(part, kinds) for part in tree[1]]
         texts = [text for text, _ in parts if text is not None]
         if not texts or (tree[0] == "or" and len(texts) < len(parts)):
@@ -92,11 +92,11 @@ def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
     """Return a condition that exactly the passing documents meet; None where attributes cannot decide."""
     if tree is None:
         return None
-    if tree[0] in ("and", "or"):
+    if len(tree) == 2 and tree[0] in ("and", "or"):
         texts = [_whole(part, kinds) for part in tree[1]]
         some = [text for text in texts if text is not None]
         return f"({f' {tree[0]} '.join(some)})" if some and len(some) == len(texts) else None
-    if tree[0] == "not":
+    if len(tree) == 2:
         inner = _whole(tree[1], kinds)
         return None if inner is None else f"(not {inner})"
     name, word, value = tree
@@ -115,9 +115,9 @@ def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
 def _needed(tree: Tree, kinds: Mapping[str, type]) -> str | None:
     """Return a condition that all documents meet that pass one test, and others may meet; None if there is none.
 
-    A value that is None, or has another type than the attribute, is no value of the attribute.
+    A document whose value is None, or not of the attribute's type, has no value of the attribute.
     """
-    if tree is None or tree[0] == "not" or tree[0] not in kinds:
+    if tree is None or len(tree) == 2 or tree[0] not in kinds:
         return None
     name, word, value = tree
     kind = kinds[name]
@@ -137,7 +137,7 @@ def _needed(tree: Tree, kinds: Mapping[str, type]) -> str | None:
 
 
 def check_kinds(tree: Tree, kinds: Mapping[str, type]) -> None:
-    """Refuse a test whose value has another type than the attribute, because no document that has the attribute passes it.
+    """Refuse a test whose value is not of the attribute's type, because no value of the attribute is equal to it.
 
     Raises
     ------
@@ -146,11 +146,11 @@ def check_kinds(tree: Tree, kinds: Mapping[str, type]) -> None:
     """
     if tree is None:
         return
-    if tree[0] in ("and", "or"):
+    if len(tree) == 2 and tree[0] in ("and", "or"):
         for part in tree[1]:
             check_kinds(part, kinds)
         return
-    if tree[0] == "not":
+    if len(tree) == 2:
         check_kinds(tree[1], kinds)
         return
     name, word, value = tree
@@ -172,9 +172,9 @@ def undeclared(tree: Tree, kinds: Mapping[str, type]) -> list[str]:
     """Return the names, each once, that would decide more of the filter if they were attributes."""
     if tree is None:
         return []
-    if tree[0] in ("and", "or"):
+    if len(tree) == 2 and tree[0] in ("and", "or"):
         return list(dict.fromkeys(name for part in tree[1] for name in undeclared(part, kinds)))
-    if tree[0] == "not":
+    if len(tree) == 2:
         return undeclared(tree[1], kinds)
     name, word, value = tree
     if name in kinds or not (word in _SIGNS or word == EMPTY):
