@@ -70,7 +70,8 @@ def of_input(path: str) -> Iterator[None]:
         text = str(error)
         if "--delimiter" in text:
             text += f"; or give a data frame: pandas.read_csv({path!r}, sep=';')"
-        raise type(error)(text if path in str(error) else f"{path}: {text}") from None
+        error.args = (text if path in str(error) else f"{path}: {text}", *error.args[1:])
+        raise
 
 
 def columns(given: Any) -> list[Any] | None:
