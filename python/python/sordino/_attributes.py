@@ -24,7 +24,7 @@ _HINTS = {
     "as_integer_ratio": "`float()` makes a number of it",
     "urn": "`str()` makes a text of it",
     "_value_": "`.value` is what it stands for",
-    "append": "a list may hold texts, numbers, bools and None, and a filter such as `tags has 'x'` finds it",
+    "append": "a list may hold str, int, bool and None, for filters such as `tags has 'x'`, and no float, as vectors do",
 }
 
 
@@ -95,8 +95,6 @@ def _values(name: str, values: Any) -> list[Any]:
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise AttributesError(f"attribute {name}: one {type(values).__name__}, expected a value for each vector")
     ordered(values, f"attribute {name}", AttributesError)
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise DtypeError(f"attribute {name}: an array of shape {values.shape}, expected one value for each vector")
     if hasattr(values, "to_pylist"):
         listed = values.to_pylist()
     elif hasattr(values, "isna"):
@@ -117,8 +115,9 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
     for at, value in enumerate(values):
         if value is None:
             continue
-        if isinstance(value, (list, tuple)) and all(one is None or type(one) in WORDS for one in value):
-            value = values[at] = _text_of(name, at, value)
+        if isinstance(value, (list, tuple)) and all(one is None or type(one) in (str, int, bool) for one in value):
+            # The text that `has` reads.
+            value = values[at] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         word = WORDS.get(type(value))
         if word is None:
             hint = next((f": {text}" for name, text in _HINTS.items() if hasattr(value, name)), "")
@@ -132,14 +131,6 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
         elif kind != word:
             raise DtypeError(f"attribute {name}: value {at} is {word}, and {kind} before it")
     return kind, values if kind is None else _as(kind, values)
-
-
-def _text_of(name: str, at: int, members: Iterable[Any]) -> str:
-    """Return a list as the text that `has` reads."""
-    try:
-        return json.dumps(list(members), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError:
-        raise AttributesError(f"attribute {name}: value {at} is a list with a number that is infinite or NaN, expected finite numbers or None") from None
 
 
 def _as(kind: str, values: list[Any]) -> list[Any]:
