@@ -174,12 +174,14 @@ def test_missing_values_are_none(tmp_path, key):
         ({"year": [True, 1, 2]}, sordino.DtypeError, "value 1 is int, and bool"),
         ({"year": [1, b"x", 3]}, sordino.DtypeError, "value 1 is a bytes"),
         ({"year": np.eye(3)}, sordino.DtypeError, "value 0 is a list"),
-        ({"year": [np.eye(2)] * 3}, sordino.DtypeError, "value 0 is a ndarray"),
+        ({"year": [np.eye(2)] * 3}, sordino.DtypeError, "value 0 is a list"),
         ({"year": np.array(["2020-01-01"] * 3, "datetime64[D]")}, sordino.DtypeError, r"is a date.*isoformat\(\)"),
         ({"price": [decimal.Decimal("1.5")] * 3}, sordino.DtypeError, r"value 0 is a Decimal.*float\(\)"),
         ({"owner": [uuid.UUID(int=1)] * 3}, sordino.DtypeError, r"value 0 is a UUID.*str\(\)"),
         ({"level": [enum.Enum("Level", "low").low] * 3}, sordino.DtypeError, r"value 0 is a Level.*\.value"),
-        ({"tags": [["x"], ["y"], ["z"]]}, sordino.DtypeError, "value 0 is a list.*a column of bool"),
+        ({"tags": [["x"], [["y"]], ["z"]]}, sordino.DtypeError, "value 1 is a list.*tags has 'x'"),
+        ({"tags": [["x"], 2, ["z"]]}, sordino.DtypeError, "value 1 is int, and text"),
+        ({"tags": [["x", 1.5]] * 3}, sordino.DtypeError, "value 0 is a list.*no float"),
         ({"year": [1, 2**63, 3]}, sordino.AttributesError, "value 1 is 9223372036854775808"),
         ({"text": ["x", "\ud800", "y"]}, sordino.AttributesError, "surrogate"),
         ({"text": ["x", "y" * 4097, "z"]}, sordino.AttributesError, "4097 bytes"),
@@ -231,6 +233,17 @@ def test_a_collection_without_attributes_has_none(tmp_path, key):
         with pytest.raises(sordino.FilterError):
             client.search([1, 0, 0], where="year > 1")
         assert client.search([1, 0, 0], where=None).ids[0, 0] == 0
+
+
+def test_lists_are_found_by_their_members(tmp_path, key):
+    tags = [["x", "o'hara"], ("z", 7), None, [], np.array(["x"])]
+    index = sordino.build(tmp_path / "index", np.eye(5), key=key, attributes={"tags": tags})
+    index.update([3], attributes={"tags": [["é", None]]})
+    with sordino.Client(index, key=key) as client:
+        assert client.attributes([0, 1, 2, 3]) == [{"tags": '["x","o\'hara"]'}, {"tags": '["z",7]'}, {}, {"tags": '["é",null]'}]
+        for where, expected in [("tags has 'x'", {0, 4}), ("tags has 7", {1}), ("tags has 'é'", {3}), ("tags is null", {2})]:
+            assert set(client.search(np.ones(5), where=where).ids[0]) - {-1} == expected
+    assert tags[0] == ["x", "o'hara"]
 
 
 def test_columns_may_be_any_mapping(tmp_path, key):

@@ -208,6 +208,21 @@ def test_attributes_decide_as_haystack_does(tmp_path, key):
         assert plain == typed == {document.id for document in stores[0].filter_documents(one)}, one
 
 
+def test_missing_values_and_other_types(tmp_path, key):
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16, max_results=5, attributes=["lang", "year"])
+    rows = np.random.default_rng(5).standard_normal((60, 16)).tolist()
+    metas = [{"lang": "de", "year": 1950 + n} if n % 25 != 7 else {"year": 1990} for n in range(60)]
+    store.write_documents([Document(id=f"d{n}", content="x", meta=meta, embedding=row) for n, (meta, row) in enumerate(zip(metas, rows))])
+    retriever = SordinoEmbeddingRetriever(store, top_k=3)
+    for word, value in [("==", None), ("in", [None]), ("in", [None, "en"])]:
+        filters = {"field": "meta.lang", "operator": word, "value": value}
+        assert {one.id for one in retriever.run(rows[0], filters=filters)["documents"]} == {"d7", "d32", "d57"}
+    for word, value in [("==", "1990"), (">=", "1990"), ("==", "1990-01-01"), ("in", ["1990"])]:
+        with pytest.raises(FilterError, match="filter year: '1990.*' is a str, and the attribute year holds numbers: give a number"):
+            retriever.run(rows[0], filters={"field": "meta.year", "operator": word, "value": value})
+    store.close()
+
+
 def test_stores_are_copied_without_secrets(tmp_path, key):
     key.save(tmp_path / "owner.key")
     SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16).write_documents(documents())

@@ -116,6 +116,7 @@ def test_the_id_that_is_none_is_named(tmp_path, key):
         ([1, 2, None, 4], "id 2 is missing"), ([1, 2.5, 3, 4], "float64"), (np.array([1, 2, 1.5, 4], object), "id 2 is a float"),
         (pa.array([1, None, 3, 4]), "id 1 is missing"), (np.array([1, np.nan, 3, 4]), "id 1 is missing"), (["a", None, "c", "d"], "id 1 is a missing value"), (["a", float("nan"), "c", "d"], "id 1 is a missing value"),
         (np.array([1, float("nan"), 3, 4], object), "id 1 is missing"),
+        ([1, 2, "x", 4], "id 2 is a str: expected an int like the first"), (["x", 2, "y", "z"], "id 1 is a int: expected a str like the first"),
         ({1, 2, 3, 4}, "a set.*expected a list"), ({1: 0, 2: 0, 3: 0, 4: 0}, "a dict.*expected a list"), ({1: 0, 2: 0, 3: 0, 4: 0}.keys(), "dict_keys"),
     ]:
         with pytest.raises(sordino.DtypeError, match=match):

@@ -301,6 +301,7 @@ FILTERS = {
 NO_FILTERS = [
     {"n": [1, 2]}, {"n": {"$exists": True}}, {"n": {"$gt": 1, "lt": 2}}, {"$nor": [{"n": 1}]}, {"$and": []}, {"$or": {"n": 1}},
     {"n": {"$in": 3}}, {"n": {"$gt": None}}, {"n": {"$gt": "1"}}, {1: 2}, "n = 3",
+    {"n": {"gte": 2}}, {"n": {">": 1, "<": 3}}, {"lang": {"in": ["en"]}},
 ]
 
 
@@ -367,7 +368,7 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
     texts = [f"text {n}" for n in range(200)]
     store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key)
     store.add_texts(texts, [{"rare": n % 100 == 7, "source": f"s{n}"} for n in range(200)], ids=texts)
-    with pytest.warns(UserWarning, match="instead of 2: the filter ran on the 20 nearest"):
+    with pytest.warns(UserWarning, match=r"instead of 2: the filter ran on the 20 nearest alone; a store with attributes=\['source'\] filters"):
         store.similarity_search("text 1", k=2, filter={"source": {"$in": ["s150", "s151"]}})
     # A name that is said later is one of all documents.
     later = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["rare", "source", "new"])
@@ -382,6 +383,51 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
     for wrong in ["rare", ["a`b"], [""], [1]]:
         with pytest.raises(sordino.InputError, match="attributes"):
             SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=wrong)
+
+
+def test_missing_values_are_found_before_documents_are_ranked(tmp_path, key):
+    texts = [f"text {n}" for n in range(100)]
+    metadatas = [{"lang": None if n % 50 == 7 else "de" if n % 2 else "en", "year": None if n == 9 else n} for n in range(100)]
+    store = SordinoVectorStore.from_texts(texts, EMBEDDING, metadatas, ids=texts, index=tmp_path / "index", key=key, max_results=5, attributes=["lang", "year"])
+    for query in ("text 1", "text 40"):
+        for filter, expected in [
+            ({"lang": None}, [7, 57]),
+            ({"lang": {"$eq": None}}, [7, 57]),
+            ({"lang": {"$in": [None]}}, [7, 57]),
+            ({"year": {"$in": [None, 30]}}, [9, 30]),
+            ({"$or": [{"lang": None}, {"year": 3}]}, [3, 7, 57]),
+            ({"lang": None, "year": {"$gt": 20}}, [57]),
+        ]:
+            assert {found.id for found in store.similarity_search(query, k=len(expected), filter=filter)} == {f"text {n}" for n in expected}, filter
+    # Values of another type are no values of the attribute, and pass no test of None.
+    store.add_texts([f"odd {n}" for n in range(10)], [{"lang": n, "year": 1000} for n in range(10)])
+    with pytest.warns(UserWarning, match="the 5 nearest alone; an index with a larger"):
+        assert all(found.metadata["lang"] is None for found in store.similarity_search("odd 1", k=5, filter={"lang": None}))
+
+
+def test_values_of_another_type_than_the_attribute_are_refused(tmp_path, key):
+    texts = [f"text {n}" for n in range(8)]
+    metadatas = [{"year": 285 + n, "lang": "en"} for n in range(8)]
+    store = SordinoVectorStore.from_texts(texts, EMBEDDING, metadatas, ids=texts, index=tmp_path / "index", key=key, attributes=["year", "lang"])
+    for filter, match in [
+        ({"year": "290"}, "filter year: '290' is a str, and the attribute year holds numbers: give a number"),
+        ({"year": {"$in": ["290", "291"]}}, "'290' is a str"),
+        ({"$not": {"year": {"$ne": "290"}}}, "'290' is a str"),
+        ({"$or": [{"lang": 7}, {"year": 290}]}, "filter lang: 7 is a int, and the attribute lang holds texts: give a str"),
+        ({"year": {"$gt": date(2020, 1, 1)}}, "is a str, and the attribute year holds numbers"),
+        ({"year": {"gte": 290}}, 'filter year: a dict with \'gte\', expected {"\\$gte": ...}'),
+    ]:
+        with pytest.raises(sordino.FilterError, match=match):
+            store.similarity_search("text 1", k=1, filter=filter)
+    assert [found.id for found in store.similarity_search("text 1", k=2, filter={"year": {"$in": [290, "291"]}})] == ["text 5"]
+    assert store.similarity_search("text 1", filter={"year": {"$eq": {"gte": 290}}}) == []
+
+
+def test_names_may_be_words_of_conditions(tmp_path, key):
+    metadatas = [{"not": n, "or": "x" if n else "y"} for n in range(3)]
+    store = SordinoVectorStore.from_texts(["a", "b", "c"], EMBEDDING, metadatas, ids=["a", "b", "c"], index=tmp_path / "index", key=key, attributes=["or"])
+    for filter, expected in [({"not": 2}, {"c"}), ({"or": "y"}, {"a"}), ({"$not": {"or": "y"}}, {"b", "c"}), ({"and": 1}, set())]:
+        assert {found.id for found in store.similarity_search("a", filter=filter)} == expected
 
 
 def test_without_ids_all_documents_are_deleted(filtered, tmp_path, key):

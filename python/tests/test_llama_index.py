@@ -152,8 +152,52 @@ def test_attributes_are_decided_before_nodes_are_ranked(tmp_path, key):
     high = MetadataFilters(filters=[MetadataFilter(key="n", value=38, operator=FilterOperator.GTE)])
     assert set(ask(store, 0, similarity_top_k=2, filters=high).ids) == {"node 38", "node 39"}
     assert ask(store, 0, similarity_top_k=1, doc_ids=["document 27"]).ids == ["node 27"]
-    with pytest.warns(UserWarning, match="0 documents instead of 1"):
+    with pytest.warns(UserWarning, match="0 documents instead of 1.*keep_vectors=True"):
         assert ask(store, 0, similarity_top_k=1, node_ids=["node 27"]).ids == []
+
+
+def test_empty_values_are_found_before_nodes_are_ranked(tmp_path, key):
+    store = SordinoVectorStore(tmp_path / "index", key=key, max_results=3, attributes=["n", "lang"])
+    nodes = [node(n, "document") for n in range(40)]
+    for one in nodes:
+        one.metadata["lang"] = {31: None, 33: "", 35: []}.get(one.metadata["n"], "de")
+    nodes[37].metadata = {"lang": "de"}
+    store.add(nodes)
+    for name, expected in [("lang", {"node 31", "node 33", "node 35"}), ("n", {"node 37"})]:
+        empty = MetadataFilters(filters=[MetadataFilter(key=name, value=None, operator=FilterOperator.IS_EMPTY)])
+        assert set(ask(store, 0, similarity_top_k=len(expected), filters=empty).ids) == expected
+    text = MetadataFilters(filters=[MetadataFilter(key="n", value="30")])
+    with pytest.raises(sordino.FilterError, match="filter n: '30' is a str, and the attribute n holds numbers"):
+        ask(store, 0, filters=text)
+
+
+@pytest.mark.parametrize("name", ["doc_id", "document_id", "ref_doc_id"])
+def test_nodes_of_a_document_are_found_by_any_name_of_its_id(tmp_path, key, name):
+    store = SordinoVectorStore(tmp_path / "index", key=key, max_results=3)
+    store.add([node(n, f"document {n}") for n in range(40)])
+    with pytest.warns(UserWarning, match=r"attributes=\['ref_doc_id'\]"):
+        ask(store, 0, similarity_top_k=1, doc_ids=["document 27"])
+    named = SordinoVectorStore(tmp_path / "index", key=key, attributes=[name])
+    named.add([node(40, "document 40")])
+    assert ask(named, 0, similarity_top_k=1, doc_ids=["document 27"]).ids == ["node 27"]
+    same = MetadataFilters(filters=[MetadataFilter(key=name, value="document 27")])
+    assert ask(named, 0, similarity_top_k=1, filters=same).ids == ["node 27"]
+
+
+def test_nodes_of_ids_are_ranked_if_vectors_are_kept(tmp_path, key):
+    store, own = SordinoVectorStore(tmp_path / "index", key=key, max_results=3, keep_vectors=True), SimpleVectorStore()
+    nodes = [node(n, "document") for n in range(40)]
+    store.add(nodes)
+    own.add(nodes)
+    wanted = [f"node {n}" for n in range(12, 40, 5)]
+    low = MetadataFilters(filters=[MetadataFilter(key="n", value=30, operator=FilterOperator.LT)])
+    for how in [{"similarity_top_k": 2}, {"similarity_top_k": 3, "filters": low}]:
+        result, expected = ask(store, 4, node_ids=[*wanted, "none", wanted[0]], **how), ask(own, 4, node_ids=wanted, **how)
+        assert result.similarities == pytest.approx(expected.similarities) and len(result.ids) == how["similarity_top_k"]
+        assert set(result.ids) <= set(wanted)
+    assert ask(store, 4, similarity_top_k=2, node_ids=[]).ids == []
+    with pytest.raises(sordino.DimensionError, match="dimension 2: the index has 8"):
+        store.query(VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=1, node_ids=wanted))
 
 
 def test_stores_are_copied_without_secrets(store, tmp_path, key):

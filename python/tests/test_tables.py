@@ -104,6 +104,41 @@ def test_columns_can_be_named(tmp_path, key):
         assert client.attributes("c") == [{"year": 3}]
 
 
+@pytest.mark.parametrize("vectors", [{"vector": [*ROWS]}, coordinates()], ids=["a column of vectors", "columns of coordinates"])
+def test_columns_to_filter_by_can_be_named(tmp_path, key, vectors):
+    frame = Frame({"id": IDS, "year": [1, 2, 3, 4], "tags": [["x"], ["y"], [], None], **vectors})
+    index = sordino.build(tmp_path / "index", frame, key=key, attributes=["year", "tags"], k=1)
+    other = Frame({"id": ["e", "f", "g", "h"], "year": [5, 6, 7, 8], **vectors})
+    index.add(other, attributes="year")
+    with sordino.Client(index, key=key) as client:
+        assert client.stats()["dim"] == 4
+        assert client.attributes(["c", "d", "g"]) == [{"year": 3, "tags": "[]"}, {"year": 4}, {"year": 7}]
+        assert client.search(ROWS[0], where="tags has 'y'").ids[0, 0] == "b"
+    for wrong in (["year", "month"], "month"):
+        with pytest.raises(sordino.AttributesError, match="a Frame has no column 'month', and has id, year"):
+            index.add(other, attributes=wrong)
+    for rows in (ROWS, iter([ROWS])):
+        with pytest.raises(sordino.AttributesError, match="columns of a data frame"):
+            sordino.build(tmp_path / "rows", rows, key=key, attributes=["year"], k=1)
+    if "vector" in vectors:
+        with pytest.raises(sordino.InputError, match=r"left out: name those to filter by, attributes=\['tags'\]"):
+            sordino.build(tmp_path / "lost", frame, key=key, attributes=["year"], k=1)
+
+
+def test_errors_about_a_file_name_it(tmp_path, key):
+    latin = tmp_path / "latin.csv"
+    latin.write_text('id;vector\n1;"[1, 2]"\n')
+    index = sordino.build(tmp_path / "index", ROWS[:, :2] + 1, key=key, k=1)
+    for use in (lambda: sordino.build(tmp_path / "other", latin, key=key), lambda: index.add(latin)):
+        with pytest.raises(sordino.FormatError, match=r"latin\.csv: line 1: .*pandas\.read_csv\('.*latin\.csv', sep=';'\)"):
+            use()
+    latin.write_text('id,vector\n1,"[1, 2]"\n2,"[1]"\n')
+    with pytest.raises(sordino.FormatError, match=r"latin\.csv: line 3: a vector of dimension 1"):
+        sordino.build(tmp_path / "other", latin, key=key)
+    with pytest.raises(sordino.AttributesError, match=r"latin\.csv is a file"):
+        sordino.build(tmp_path / "other", latin, key=key, attributes=["year"])
+
+
 def test_what_is_not_clear_is_refused(tmp_path, key):
     frame = Frame({"id": IDS, "text": TEXTS, "content": TEXTS, "vector": [*ROWS]})
     with pytest.raises(sordino.InputError, match="text and content could each be the payloads.*payloads='text'"):

@@ -180,6 +180,10 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
             raise IdsError(f"{len(texts)} record ids for {count} vectors")
         return texts
     array = np.asarray(values)
+    if isinstance(values, (list, tuple)) and array.dtype.kind == "U" and _is_whole(values[0]):
+        # numpy makes texts of all of them.
+        at = next(at for at, value in enumerate(values) if not _is_whole(value))
+        raise DtypeError(f"id {at} is {_found(values[at])}: expected an int like the first")
     if array.size == 0 and array.ndim == 1:
         array = array.astype(np.uint64)
     whole = array.dtype.kind in "iu"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import is_unicode, ordered
@@ -23,7 +24,7 @@ _HINTS = {
     "as_integer_ratio": "`float()` makes a number of it",
     "urn": "`str()` makes a text of it",
     "_value_": "`.value` is what it stands for",
-    "append": "a column of bool for each of its values can be filtered by, and payloads hold lists",
+    "append": "a list may hold str, int, bool and None, for filters such as `tags has 'x'`, and no float, as vectors do",
 }
 
 
@@ -102,7 +103,8 @@ def _values(name: str, values: Any) -> list[Any]:
         listed = values.tolist()
     else:
         listed = list(values)
-    listed = [value.item() if isinstance(value, np.generic) else value for value in listed]
+    # Columns of data frames hold lists as arrays.
+    listed = [value.item() if isinstance(value, np.generic) else value.tolist() if isinstance(value, np.ndarray) else value for value in listed]
     # NaN counts as no value: it has no order, and data frames use it for missing values.
     return [None if isinstance(value, float) and value != value else value for value in listed]
 
@@ -113,6 +115,9 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
     for at, value in enumerate(values):
         if value is None:
             continue
+        if isinstance(value, (list, tuple)) and all(one is None or type(one) in (str, int, bool) for one in value):
+            # The text that `has` reads.
+            value = values[at] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         word = WORDS.get(type(value))
         if word is None:
             hint = next((f": {text}" for name, text in _HINTS.items() if hasattr(value, name)), "")

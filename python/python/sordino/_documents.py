@@ -23,6 +23,7 @@ from . import _arrays, _filters
 from ._client import Client
 from ._errors import (
     ClosedError,
+    DimensionError,
     Error,
     ExistsError,
     FormatError,
@@ -32,6 +33,7 @@ from ._errors import (
     LockedError,
     MalformedError,
     NoIndexError,
+    NotFiniteError,
     OtherIndexError,
     ZeroVectorError,
     of_file,
@@ -324,27 +326,63 @@ class Documents:
         return [found[id] for id in ids if id in found]
 
     def search(
-        self, vector: ArrayLike, k: int, tree: Tree, passes: Callable[[Found], bool], enough: int | None = None
+        self, vector: ArrayLike, k: int, tree: Tree, passes: Callable[[Found], bool], enough: int | None = None, advice: str = ""
     ) -> list[Found]:
         """Return the `k` nearest documents that pass, best first.
 
         The part of the filter's tree that attributes decide applies before documents are ranked. `passes` then tests
-        each document that was found. A warning tells if fewer than `k` or `enough` were found and others might pass.
+        each document that was found. A warning tells if fewer than `k` or `enough` were found and others might pass. It
+        has the `advice`, if there is any.
+
+        Raises
+        ------
+        FilterError
+            If a value in the tree is not of the attribute's type.
         """
         client = self.client()
         if client is None:
             return []
-        where, whole = _filters.where(tree, _kinds(client))
+        kinds = _kinds(client)
+        _filters.check_kinds(tree, kinds)
+        where, whole = _filters.where(tree, kinds)
         most = int(client._native.k) - 1
         nearest = self._nearest(client, vector, where)
         found = [one for one in nearest if passes(one)][:k]
         least = k if enough is None else enough
         if not whole and len(found) < min(least, most) and len(nearest) == most:
+            names = [name for name in _filters.undeclared(tree, kinds) if name not in self._declared]
+            if names:
+                advice = f"{advice}{', and ' if advice else ''}a store with attributes={names!r} filters by them before it ranks documents"
+            elif tree is None:
+                advice = "conditions on names in the store's `attributes`, instead of a function, apply before documents are ranked"
             _warn(
-                f"found {len(found)} documents instead of {least}: the filter ran on the {most} nearest alone. Names in the store's "
-                "`attributes` are filtered by before documents are ranked, and an index with a larger `max_results` finds more"
+                f"found {len(found)} documents instead of {least}: the filter ran on the {most} nearest alone; "
+                f"{advice}{', and ' if advice else ''}an index with a larger `max_results` finds more"
             )
         return found
+
+    def among(self, ids: Sequence[str], vector: ArrayLike, passes: Callable[[Found], bool]) -> list[Found] | None:
+        """Return the documents with these ids that pass, with exact cosines, best first; None if vectors were not kept.
+
+        The documents come by a private fetch.
+        """
+        import numpy as np
+
+        fetched = self.get(ids)
+        if any(one.vector is None for one in fetched):
+            return None
+        query = np.asarray(_arrays.matrix([vector], "query")[0], np.float64)
+        if not np.isfinite(query).all():
+            raise NotFiniteError("the query has a number that is infinite or NaN: expected finite numbers")
+        if not query.any():
+            raise ZeroVectorError("the query is a zero vector, which is near nothing: expected the embedding of a text")
+        found = []
+        for one in filter(passes, {one.id: one for one in fetched}.values()):
+            row = np.asarray(one.vector, np.float64)
+            if row.shape != query.shape:
+                raise DimensionError(f"a query of dimension {len(query)}: the index has {len(row)}")
+            found.append(one._replace(score=float(row @ query / (np.linalg.norm(row) * np.linalg.norm(query)))))
+        return sorted(found, key=lambda one: -(one.score or 0.0))
 
     def _nearest(self, client: Client, vector: ArrayLike, where: str | None) -> list[Found]:
         """Return the nearest documents, in the number that the index gives."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     Test = Callable[[Mapping[str, Any]], bool]
-    # A tree is ("and", trees), ("or", trees), ("not", tree), or a name, a word of `_TESTS` and a value. It is None if attributes
-    # decide nothing.
+    # A tree is ("and", trees), ("or", trees), ("not", tree), or a name, a word and a value. The word is one of `_TESTS`, `EMPTY`,
+    # `DATED` or None. It is None for a test that attributes never decide. The tree is None if it is not known what the filter tests.
     Tree = tuple[Any, ...] | None
 
 _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
@@ -33,6 +33,13 @@ _TESTS = ("$eq", "$ne", *_ORDERED, "$in", "$nin")
 
 # The operators in the language of attributes.
 _SIGNS = {"$eq": "=", "$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=", "$in": "in", "$nin": "not in"}
+
+# Operators as other stores write them.
+_WORDS: dict[Any, str] = {word[1:]: word for word in _SIGNS} | {sign: word for word, sign in _SIGNS.items()} | {"==": "$eq"}
+
+# Words of trees: a value that is missing or an empty text or list, and any test that compares texts as dates.
+EMPTY = "$empty"
+DATED = "$dated"
 
 # Whole numbers below this bound stay exact as attributes, which are 64-bit floats.
 _EXACT = 2**53
@@ -71,28 +78,30 @@ def where(tree: Tree, kinds: Mapping[str, type]) -> tuple[str | None, bool]:
     """Return a condition on attributes that every passing document meets, and True if it is the whole filter."""
     if tree is None:
         return None, False
-    if tree[0] in ("and", "or"):
+    if len(tree) == 2 and tree[0] in ("and", "or"):
         parts = [where(part, kinds) for part in tree[1]]
         texts = [text for text, _ in parts if text is not None]
         if not texts or (tree[0] == "or" and len(texts) < len(parts)):
             return None, not parts
         return f"({f' {tree[0]} '.join(texts)})", all(whole for _, whole in parts)
     text = _whole(tree, kinds)
-    return text, text is not None
+    return (_needed(tree, kinds), False) if text is None else (text, True)
 
 
 def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
     """Return a condition that exactly the passing documents meet; None where attributes cannot decide."""
     if tree is None:
         return None
-    if tree[0] in ("and", "or"):
+    if len(tree) == 2 and tree[0] in ("and", "or"):
         texts = [_whole(part, kinds) for part in tree[1]]
         some = [text for text in texts if text is not None]
         return f"({f' {tree[0]} '.join(some)})" if some and len(some) == len(texts) else None
-    if tree[0] == "not":
+    if len(tree) == 2:
         inner = _whole(tree[1], kinds)
         return None if inner is None else f"(not {inner})"
     name, word, value = tree
+    if word not in _SIGNS:
+        return None
     values = value if word in ("$in", "$nin") else [value]
     if not isinstance(values, list) or not values or not all(_compared(one, kinds.get(name)) for one in values):
         return None
@@ -101,6 +110,77 @@ def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
     # A test of a missing value is unknown, and `not` keeps it unknown.
     rest = f"or `{name}` is null" if word in ("$ne", "$nin") else f"and `{name}` is not null"
     return f"(`{name}` {_SIGNS[word]} {right} {rest})"
+
+
+def _needed(tree: Tree, kinds: Mapping[str, type]) -> str | None:
+    """Return a condition that all documents meet that pass one test, and others may meet; None if there is none.
+
+    A document whose value is None, or not of the attribute's type, has no value of the attribute.
+    """
+    if tree is None or len(tree) == 2 or tree[0] not in kinds:
+        return None
+    name, word, value = tree
+    kind = kinds[name]
+    if word == EMPTY:
+        return f"(`{name}` is null or `{name}` = '')" if kind is str else f"`{name}` is null"
+    values = value if word == "$in" else [value]
+    if word not in ("$eq", "$in") or not isinstance(values, list):
+        return None
+    rest = [one for one in values if attribute(one, kind) is not None]
+    if not values or len(rest) == len(values):
+        return None
+    # What is left has the attribute's type.
+    text = _whole((name, "$in", rest), kinds) if rest else None
+    if rest and text is None:
+        return None
+    return f"({text} or `{name}` is null)" if text else f"`{name}` is null"
+
+
+def check_kinds(tree: Tree, kinds: Mapping[str, type]) -> None:
+    """Refuse a test whose value is not of the attribute's type, because no value of the attribute is equal to it.
+
+    Raises
+    ------
+    FilterError
+        The message has both types.
+    """
+    if tree is None:
+        return
+    if len(tree) == 2 and tree[0] in ("and", "or"):
+        for part in tree[1]:
+            check_kinds(part, kinds)
+        return
+    if len(tree) == 2:
+        check_kinds(tree[1], kinds)
+        return
+    name, word, value = tree
+    expected = kinds.get(name)
+    if expected is None or not (word in _SIGNS or word == DATED):
+        return
+    values = value if isinstance(value, list) and word in ("$in", "$nin", DATED) else [value]
+    found = {kind(one) for one in values}
+    if found and None not in found and expected not in found:
+        one = values[0]
+        holds = "texts: give a str" if expected is str else "numbers: give a number"
+        raise FilterError(
+            f"filter {name}: {repr(one)[:60]} is a {type(one).__name__}, and the attribute {name} holds {holds}; store values of another type under "
+            "another name"
+        )
+
+
+def undeclared(tree: Tree, kinds: Mapping[str, type]) -> list[str]:
+    """Return the names, each once, that would decide more of the filter if they were attributes."""
+    if tree is None:
+        return []
+    if len(tree) == 2 and tree[0] in ("and", "or"):
+        return list(dict.fromkeys(name for part in tree[1] for name in undeclared(part, kinds)))
+    if len(tree) == 2:
+        return undeclared(tree[1], kinds)
+    name, word, value = tree
+    if name in kinds or not (word in _SIGNS or word == EMPTY):
+        return []
+    values = value if isinstance(value, list) and word in ("$in", "$nin") else [value]
+    return [name] if all(one is None or kind(one) for one in values) else []
 
 
 def _compared(value: Any, kind: type | None) -> bool:
@@ -122,7 +202,8 @@ def _tree(name: str, wanted: Any) -> Tree:
         return ("not", tree(wanted))
     if not _has_words(wanted):
         return (name, "$eq", _value(wanted))
-    return ("and", [None if word in _ORDERED and isinstance(value, date) else (name, word, _value(value)) for word, value in wanted.items()])
+    dated = {word for word, value in wanted.items() if word in _ORDERED and isinstance(value, date)}
+    return ("and", [(name, DATED if word in dated else word, _value(value)) for word, value in wanted.items()])
 
 
 def condition(given: Any) -> Test:
@@ -168,6 +249,9 @@ def _named(name: Any, wanted: Any) -> Test:
     if isinstance(wanted, (list, tuple, set, frozenset)):
         raise FilterError(f'filter {name}: a {type(wanted).__name__}, expected {{"$in": [...]}} for one of several, {{"$eq": [...]}} for a list')
     if not _has_words(wanted):
+        if isinstance(wanted, dict) and wanted and all(key in _WORDS for key in wanted):
+            asked = ", ".join(f'"{_WORDS[key]}": ...' for key in wanted)
+            raise FilterError(f'filter {name}: a dict with {", ".join(map(repr, wanted))}, expected {{{asked}}}; {{"$eq": {{...}}}} is for a dict')
         return _test(name, "$eq", wanted)
     tests = [_test(name, word, value) for word, value in wanted.items()]
     return lambda metadata: all(test(metadata) for test in tests)

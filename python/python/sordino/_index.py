@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     Payloads = Iterable[Any]
     Ids = ArrayLike | list[str] | list[UUID] | UUID
 
-    class Attributes(Protocol):
+    class Columns(Protocol):
         """A dict or a data frame: columns by name."""
 
         def items(self) -> Iterable[tuple[Any, Any]]: ...
+
+    # For a data frame also the names of its columns.
+    Attributes = Columns | str | list[str]
 
 
 Mode = Literal["masked", "routed", "open", "sealed", "local"]
@@ -124,7 +127,7 @@ class Index:
                 )
 
     def update(
-        self, ids: Ids, payloads: Payloads | None = None, *, attributes: Attributes | None = None
+        self, ids: Ids, payloads: Payloads | None = None, *, attributes: Columns | None = None
     ) -> int:
         """Change payloads or attributes of records, and keep their vectors.
 
@@ -626,8 +629,9 @@ def build(
         missing values null. From a data frame, pass a column, its name, or `.to_dict("records")`.
     attributes : mapping or data frame, optional
         Columns of n values by name, for filters (`Client.search(where=...)`). A column has one type: 64-bit
-        integers, floats, bool, or str of up to 4096 bytes. None, NaN and missing values count as no value. Clients
-        download the attributes sealed. The server learns only their total size, up to a factor of two.
+        integers, floats, bool, or str of up to 4096 bytes. A list of str, int or bool becomes JSON text, for `has`.
+        None, NaN and missing values count as no value. For a data frame, also the names of its columns. Clients download the
+        attributes sealed. The server learns only their total size, up to a factor of two.
     mode : str, default "masked"
         "masked": the server sees neither query nor vectors. "routed": as masked, and it does not see which clusters
         a search scores. "open": the server sees the vectors. "sealed": a search reads some of the buckets. "local":

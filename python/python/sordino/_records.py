@@ -54,7 +54,7 @@ class Records:
     ) -> None:
         _check_stream(vectors)
         table = _tables.source(vectors, ids, payloads, attributes)
-        vectors, ids, payloads = table.vectors, table.ids, table.payloads
+        vectors, ids, payloads, attributes = table.vectors, table.ids, table.payloads, table.attributes
         #: The columns of a table that are taken, by argument.
         self.taken = table.taken
         self._file = table.file | {"id_kind": id_kind}
@@ -68,7 +68,8 @@ class Records:
         self.size: tuple[int, int] | None = None
         self._array = None
         if _is_path(vectors):
-            reader = Reader(os.fspath(vectors), **self._file)
+            with _tables.of_input(os.fspath(vectors)):
+                reader = Reader(os.fspath(vectors), **self._file)
             if reader.id_kind is not None:
                 self.id_kind = reader.id_kind
             if reader.len is not None:
@@ -160,7 +161,8 @@ class Records:
             for first in range(0, len(self._array), rows):
                 yield _arrays.float32(self._array[first : first + rows]), None, None
         elif _is_path(self._vectors):
-            yield from Reader(os.fspath(self._vectors), **self._file)
+            with _tables.of_input(os.fspath(self._vectors)):
+                yield from Reader(os.fspath(self._vectors), **self._file)
         else:
             for at, item in enumerate(self._vectors):
                 array = _arrays.matrix(item, f"array {at} of the iterator")
@@ -180,7 +182,7 @@ def whole(
     _check_stream(vectors)
     if not _is_path(vectors):
         table = _tables.source(vectors, ids, payloads, attributes)
-        vectors, ids, payloads = table.vectors, table.ids, table.payloads
+        vectors, ids, payloads, attributes = table.vectors, table.ids, table.payloads, table.attributes
     payloads = _payloads.column(payloads)
     if payloads is not None and not hasattr(payloads, "__len__"):
         payloads = list(payloads)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._errors import InputError
+from ._errors import AttributesError, FormatError, InputError
 from ._sordino import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _IDS = ("id",)
 _VECTORS = ("vector", "embedding", "embeddings")
@@ -27,6 +28,7 @@ class Source:
     vectors: Any
     ids: Any
     payloads: Any
+    attributes: Any = None
     file: dict[str, Any] = field(default_factory=dict)
     taken: dict[str, str] = field(default_factory=dict)
 
@@ -39,16 +41,37 @@ def source(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> Source:
     InputError
         If a column of a data frame would be left out, or it is not clear which one is meant.
     """
+    named = _column_names(attributes)
     if isinstance(vectors, (str, os.PathLike)):
-        return _of_file(os.fspath(vectors), ids, payloads)
+        if named is not None:
+            raise AttributesError(
+                f"attributes = {attributes!r}: {os.fspath(vectors)} is a file, whose columns are not taken by name: give a dict of columns, or read the file "
+                "into a data frame"
+            )
+        return _of_file(os.fspath(vectors), ids, payloads, attributes)
     names = columns(vectors)
-    found = Source(vectors, ids, payloads)
+    if named is not None:
+        attributes = _named_columns(vectors, names, named)
+    found = Source(vectors, ids, payloads, attributes)
     if names is None:
         _take_index(found, vectors)
     else:
-        _take_columns(found, vectors, names, attributes)
+        _take_columns(found, vectors, names, attributes, named or [])
     _tell(found, f"a {type(vectors).__name__}")
     return found
+
+
+@contextmanager
+def of_input(path: str) -> Iterator[None]:
+    """Name the file in errors about its content, and say how Python reads another delimiter."""
+    try:
+        yield
+    except FormatError as error:
+        text = str(error)
+        if "--delimiter" in text:
+            text += f"; or give a data frame: pandas.read_csv({path!r}, sep=';')"
+        error.args = (text if path in str(error) else f"{path}: {text}", *error.args[1:])
+        raise
 
 
 def columns(given: Any) -> list[Any] | None:
@@ -74,11 +97,32 @@ def check_coordinates(given: Any, what: str) -> None:
         )
 
 
-def _of_file(path: str, ids: Any, payloads: Any) -> Source:
-    found = Source(path, ids, payloads)
+def _column_names(attributes: Any) -> list[str] | None:
+    """Return the names of columns, if attributes are given by names alone."""
+    if isinstance(attributes, str):
+        return [attributes]
+    if isinstance(attributes, (list, tuple)) and attributes and all(isinstance(name, str) for name in attributes):
+        return list(attributes)
+    return None
+
+
+def _named_columns(frame: Any, names: list[Any] | None, named: list[str]) -> dict[str, Any]:
+    """Return columns of a data frame by name."""
+    what = f"a {type(frame).__name__}"
+    if names is None:
+        raise AttributesError(f"attributes = {named!r}: names are of columns of a data frame, and the vectors are {what}: give a dict of columns by name")
+    for name in named:
+        if name not in names:
+            raise AttributesError(f"attributes: {what} has no column {name!r}, and has {', '.join(map(str, names))[:200]}")
+    return {name: frame[name] for name in named}
+
+
+def _of_file(path: str, ids: Any, payloads: Any, attributes: Any) -> Source:
+    found = Source(path, ids, payloads, attributes)
     if ids is not None and payloads is not None and not isinstance(ids, str) and not isinstance(payloads, str):
         return found
-    names = Reader.columns(path)
+    with of_input(path):
+        names = Reader.columns(path)
     if not names:
         return found
     absent: list[str] = []
@@ -98,7 +142,7 @@ def _of_file(path: str, ids: Any, payloads: Any) -> Source:
     return found
 
 
-def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any) -> None:
+def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any, named: list[str]) -> None:
     """Take the columns of a data frame, and leave none out."""
     what = f"a {type(frame).__name__}"
     vectors = _only(names, _VECTORS, what)
@@ -108,14 +152,14 @@ def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any) 
             found.taken[argument] = name
             setattr(found, argument, frame[name])
     _take_index(found, frame)
-    others = [name for name in names if name not in {*found.taken.values(), vectors, *_named(names, _IDS), *_named(names, _TEXTS)}]
+    others = [name for name in names if name not in {*found.taken.values(), vectors, *_named(names, _IDS), *_named(names, _TEXTS), *named}]
     if vectors is not None:
         known = _names_of(attributes)
         lost = [name for name in others if name not in known]
         if lost:
             raise InputError(
                 f"vectors: {what} with the vectors in column {vectors}, and columns {', '.join(map(str, lost))[:200]} that would be left out: name those to "
-                "filter by in attributes=, or give a frame without them"
+                f"filter by, attributes={[str(name) for name in lost][:4]!r}, or give a frame without them"
             )
         found.taken["vectors"], found.vectors = vectors, frame[vectors]
     elif len(others) < len(names):

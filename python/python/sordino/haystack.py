@@ -17,6 +17,8 @@ from haystack.utils.filters import document_matches_filter
 
 from ._documents import Documents
 from ._errors import DimensionError, FormatError, InputError
+from ._errors import FilterError as WrongFilter
+from ._filters import DATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -383,9 +385,12 @@ class SordinoDocumentStore:
     ) -> list[Document]:
         passes = _passing(filters)
         # Documents without an embedding are not found, whatever vector stands for it.
-        found = self._documents.search(
-            embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))
-        )
+        try:
+            found = self._documents.search(
+                embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))
+            )
+        except WrongFilter as error:
+            raise FilterError(str(error)) from None
         return [_document(one) for one in found]
 
 
@@ -547,9 +552,9 @@ def _tree(filters: dict[str, Any] | None) -> Tree:
     name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), filters.get("value")
     values = value if isinstance(value, list) else [value]
     root, _, inner = name.partition(".")
-    if word is None or root != "meta" or "." in inner or any(isinstance(one, str) and _dated(word, one) for one in values):
-        return None
-    return (inner, word, value)
+    if word is None or root != "meta" or "." in inner:
+        return (name, None, value)
+    return (inner, DATED if any(isinstance(one, str) and _dated(word, one) for one in values) else word, value)
 
 
 def _dated(word: str, text: str) -> bool:

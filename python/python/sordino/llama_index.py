@@ -24,6 +24,7 @@ from llama_index.core.vector_stores.utils import (
 from . import _payloads
 from ._documents import Documents
 from ._errors import FilterError, FormatError, InputError, ModeError
+from ._filters import EMPTY
 from ._packing import Found, known
 
 if TYPE_CHECKING:
@@ -62,11 +63,11 @@ class SordinoVectorStore(BasePydanticVectorStore):
         the clusters of routed mode, so there should be many of them.
     attributes : iterable of str, optional
         Names of metadata that filters use before nodes are ranked: numbers, bools and texts of up to 4,000 bytes.
-        Clients download them sealed. `"ref_doc_id"` is for `doc_ids`. The next `add` makes a name that is added
+        Clients download them sealed. `"ref_doc_id"`, or `"doc_id"`, is for `doc_ids`. The next `add` makes a name that is added
         later an attribute of all nodes.
     keep_vectors : bool, default False
-        Store each node's vector with it, for the query mode "mmr". Every query then also fetches `max_results`
-        vectors.
+        Store each node's vector with it, for the query mode "mmr" and for `node_ids`. Every query then also fetches
+        `max_results` vectors.
     client_key, token, roots : optional
         As for `sordino.Client`, for the address of a server; the key may be the path of its file.
 
@@ -77,6 +78,8 @@ class SordinoVectorStore(BasePydanticVectorStore):
     - Filters, `node_ids` and `doc_ids` of a query run on the client. The part about `attributes` applies before
       nodes are ranked; the rest applies to the `max_results` nearest. A warning tells if fewer than
       `similarity_top_k` are left.
+    - A query with `node_ids` fetches these nodes as `get_nodes` does. If vectors are kept, the client ranks them itself,
+      and sends no query.
     - An empty list of `node_ids` or `doc_ids` allows no node, with one exception. LlamaIndex's own retrievers,
       whose queries have a text, send `node_ids=[]` if they were given none: with a text, this list stands for every
       node. To decide who may read what, use `doc_ids` or filters.
@@ -113,7 +116,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
             metadata=_metadata,
             most=max_results,
             mode=mode,
-            attributes=attributes,
+            attributes=_attributes(attributes),
             keep_vectors=keep_vectors,
             client_key=client_key,
             token=token,
@@ -285,7 +288,11 @@ class SordinoVectorStore(BasePydanticVectorStore):
             trees.append(("ref_doc_id", "$in", list(doc_ids)))
         diverse = mode == VectorStoreQueryMode.MMR
         first = max(self._documents.most() or most, most) if diverse else most
-        found = self._documents.search(query.query_embedding, first, ("and", trees), passes, most)
+        found = None if node_ids is None else self._documents.among(node_ids, query.query_embedding, passes)
+        if found is None:
+            advice = "" if node_ids is None else _KEEP
+            found = self._documents.search(query.query_embedding, first, ("and", trees), passes, most, advice)
+        found = found[:first]
         if diverse:
             found = _diverse(found, query, most)
         return VectorStoreQueryResult(
@@ -342,6 +349,13 @@ class SordinoVectorStore(BasePydanticVectorStore):
     def __getstate__(self) -> dict[Any, Any]:
         # LlamaIndex's own method would leave out what cannot be pickled, and the copy would not work.
         return BaseModel.__getstate__(self)
+
+
+def _attributes(given: Any) -> Any:
+    """Return the names of attributes, with one name for the id of a node's document."""
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        return given
+    return ["ref_doc_id" if name in _SAME else name for name in given]
 
 
 def _mode(mode: Any) -> VectorStoreQueryMode:
@@ -433,9 +447,13 @@ def _tree(filters: MetadataFilters | None) -> Tree:
 
 
 def _tree_of(one: Any) -> Tree:
-    word = _OPERATORS.get(one.operator)
-    return None if word is None else (one.key, word, one.value)
+    return ("ref_doc_id" if one.key in _SAME else one.key, _OPERATORS.get(one.operator), one.value)
 
+
+# Other names in stored metadata for the id of a node's document.
+_SAME = ("doc_id", "document_id")
+
+_KEEP = "nodes that are added with keep_vectors=True are all found by node_ids"
 
 # The settings of `to_dict`, by their names in `Documents`.
 _SETTINGS = {
@@ -471,5 +489,5 @@ _OPERATORS = {
     FilterOperator.CONTAINS: None,
     FilterOperator.TEXT_MATCH: None,
     FilterOperator.TEXT_MATCH_INSENSITIVE: None,
-    FilterOperator.IS_EMPTY: None,
+    FilterOperator.IS_EMPTY: EMPTY,
 }
