@@ -31,6 +31,7 @@ from sordino._home import Home, Settings
 from sordino._journal import Journal, Waiting
 from sordino._memory import Memory
 from sordino._record import Record, Where
+from sordino._writer import Writer
 
 SERVER = os.environ.get("SORDINO_CLI")
 COMMAND = [sys.executable, "-m", "sordino._memory_command"]
@@ -748,6 +749,48 @@ def test_an_update_keeps_the_label_of_a_memory(home, embedding):
                 memory.wait()
         labels = sordino.open(home.index, key=home.owner_key()).labels(list(numbers))
         assert labels == list(numbers.values())
+
+
+def test_what_waits_keeps_the_label_under_which_it_was_remembered(home, embedding):
+    settings = json.loads((home.folder / "memory.json").read_text())
+    writers = []
+    # Two agents of one folder, started under different labels
+    for label in ("finance", None):
+        home.write("memory.json", json.dumps(settings | ({"label": label} if label else {})).encode())
+        writers.append((label, Writer(Home(home.folder))))
+    expected = {}
+    for turn in range(3):
+        for label, writer in writers:
+            records = [Record.made(f"{label} {turn}", None, None, "me")]
+            expected |= dict.fromkeys(writer.remember(records, embedding([f"{label} {turn}"])), label)
+    # The one without a label writes all of it.
+    writers[1][1].flush()
+    assert sordino.open(home.index, key=home.owner_key()).labels(list(expected)) == list(expected.values())
+    assert Journal(home.folder).read() == []
+    for _, writer in writers:
+        writer.close()
+
+
+def test_another_model_remembers_nothing(home, embedding, tmp_path):
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        memory.remember("the gate code is 4711")
+    (tmp_path / "models.py").write_text("import numpy as np\ndef other(texts): return np.ones((len(texts), 64))\ndef bad(texts): raise RuntimeError('no memory left')\n")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        with contextlib.closing(Memory(home, Embedding("models:other"))) as memory, pytest.raises(sordino.InputError, match="this process has"):
+            memory.remember("dogs bark at night")
+        with pytest.raises(sordino.InputError, match="models:bad failed: RuntimeError: no memory left"):
+            Embedding("models:bad")(["a text"])
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert Journal(home.folder).read() == []
+
+
+def test_a_new_client_key_has_a_new_public_key(home):
+    for _ in range(2):
+        key = home.connection()["client_key"]
+        assert sordino.ClientPublicKey.load(home.folder / "client.pub") == key.public()
+        (home.folder / "client.key").unlink()
 
 
 async def test_a_server_that_is_gone_gets_what_was_written_later(team):

@@ -145,7 +145,7 @@ class Writer:
         return self._journal.read()
 
     def flush(self) -> int:
-        """Writes the waiting memories into the index, as one version. Returns the newest version."""
+        """Writes the waiting memories into the index, as one version for all of one label in a row. Returns the newest version."""
         return self._change(lambda _, state: state.version)
 
     def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
