@@ -46,3 +46,9 @@ fi
 export SORDINO_COMMAND
 cd js
 node --test test/*.test.js
+# Deno runs the same tests where it is installed.
+if command -v deno >/dev/null; then
+    deno test --quiet --allow-all --no-check test/*.test.js
+else
+    echo "skipped: the npm package in Deno, for deno is not installed"
+fi
