@@ -342,7 +342,7 @@ mod tests {
             (IdKind::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c"),
         ] {
             let error = kind.parse(text).unwrap_err().to_string();
-            assert!(error.contains("expected a "), "{error}");
+            assert!(error.contains("expected "), "{error}");
         }
     }
 }
