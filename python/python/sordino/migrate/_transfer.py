@@ -201,22 +201,26 @@ class Transfer:
 
 
 class Known:
-    """The ids that an index already has."""
+    """The ids of a source that an index had before anything was added."""
 
     def __init__(self, index: Index, key: OwnerKey) -> None:
         self._client = Client(index, key=key)
-        self.count = 0
+        self._there: set[Any] = set()
         self.first: list[Any] = []
+        self.count = 0
+
+    def __len__(self) -> int:
+        return len(self._there)
 
     def see(self, ids: list[Any]) -> None:
-        """Counts the ids that exist already."""
-        if not ids:
-            return
-        for id, found in zip(ids, self._client.attributes(ids)):
-            if found is not None:
-                self.count += 1
-                if len(self.first) < _SHOWN:
-                    self.first.append(id)
+        """Notes the ids that exist."""
+        if ids:
+            self._there.update(id for id, found in zip(ids, self._client.attributes(ids)) if found is not None)
+            self.first = (self.first + [id for id in ids if id in self._there])[:_SHOWN]
+
+    def replace(self, ids: list[Any]) -> None:
+        """Counts the ids whose records were replaced."""
+        self.count += sum(id in self._there for id in ids)
 
     def close(self) -> None:
         """Releases the index."""
@@ -232,10 +236,9 @@ def extended(index: Index, key: OwnerKey, transfer: Transfer, *, replace: bool) 
     try:
         for ids in transfer.ids():
             known.see(ids)
-        if known.count and not replace:
+        if known.first and not replace:
             told = ", ".join(map(str, known.first))
-            raise IdsError(f"{known.count} ids are in the index already, among them {told}: --replace replaces their records, and nothing was changed")
-        known.count = 0
+            raise IdsError(f"{len(known)} ids are in the index already, among them {told}: --replace replaces their records, and nothing was changed")
         before = len(index)
         try:
             _add(index, transfer, known)
@@ -271,4 +274,4 @@ def _flush(index: Index, waiting: list[Batch], known: Known) -> None:
     # A record of the source may have no attributes.
     index.add(iter(waiting), leave_empty=True)
     for batch in waiting:
-        known.see(batch.ids)
+        known.replace(batch.ids)
