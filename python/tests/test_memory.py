@@ -491,7 +491,7 @@ async def test_over_http_only_a_token_opens_it(home):
         async with httpx2.AsyncClient() as stranger:
             for headers in [{}, {"Authorization": "Bearer x"}, {"Authorization": shown["Authorization"] + "x"}]:
                 assert (await stranger.post(url, json={}, headers=headers)).status_code == 401
-            # The scheme is the same in any letters, and not another one.
+            # Capitals do not change the scheme's name, and a different scheme is refused.
             for scheme, refuses in [("bearer", False), ("BEARER", False), ("Basic", True)]:
                 answer = await stranger.post(url, json={}, headers={"Authorization": f"{scheme} {token.read_text().strip()}"})
                 assert (answer.status_code == 401) is refuses, scheme

@@ -359,7 +359,7 @@ def _keep_login(folder: Path, client: str | os.PathLike[str] | None) -> None:
 
 @contextlib.contextmanager
 def _whole(folder: Path) -> Iterator[None]:
-    """The folder, which nobody else may read, for the work that fills it, one at a time. If that fails, what it made is removed."""
+    """The folder, which no other user may read, for the work that fills it, one at a time. If that fails, what it made is removed."""
     new = not folder.exists()
     held = None
     try:

@@ -245,7 +245,7 @@ def _export(given: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _new(path: str | None) -> Iterator[TextIO]:
-    """A new file, which nobody else may read: these are the texts in the clear. Or standard output. What is not whole is removed."""
+    """A new file, which no other user may read: these are the texts in the clear. Or standard output. What is not whole is removed."""
     if path is None or path == "-":
         yield sys.stdout
         return

@@ -306,7 +306,7 @@ impl Tenants {
         if let (true, Err(_), Some(governed)) = (others, &read, self.governed.get(name)) {
             Written::of(&self.root, name).regroup(governed, &now, &mut self.groups)?;
         }
-        // A policy that this program cannot read admits nobody.
+        // A policy that this program cannot read admits no client.
         if let Err(error @ Error::NoPolicies { .. }) = &read {
             tracing::error!(%name, %error, "for nobody");
             let nobody = Policy::new(|_, _| false);

@@ -213,7 +213,7 @@ fn decimal_numbers_are_no_ids() {
             assert!(shown.contains(ids[0]), "{shown}");
         }
     }
-    // Beside other texts such a text is one.
+    // Next to other texts, such a text is a text.
     fs::write(place.path("texts.csv"), csv(["v1", "1.0", "2e3"])).unwrap();
     done(&place.line(&format!(
         "index build @texts.csv @texts --id-column id {KEY}"

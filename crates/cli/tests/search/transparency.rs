@@ -59,7 +59,7 @@ fn a_log_shows_who_was_shown_another_history() {
     let prove = "log prove @log --index @index --seen 3 --output @proof --key @owner.pub";
     done(&line(prove));
     assert!(fs::metadata(place.path("proof")).unwrap().len() < 9000);
-    // The reader's server has stopped at an old version, or the reader has not searched since.
+    // The reader's server has stopped at an old version, or the reader did not search since.
     let behind = failed(&line(check), 3);
     let said = "seen version 3 of the index, and the owner's log has the newer version 4";
     assert!(behind.contains(said), "{behind}");

@@ -1,4 +1,4 @@
-//! The recall of every metric, measured with queries that the builder has not used.
+//! The recall of every metric, measured with queries that the builder did not use.
 
 use sordino_search::code::Codec;
 use sordino_search::manifest::Mode;

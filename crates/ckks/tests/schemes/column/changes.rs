@@ -135,7 +135,7 @@ fn segments_lie_in_one_database_as_in_databases_of_their_own() {
         drop(alone);
     }
 
-    // The client goes back to the first two segments and continues with another one. It refuses a
+    // The client goes back to the first two segments and continues with a different one. It refuses a
     // hint for another seed.
     let len = client.len();
     let mut other = Database::empty(&params, SEED, dim, 5000).unwrap();

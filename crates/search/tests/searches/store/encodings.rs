@@ -98,7 +98,7 @@ impl Kept {
     }
 }
 
-/// Damages the rows of segments. A server that still opens has not read them.
+/// Damages the rows of segments. A server that still opens did not read them.
 fn spoil_rows(bed: &Bed) {
     let parts = bed.store.manifest().parts().unwrap();
     let rows = parts.iter().filter(|part| part.kind == PartKind::Rows);
