@@ -213,7 +213,7 @@ fn decimal_numbers_are_no_ids() {
             assert!(shown.contains(ids[0]), "{shown}");
         }
     }
-    // Next to other texts, such a text is a text.
+    // Where one id is a text, ids such as 1.0 are texts too.
     fs::write(place.path("texts.csv"), csv(["v1", "1.0", "2e3"])).unwrap();
     done(&place.line(&format!(
         "index build @texts.csv @texts --id-column id {KEY}"
