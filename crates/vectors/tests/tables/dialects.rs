@@ -215,7 +215,7 @@ fn whole_numbers_are_texts_where_ids_are_texts() {
     for id in ["7.0", "1e3"] {
         let text = format!("{{\"id\": {id}, \"v\": [1, 2]}}");
         let chunk = read(Format::Jsonl, &text, &names(IdKind::Text)).unwrap();
-        assert_eq!(chunk.ids.unwrap().iter().next().unwrap().to_string(), id);
+        assert_eq!(chunk.ids.unwrap().first().unwrap().to_string(), id);
     }
     for id in ["true", "null", "[7]"] {
         let text = format!("{{\"id\": {id}, \"v\": [1, 2]}}");
