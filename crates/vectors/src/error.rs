@@ -3,7 +3,7 @@
 mod format;
 mod line;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An error: the fault that was found, and what was expected.
 #[derive(Debug, thiserror::Error)]
@@ -17,17 +17,13 @@ pub enum Error {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The path is a folder, not a file. Spark, for example, writes a table as a folder with a part of it in
-    /// each file.
-    #[error(
-        "{path}: it is a folder: expected a file. Of a folder of Parquet files, as Spark and others write, make one with `duckdb -c \"copy \
-         (from '{path}/**/*.parquet') to 'base.parquet'\"`, or with `python3 -c \"import pandas; \
-         pandas.read_parquet('{path}').to_parquet('base.parquet')\"`",
-        path = path.display()
-    )]
+    /// The path is a folder, not a file.
+    #[error("{}: it is a folder: expected a file; make one, with {conversion}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
+        /// The command that makes one file of it.
+        conversion: String,
     },
     /// A file could not be read further.
     #[error("while reading: {0}")]
@@ -326,8 +322,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error about a folder, which looks into it for the command to name.
+    pub(crate) fn folder(path: &Path) -> Self {
+        Self::Folder {
+            path: path.to_owned(),
+            conversion: format::folder(path),
+        }
+    }
+
     /// Adds the file's name to an error that occurred while it was read.
-    pub(crate) fn in_file(self, path: &std::path::Path) -> Self {
+    pub(crate) fn in_file(self, path: &Path) -> Self {
         match self {
             Self::Read(source) => Self::File {
                 path: path.to_owned(),

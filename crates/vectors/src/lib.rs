@@ -24,6 +24,7 @@ pub mod texmex;
 
 mod arithmetic;
 mod bin;
+mod content;
 mod element;
 mod error;
 mod file;

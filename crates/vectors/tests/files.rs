@@ -151,7 +151,51 @@ fn a_folder_is_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vectors.npy");
     std::fs::create_dir(&path).unwrap();
-    assert!(matches!(Reader::open(&path), Err(Error::Folder { .. })));
+    let error = |path: &std::path::Path| match Reader::open(path) {
+        Err(error @ Error::Folder { .. }) => error.to_string(),
+        other => panic!("{:?}", other.err()),
+    };
+    assert!(error(&path).contains("read_parquet"));
+    // Folders that Hugging Face's datasets, Delta Lake, Iceberg and Spark write
+    for (name, conversion) in [
+        ("data", "read_parquet"),
+        ("part-00000-tid-1.csv", "/*.csv') to 'base.parquet'"),
+        ("metadata", "iceberg_scan("),
+        ("_delta_log", "delta_scan("),
+        ("state.json", "load_from_disk("),
+        ("dataset_dict.json", "['train'].to_parquet("),
+    ] {
+        std::fs::create_dir(path.join(name)).unwrap();
+        let error = error(&path);
+        assert!(error.contains(conversion), "{name}: {error}");
+    }
+}
+
+#[test]
+fn what_stands_for_a_file_is_named() {
+    let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 51200128\n";
+    let folder = tempfile::tempdir().unwrap();
+    for (bytes, found) in [
+        (&pointer[..], "git lfs pull"),
+        (b"\n<html>"[1..].as_ref(), "web page"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5"),
+    ] {
+        for ending in ["npy", "fbin", "fvecs", "parquet", "arrow"] {
+            let path = folder.path().join(format!("base.{ending}"));
+            std::fs::write(&path, bytes).unwrap();
+            let error = Reader::open(&path).unwrap_err().to_string();
+            let known = cfg!(feature = "arrow") || !matches!(ending, "parquet" | "arrow");
+            assert!(
+                error.contains(if known { found } else { ending }),
+                "{error}"
+            );
+        }
+    }
+    // So many vectors may have the bytes of a short mark.
+    let mut bytes = b"PAR1".to_vec();
+    bytes.extend(2u32.to_le_bytes());
+    let error = all(Format::Fbin, bytes).unwrap_err();
+    assert!(matches!(error, Error::ShapeLength { .. }), "{error}");
 }
 
 #[test]

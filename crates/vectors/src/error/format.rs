@@ -1,5 +1,8 @@
 //! Formats that are not supported, each with a command that converts it to one that is.
 
+use std::fs;
+use std::path::Path;
+
 /// The fault of a file extension, and the way to fix it.
 pub(super) fn unknown(ending: &str) -> String {
     let what = match ending {
@@ -9,6 +12,50 @@ pub(super) fn unknown(ending: &str) -> String {
     match conversion(ending) {
         Some(conversion) => format!("{what}: {conversion}"),
         None => format!("{what}: expected {}", known()),
+    }
+}
+
+/// The command that makes one file of a folder, which Spark, Hugging Face's datasets and table formats write.
+pub(super) fn folder(path: &Path) -> String {
+    let shown = path.display();
+    let has = |name: &str| path.join(name).exists();
+    let datasets = |split: &str| {
+        format!(
+            "`python3 -c \"import datasets; datasets.load_from_disk('{shown}'){split}.to_parquet('base.parquet')\"`"
+        )
+    };
+    // A table format keeps files of removed rows, so its own reader must choose the files.
+    let duckdb = |from: String| format!("`duckdb -c \"copy (from {from}) to 'base.parquet'\"`");
+    if has("dataset_dict.json") {
+        return format!("{} for each of its splits", datasets("['train']"));
+    }
+    if has("state.json") {
+        return datasets("");
+    }
+    if has("_delta_log") {
+        return duckdb(format!("delta_scan('{shown}')"));
+    }
+    if has("metadata") && has("data") {
+        return duckdb(format!("iceberg_scan('{shown}')"));
+    }
+    if has("_versions") || has("_latest.manifest") {
+        return format!(
+            "`python3 -c \"import lance, pyarrow.parquet; \
+             pyarrow.parquet.write_table(lance.dataset('{shown}').to_table(), 'base.parquet')\"`"
+        );
+    }
+    let mut names = fs::read_dir(path).into_iter().flatten().flatten();
+    let ending = names.find_map(|entry| {
+        let name = entry.file_name().to_string_lossy().to_lowercase();
+        let texts = [".csv", ".csv.gz", ".json", ".json.gz", ".jsonl"];
+        texts.into_iter().find(|ending| name.ends_with(ending))
+    });
+    match ending {
+        Some(ending) => duckdb(format!("'{shown}/*{ending}'")),
+        None => format!(
+            "{}, or with `python3 -c \"import pandas; pandas.read_parquet('{shown}').to_parquet('base.parquet')\"`",
+            duckdb(format!("'{shown}/**/*.parquet'"))
+        ),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Opens files by their format.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::{Reader, Source};
 use crate::element::Element;
 use crate::input::Input;
 use crate::{ColumnNames, Error, FileOptions, Format};
-use crate::{bin, npy, texmex};
+use crate::{bin, content, npy, texmex};
 
 impl Reader {
     /// Opens a file by its extension. The vectors of a table are its only column of lists of numbers.
@@ -39,18 +39,20 @@ impl Reader {
     ) -> Result<Self, Error> {
         let path = path.as_ref();
         if path.is_dir() {
-            return Err(Error::Folder {
-                path: path.to_owned(),
-            });
+            return Err(Error::folder(path));
         }
         let format = options.format.map_or_else(|| Format::of(path), Ok)?;
         let at = |source| Error::File {
             path: path.to_owned(),
             source,
         };
-        let (file, len) = opened(path)?;
+        let (mut file, len) = opened(path)?;
         #[cfg(feature = "arrow")]
         if format == Format::Parquet && len.is_some() {
+            let mut start = Vec::new();
+            let read = Read::take(&mut file, content::START).read_to_end(&mut start);
+            read.map_err(at)?;
+            content::check(format, &start)?;
             let table = crate::table::Table::parquet(file, columns, options.skip)?;
             return Ok(Self::table(table, options.skip));
         }
@@ -121,12 +123,16 @@ impl Reader {
     ) -> Result<Self, Error> {
         let named = [&columns.vectors, &columns.ids];
         let named = named.into_iter().flatten().chain(&columns.values).next();
+        let input = Input {
+            bytes: content::checked(format, input.bytes)?,
+            ..input
+        };
         let (rows, len) = match format {
             #[cfg(feature = "arrow")]
             Format::Parquet => {
                 // The format's metadata is at the end of the file, so a pipe is read completely.
                 let (mut bytes, mut whole) = (Vec::new(), input.bytes);
-                std::io::Read::read_to_end(&mut whole, &mut bytes).map_err(Error::Read)?;
+                whole.read_to_end(&mut bytes).map_err(Error::Read)?;
                 let bytes = bytes::Bytes::from(bytes);
                 let table = crate::table::Table::parquet(bytes, columns, options.skip)?;
                 return Ok(Self::table(table, options.skip));
@@ -199,9 +205,7 @@ fn opened(path: &Path) -> Result<(File, Option<u64>), Error> {
     let file = File::open(path).map_err(at)?;
     let metadata = file.metadata().map_err(at)?;
     if metadata.is_dir() {
-        return Err(Error::Folder {
-            path: path.to_owned(),
-        });
+        return Err(Error::folder(path));
     }
     let len = metadata.is_file().then_some(metadata.len());
     Ok((file, len))

@@ -121,9 +121,24 @@ fn inner(column: &ArrayRef, at: usize) -> Result<ArrayRef, ArrowError> {
         .as_struct_opt()
         .ok_or_else(|| ArrowError::SchemaError("a column is no structure".to_owned()))?;
     let inner = outer.column(at);
+    if is_spark(outer.fields()) && outer.column(SPARK_INDICES).null_count() < outer.len() {
+        return Err(ArrowError::InvalidArgumentError(
+            "Spark's sparse vectors, which lack the coordinates that are 0: expected dense ones, as \
+             pyspark.ml.functions.vector_to_array(column) makes them"
+                .to_owned(),
+        ));
+    }
     let nulls = NullBuffer::union(outer.nulls(), inner.nulls());
     let data = inner.to_data().into_builder().nulls(nulls).build()?;
     Ok(make_array(data))
+}
+
+/// The fields of the structure in which Spark stores a vector. A dense vector has no indices, and values of all coordinates.
+const SPARK: [&str; 4] = ["type", "size", "indices", "values"];
+const SPARK_INDICES: usize = 2;
+
+fn is_spark(fields: &Fields) -> bool {
+    field_names(fields).eq(SPARK)
 }
 
 /// A column that was found.
@@ -185,13 +200,21 @@ fn only_vectors(fields: &Fields) -> Result<usize, Error> {
         .iter()
         .enumerate()
         .filter(|(_, field)| is_list(field.data_type()));
-    let (first, field) = lists.next().ok_or_else(|| Error::NoColumn {
-        wanted: "of vectors (lists of numbers)".to_owned(),
-        found: format!(
-            "{}; name one of texts such as [0.1, 0.2], one of bytes of 32-bit floats, or several with a coordinate each, \
-             such as 'f*' (on the command line --vector-column)",
-            listed(fields, |_| true)
-        ),
+    let (first, field) = lists.next().ok_or_else(|| {
+        let all = listed(fields, |_| true);
+        let spark = fields
+            .iter()
+            .find(|field| matches!(field.data_type(), DataType::Struct(within) if is_spark(within)));
+        let advice = match spark {
+            Some(field) => format!("name Spark's vectors {}.values", shortened(field.name())),
+            None => "name one of texts such as [0.1, 0.2], one of bytes of 32-bit floats, or several with a coordinate each, \
+                     such as 'f*'"
+                .to_owned(),
+        };
+        Error::NoColumn {
+            wanted: "of vectors (lists of numbers)".to_owned(),
+            found: format!("{all}; {advice} (on the command line --vector-column)"),
+        }
     })?;
     if lists.next().is_some() {
         let found = listed(fields, is_list);
@@ -277,9 +300,15 @@ fn wrong_type(name: &str, found: &DataType, expected: &'static str) -> Error {
                        from span))",
         };
     }
+    let mut found_type = shortened(&found.to_string());
+    if let DataType::Struct(fields) = found
+        && is_spark(fields)
+    {
+        found_type = format!("Spark's vectors, which are in {}.values", shortened(name));
+    }
     Error::ColumnType {
         column: shortened(name),
-        found: shortened(&found.to_string()),
+        found: found_type,
         expected,
     }
 }

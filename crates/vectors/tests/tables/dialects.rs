@@ -1,6 +1,10 @@
 //! Texts of databases, spreadsheets and pandas. They are read as intended, or refused with what to
 //! do.
 
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use sordino_vectors::column::Column;
 use sordino_vectors::id::IdKind;
 use sordino_vectors::{Chunk, ColumnNames, Error, FileOptions, Format, Reader};
@@ -186,6 +190,11 @@ fn texts_in_other_encodings_say_how_to_convert_them() {
         (b"ARROW1\0\0\xff".to_vec(), "--format arrow"),
         (b"\x93NUMPY\x01\0v\0".to_vec(), "--format npy"),
         (b"PK\x03\x04\x14\0".to_vec(), "zip archive"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n".to_vec(),
+            "git lfs pull",
+        ),
+        (b"<!DOCTYPE HTML>\n<html>".to_vec(), "web page"),
     ] {
         for format in [Format::Csv, Format::Jsonl, Format::Json] {
             if format != Format::Csv && why.contains("1252") {
@@ -225,4 +234,23 @@ fn whole_numbers_are_texts_where_ids_are_texts() {
         );
     }
     assert!(read(Format::Jsonl, text, &names(IdKind::Uuid)).is_err());
+}
+
+#[test]
+fn a_compressed_text_that_was_cut_short_says_so() {
+    let rows = (0..500).map(|at| format!("{{\"v\": [{at}, 2]}}\n"));
+    let text = rows.collect::<String>();
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let zstd = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    for bytes in [gzip, zstd] {
+        let all = |bytes: &[u8]| -> Result<Vec<_>, _> {
+            let names = named(Some("v"), None, &[]);
+            Reader::from_bytes_columns(Format::Jsonl, bytes.to_vec(), &names)?.collect()
+        };
+        assert!(all(&bytes).is_ok());
+        let error = all(&bytes[..bytes.len() / 2]).unwrap_err().to_string();
+        assert!(error.contains("cut short"), "{error}");
+    }
 }

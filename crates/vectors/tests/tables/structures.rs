@@ -5,11 +5,12 @@ use std::sync::Arc;
 use arrow_array::builder::{
     FixedSizeListBuilder, Float32Builder, Int64Builder, ListBuilder, MapBuilder, StringBuilder,
 };
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, Int32Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, DurationMillisecondArray,
-    ListArray, NullArray, PrimitiveArray, RecordBatch, StringArray, StructArray,
-    Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray, UInt64Array,
+    Int8Array, Int32Array, ListArray, NullArray, PrimitiveArray, RecordBatch, StringArray,
+    StructArray, Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray,
+    UInt64Array,
 };
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::Field;
@@ -253,5 +254,64 @@ fn decimals_without_a_fraction_are_ids() {
             let error = found.unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
+    }
+}
+
+#[test]
+fn vectors_of_spark_are_read_if_they_are_dense() {
+    let values = |rows: [&[f64]; 2]| -> ArrayRef {
+        let rows = rows.map(|row| Some(row.iter().copied().map(Some)));
+        Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(rows))
+    };
+    let features = |kinds: [i8; 2], indices: [Option<Vec<Option<i32>>>; 2], numbers| -> ArrayRef {
+        let sparse = kinds.map(|kind| (kind == 0).then_some(3));
+        let indices = ListArray::from_iter_primitive::<Int32Type, _, _>(indices);
+        let columns: [(&str, ArrayRef); 4] = [
+            ("type", Arc::new(Int8Array::from(kinds.to_vec()))),
+            ("size", Arc::new(Int32Array::from(sparse.to_vec()))),
+            ("indices", Arc::new(indices)),
+            ("values", values(numbers)),
+        ];
+        let fields = columns.map(|(name, column)| {
+            let kind = column.data_type().clone();
+            (Arc::new(Field::new(name, kind, true)), column)
+        });
+        Arc::new(StructArray::from(fields.to_vec()))
+    };
+    let batch = |column| RecordBatch::try_from_iter([("features", column)]).unwrap();
+    let open = |batch: &RecordBatch, name: Option<&str>| {
+        files(batch).map(|(format, bytes)| {
+            let names = ColumnNames {
+                vectors: name.map(str::to_owned),
+                ..ColumnNames::default()
+            };
+            Reader::from_bytes_columns(format, bytes, &names)
+        })
+    };
+    let dense = batch(features(
+        [1, 1],
+        [None, None],
+        [&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]],
+    ));
+    for name in [None, Some("features")] {
+        for refused in open(&dense, name) {
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("features.values"), "{error}");
+        }
+    }
+    for read in open(&dense, Some("features.values")) {
+        let chunk = read.unwrap().next().unwrap().unwrap();
+        assert_eq!(chunk.vectors.as_slice(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    }
+    // Both have two values, which would be read as vectors of two dimensions.
+    let at = |indices: [i32; 2]| Some(indices.map(Some).to_vec());
+    let sparse = batch(features(
+        [0, 0],
+        [at([0, 1]), at([0, 2])],
+        [&[1.0, 2.0], &[4.0, 5.0]],
+    ));
+    for refused in open(&sparse, Some("features.values")) {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("vector_to_array"), "{error}");
     }
 }
