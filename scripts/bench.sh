@@ -5,12 +5,11 @@
 #   scripts/bench.sh --against REV BENCH [FILTER]     that bench alone, of this tree and of REV in turns
 #
 # Needs cargo and python3 (3.9 or later); go and pip for the peers of other languages, which are
-# left out, and named, where those are missing. A bench that fails is named too, and its rows say
-# that they are absent. SORDINO_PIN is a command in front of each measurement; by default the last
-# core is kept for it where taskset exists. The benches' own variables for longer sizes work here
-# (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB); SORDINO_CKKS_LONG has by default the
-# value of the report: 100,000 vectors. SORDINO_BENCH_NATIVE=1 adds rows of a second build, with
-# `-C target-cpu=native`, to the report; it compiles everything once more. SORDINO_TEXTS and SORDINO_TEXTS_QUERIES are files
+# left out, and named, where those are missing. A bench that fails is named too, and the report marks its rows as
+# absent. The command SORDINO_PIN precedes each measurement: by default `taskset` for the last core, where it exists.
+# The benches' own variables for longer sizes work here (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB); SORDINO_CKKS_LONG has
+# by default the value of the report: 100,000 vectors. SORDINO_BENCH_NATIVE=1 adds rows of a second build, with `-C
+# target-cpu=native`, to the report; it compiles everything once more. SORDINO_TEXTS and SORDINO_TEXTS_QUERIES are files
 # of texts with vectors and of queries, for the first section (scripts/texts.py); SORDINO_TEXTS_NAME says what they are.
 set -eu
 cd "$(dirname "$0")/.."

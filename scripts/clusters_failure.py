@@ -42,7 +42,7 @@ def variances(width, t, clusters):
 
 def chernoff(total, own):
     """A bound on the probability that ||X + c||^2 exceeds `total`, for V = 1 and a given W. The eigenvalues are own = W
-    + 1, and once own + 63/4. Bisection finds the least Chernoff bound."""
+    + 1 and, once, own + 63/4. Bisection finds the least Chernoff bound."""
     k, common = COUNT - 1, own + (COUNT - 1) / 4
     slope = lambda u: (k - 1) * own / (1 - 2 * u * own) + common / (1 - 2 * u * common) - total
     low, high = 0.0, 0.5 / common * (1 - 1e-9)
@@ -113,7 +113,7 @@ def log2_spread(ratio):
 
 def sizes():
     """For a million vectors of 128 coordinates: the kilobytes of a reply with and without check rows, the growth of a
-    search, and the megabytes that a client downloads once."""
+    search, and the megabytes that it adds to a client's download."""
     width, t, groups, clusters, places = SHAPES[1]
     more = COUNT * -(-places // PLACES)
     up = 4 * groups * clusters * width + -(-SECRET // t) * N * 46 // 8

@@ -534,7 +534,7 @@ def test_a_cache_serves_the_second_client(tmp_path, key, vectors):
             part.write_bytes(b"damaged")
         with sordino.Client(server.url, key=key.reader(), cache=str(cache)) as client:
             assert client.stats()["bytes_once"] == once[0]
-        # A cache that cannot be written keeps nothing and fails nobody.
+        # A cache that cannot be written keeps nothing, and searches succeed.
         (tmp_path / "file").write_text("mine")
         with sordino.Client(server.url, key=key.reader(), cache=tmp_path / "file") as client:
             assert client.stats()["bytes_once"] == once[0]

@@ -190,7 +190,7 @@ def test_the_command_serves_a_page_and_its_index(wordnet, page, tmp_path):
         with sordino.Client(config["server"], key=sordino.ReaderKey.load(file)) as client:
             found = client.search(vectors, k=3).payloads[0]
         assert found[0] == b"verb\tbig thing3, other3\tthe meaning 3 of a verb"
-        # Pages of the page's origin may ask the index's server, and no others.
+        # Only pages of this origin may ask the index's server.
         asking = {"Content-Type": "application/grpc-web+proto", "Origin": url}
         assert answered(config["server"], "/sordino.v1.Search/Hello", "POST", **asking)[1]["Access-Control-Allow-Origin"] == url
         assert answered(config["server"], "/sordino.v1.Search/Hello", "POST", **asking | {"Origin": "http://127.0.0.1:1"})[0] == 403

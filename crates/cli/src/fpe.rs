@@ -72,7 +72,7 @@ struct Fields {
     #[arg(long)]
     key_file: PathBuf,
     /// The format of the field: pan, pan:FIRST,LAST, pan-luhn, ssn, phone:KEPT, date, date:1900..2099, uuid, email, email-lower,
-    /// digits, hex, lower, upper, alphanumeric, printable, orcid, alphabet:SYMBOLS, or a pattern such as 'pattern:AB-{keep upper:2}-{digits:6}'.
+    /// digits, hex, lower, upper, alphanumeric, printable (ASCII), orcid, alphabet:SYMBOLS, or a pattern such as 'pattern:AB-{keep upper:2}-{digits:6}'.
     #[arg(long)]
     format: Format,
     /// The tweak: any text. Decrypting needs the tweak that encrypted the data.

@@ -180,7 +180,7 @@ struct Shown {
     /// The first half of a reader's own key's digest, as `keys list` has it; a writer's reading half has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
-    /// The same of a writer's signing key, as `index info` has it.
+    /// The same for a writer's signing key, as `index info` shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     signing: Option<String>,
 }

@@ -103,7 +103,7 @@ struct Listening<'a> {
 /// Runs `sordino proxy`, until it is told to stop.
 ///
 /// # Errors
-/// Fails if keys or the token cannot be read, the server cannot be reached, or the address not be listened on.
+/// Fails if the proxy cannot read its keys or token, reach the server, or listen on the address.
 pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     // The signals are collected before anything listens, so that none is lost.
     let mut signals = Signals::new(TERM_SIGNALS)?;

@@ -127,7 +127,9 @@ impl Shape {
     /// The description of the format's values in messages.
     fn expected(&self) -> &'static str {
         match self {
-            Self::Text(_) => "symbols of the alphabet, and characters that pass",
+            Self::Text(_) => {
+                "symbols of the alphabet, and characters that pass; for letters outside ASCII list all symbols in alphabet:SYMBOLS"
+            }
             Self::Pattern(_) => "the symbols of the pattern, with all of its separators or none",
             Self::Ssn => {
                 "a number as 123-45-6789, without area 000, 666 or 900 and above, group 00 or serial 0000"

@@ -37,7 +37,7 @@ impl<R: ?Sized, T: AsyncTransport> Round<'_, R, T> {
     /// The outcome of a step. An error after a bad reply reports both.
     pub(crate) fn told<A>(&self, step: Result<A, Error>) -> Result<A, Error> {
         match step {
-            // The remaining messages are still sent.
+            // The caller sends its remaining messages.
             Ok(done) => Ok(done),
             Err(error) => self.latch.outcome(Err(error)),
         }

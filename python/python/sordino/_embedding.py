@@ -81,8 +81,7 @@ class Embedding:
 
 
 def _wordllama() -> tuple[Callable[[list[str]], Any], str]:
-    """The table in the wheel. WordLlama's own loader looks for the tokens' file in another folder, and would then ask the
-    network."""
+    """The model in WordLlama's wheel. Its own loader looks for the tokens' file elsewhere, and would then ask the network."""
     try:
         from pathlib import Path
 

@@ -60,7 +60,7 @@ _TRIES = 8
 # The seconds for which the server is not asked again for additions by writers.
 _FOLLOWED = 0.5
 
-# The seconds between tries while another program changes the index, and the seconds of all tries.
+# The seconds of all tries while another program changes the index.
 _PATIENCE = 60.0
 
 

@@ -14,8 +14,7 @@ use std::{
 
 const QUERY: &str = "query --key @reader.key --file @queries.npy --no-cache --connect";
 
-/// Starts a proxy that opens tunnels for clients that show `auth`. Its lines say which server a
-/// client asks for.
+/// Starts a proxy that opens tunnels for clients that show `auth`. Returns its address and each request's first line.
 fn tunnels(auth: &'static str) -> (String, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

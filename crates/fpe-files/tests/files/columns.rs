@@ -87,7 +87,7 @@ fn refused_values_are_reported_and_kept_or_left_out() {
     };
     let expected = [
         "line 3, column 2: symbol 2, counted from 0, does not belong to the alphabet or format: expected symbols of the alphabet, and \
-         characters that pass",
+         characters that pass; for letters outside ASCII list all symbols in alphabet:SYMBOLS",
         "line 4: 1 fields, expected 2",
         "line 6, column 2: text after the closing quotation mark",
         "line 7, column 2: not UTF-8: expected text in UTF-8, as `iconv -f WINDOWS-1252 -t UTF-8 FILE` gives it, or with the \
@@ -197,7 +197,7 @@ fn errors_name_the_place_and_never_the_value() {
     assert_eq!(
         error.to_string(),
         "line 2, column 1: symbol 2, counted from 0, does not belong to the alphabet or format: expected symbols of the alphabet, \
-         and characters that pass"
+         and characters that pass; for letters outside ASCII list all symbols in alphabet:SYMBOLS"
     );
     let error = lines(&digits, b"123456\n\xff\xfe3456\n").unwrap_err();
     assert!(matches!(error, Error::NotUtf8 { line: 2, column: 1 }));

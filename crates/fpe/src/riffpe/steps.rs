@@ -193,7 +193,7 @@ mod tests {
             for string in singles.chunks_mut(bases.len()) {
                 native.run::<false>(&tweak, string);
             }
-            // Tests 16, 8 and one string, and eight strings without the sixteen.
+            // Tests 25 strings as 16, 8 and 1, then 9 as 8 and 1.
             for from in [0, 16] {
                 let mut batch = plain[from * bases.len()..].to_vec();
                 native.run_batch::<false>(&tweak, &mut batch);

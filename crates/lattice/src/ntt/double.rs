@@ -4,9 +4,9 @@
 //! - k q) - (h - y w)` takes two fused operations, each exact. `h` is a multiple of its own last place, and both
 //! differences are integers below `2^53`.
 //!
-//! Ranges, as multiples of `q < 2^50`, for `|w| <= q / 2`: a product of `|y| <= Y q` is at most `1/2 + Y/8`, where the
-//! eighth is the error of `k`. Up to `Y = 8` a value is exact. Products of two canonical residues are at most `7/8`. A
-//! double is stored in the word of the residue that it replaces. All operations take the same time for all values, as
+//! Ranges, as multiples of `q < 2^50`, for `|w| <= q / 2`: a product of `|y| <= Y q` is at most `1/2 + Y/8`, where
+//! `Y/8` bounds the error of `k`. Up to `Y = 8` a value is exact. Products of two canonical residues are at most `7/8`.
+//! A double is stored in the word of the residue that it replaces. All operations take the same time for all values, as
 //! no value is subnormal.
 
 mod field;

@@ -30,7 +30,7 @@ pub struct Limits {
     pub in_flight: usize,
     /// The most requests that one scan answers. The others wait for the next scan.
     pub batch: usize,
-    /// Requests per second that are answered; and, counted apart, requests of all clients that have proven no key.
+    /// Answered requests per second. Requests of clients without a proven key have the same bound, counted apart.
     pub rate: f64,
     /// Requests per second of one client key.
     pub rate_per_key: f64,

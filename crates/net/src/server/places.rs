@@ -90,8 +90,7 @@ impl Places {
         })
     }
 
-    /// A place for a request of `asker` about an index, if the index's share has one and the asker's share within
-    /// it.
+    /// A place for a request of `asker` about an index, if the index's share and the asker's share of it have room.
     pub(crate) fn take_within(self: &Arc<Self>, index: Asker, asker: Asker) -> Option<InFlight> {
         let mut taken = self.lock();
         let own = taken.by.get(&index).copied().unwrap_or(0);

@@ -273,7 +273,7 @@ mod tests {
         Clusters::given(units, grid, given, &mut |_| ()).unwrap()
     }
 
-    /// Unit vectors as rows of a frame about the origin. Its rotation is undone first, so that they are lifted to themselves.
+    /// Unit vectors as rows of a frame about the origin.
     fn framed(units: &Vectors) -> (Frame, Rows) {
         let frame = Frame::origin(Metric::Cosine, [0; 32], DIM);
         let ids: Vec<sordino_index::Id> = (0..units.len() as u64).map(Into::into).collect();

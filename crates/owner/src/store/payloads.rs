@@ -206,7 +206,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Writes a part of what records carry.
+    /// Writes a part with what records carry.
     pub(super) fn write_groups<D: Disk, R: CryptoRng + ?Sized>(
         &self,
         build: &mut Build<'_, D, R>,

@@ -68,7 +68,7 @@ impl<'a> StoredPart<'a> {
         records.collect()
     }
 
-    /// Reads all records of a part that a writer added, or `None` if its key is not known.
+    /// Reads all records of a writer's part. Returns `None` if this store lacks the part's key.
     pub(super) fn added<D: Disk>(
         &self,
         folder: &Folder<D>,

@@ -16,8 +16,8 @@ const PAIR: usize = 2 * LANES;
 
 /// Selectors in tiles of eight values, 16 words for each: the values of `c_0`, then of `c_1`.
 ///
-/// Selectors that are expanded together lie in one piece, tile after tile, and within a tile selector after
-/// selector. So a tile of all selectors stays in the cache while the records pass by.
+/// Selectors that are expanded together lie in one piece: tile after tile, and in each tile, selector after selector.
+/// So a tile of all selectors stays in the cache while the records pass by.
 #[derive(Debug)]
 pub(crate) struct Selectors {
     pages: Pages,

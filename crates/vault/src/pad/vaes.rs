@@ -60,7 +60,7 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
     }
 }
 
-/// Repeats a block twice.
+/// Two copies of a block.
 #[target_feature(enable = "avx2")]
 fn repeat(block: &[u32; 4]) -> __m256i {
     load(&std::array::from_fn(|i| block[i % 4]))

@@ -289,6 +289,6 @@ def _lines(told: Mapping[str, Any]) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first items of a list."""
+    """The first items of a list, and how many more it has."""
     more = len(names) - _TOLD
     return (", ".join(names[:_TOLD]) or "none") + (f" and {more} more" if more > 0 else "")

@@ -38,8 +38,8 @@ fn substitute(other: &Server, seen: &[u8], request: &[u8], reply: &mut Vec<u8>) 
 /// Builds an index of these vectors with a generator of this seed.
 type Build = fn(u64, &Vectors) -> Index;
 
-/// Searches among `n` records at a server with two indexes. The first result has the other index's scores, the second the
-/// own index's.
+/// Searches among `n` records at a server with two indexes. The first result has the other index's scores, the second
+/// its own index's.
 fn asked(build: Build, n: usize, seed: u64) -> [Result<Found, Error>; 2] {
     let vectors = vectors(n);
     let own = Server::new(build(1, &vectors)).unwrap();
