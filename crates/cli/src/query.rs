@@ -69,7 +69,7 @@ pub struct Args {
     #[arg(long, requires = "file")]
     no_guess: bool,
     /// Results of each search. The default and the most is the number for which the index was built.
-    #[arg(long, value_parser = numbers::results)]
+    #[arg(long, short, value_parser = numbers::results)]
     k: Option<usize>,
     /// Leave out results with a lower score or, if the metric is Euclidean, with a higher distance.
     #[arg(long, value_name = "SCORE", allow_hyphen_values = true, value_parser = numbers::score)]

@@ -81,9 +81,9 @@ impl CountedStream {
             (Some(byte), true) if !TLS_RECORDS.contains(byte) => {
                 wrong("the server does not speak TLS: its address begins with http://")
             }
-            _ if came.starts_with(b"HTTP") => {
-                wrong("this is not a Sordino server: it speaks HTTP/1.1")
-            }
+            _ if came.starts_with(b"HTTP") => wrong(
+                "this is not a Sordino server: it speaks HTTP/1.1, like a server's port of metrics or `sordino proxy`",
+            ),
             // In HTTP/2, the first frame is of the type settings (RFC 9113, 3.4), which follows the frame's
             // length.
             (_, false) if came.get(FRAME_TYPE).is_some_and(|kind| *kind != SETTINGS) => {

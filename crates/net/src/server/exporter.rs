@@ -15,6 +15,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
@@ -28,6 +29,17 @@ const CONNECTIONS: usize = 64;
 
 /// The longest time of a connection, after which a scraper connects again.
 const TIME: Duration = Duration::from_secs(10);
+
+/// The beginning of HTTP/2 (RFC 9113, 3.4), in which searches come.
+const HTTP2: [u8; 4] = *b"PRI ";
+
+/// The answer to a search.
+const SEARCHED: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
+    Content-Type: text/plain\r\nContent-Length: 58\r\nConnection: close\r\n\r\n\
+    This is a port of metrics. Searches have a different one.\n";
+
+/// The bytes of a search that are read.
+const MOST_READ: u64 = 1 << 16;
 
 /// A port for the operator, open from now on. At `/healthz` it says that the process lives. At `/readyz` it says that
 /// the process serves, which it does when a service [listens](crate::Listen::exporter) with it. `/metrics` counts.
@@ -125,7 +137,15 @@ async fn export(listener: TcpListener, service: Arc<OnceLock<Exported>>) {
     }
 }
 
-async fn serve(tcp: TcpStream, service: &OnceLock<Exported>) {
+async fn serve(mut tcp: TcpStream, service: &OnceLock<Exported>) {
+    let mut start = [0; HTTP2.len()];
+    if matches!(tcp.peek(&mut start).await, Ok(read) if start[..read] == HTTP2) {
+        // The rest is read first, because unread bytes would make the system discard the answer.
+        let _ = tcp.write_all(SEARCHED).await;
+        let _ = tcp.shutdown().await;
+        let _ = tokio::io::copy(&mut tcp.take(MOST_READ), &mut tokio::io::sink()).await;
+        return;
+    }
     let answer = service_fn(|request: Request<Incoming>| {
         let reply = reply(&request, service.get());
         async move { Ok::<_, Infallible>(reply) }

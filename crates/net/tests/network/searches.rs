@@ -245,6 +245,11 @@ fn a_port_that_is_open_says_that_nothing_is_served_yet() {
         );
     }
     assert!(http_get(address, "/healthz").starts_with("HTTP/1.1 200"));
+    let url = format!("http://{address}");
+    let mut connection = Connection::open(Endpoint::new(url)).unwrap();
+    let error = Client::connect(&mut connection, &keys().reader(), None).unwrap_err();
+    let error = format!("{error:?}");
+    assert!(error.contains("port of metrics"), "{error}");
     let service = Service::new(server(2, &set()), &Access::Anyone, Limits::default()).unwrap();
     let listen = Listen::on(loopback()).exporter(exporter);
     let running = service.listen(&listen).unwrap();

@@ -1,7 +1,9 @@
 //! Opens files by their format.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
+#[cfg(feature = "arrow")]
+use std::io::Read;
 use std::path::Path;
 
 use super::{Reader, Source};
@@ -46,11 +48,11 @@ impl Reader {
             path: path.to_owned(),
             source,
         };
-        let (mut file, len) = opened(path)?;
+        let (file, len) = opened(path)?;
         #[cfg(feature = "arrow")]
         if format == Format::Parquet && len.is_some() {
             let mut start = Vec::new();
-            let read = Read::take(&mut file, content::START).read_to_end(&mut start);
+            let read = Read::take(&file, content::START).read_to_end(&mut start);
             read.map_err(at)?;
             content::check(format, &start)?;
             let table = crate::table::Table::parquet(file, columns, options.skip)?;
