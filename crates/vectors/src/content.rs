@@ -1,0 +1,85 @@
+//! What a file's first bytes say, where they contradict its name.
+
+use std::io::{Cursor, Read};
+
+use crate::{Error, Format};
+
+/// The bytes that are looked at.
+pub(super) const START: u64 = 48;
+
+/// The first bytes of other content, and what to do with such a file. Capitals do not matter.
+const OTHERS: [(&[u8], &str); 9] = [
+    (
+        b"PAR1",
+        "it is Parquet: rename it to .parquet, or name the format (--format parquet)",
+    ),
+    (
+        b"ARROW1",
+        "it is Arrow: rename it to .arrow, or name the format (--format arrow)",
+    ),
+    (
+        b"\x93NUMPY",
+        "it is a NumPy array: rename it to .npy, or name the format (--format npy)",
+    ),
+    (
+        b"PK\x03\x04",
+        "it is a zip archive, as Excel's files are: unpack it, or export CSV",
+    ),
+    (
+        b"\x89HDF\r\n",
+        "it is HDF5: rename it to .hdf5, and the error will name the command that converts it",
+    ),
+    (
+        b"version https://git-lfs.",
+        "it is a pointer of Git LFS, not the file: fetch the file, with `git lfs pull`",
+    ),
+    (
+        b"<!doctype html",
+        "it is a web page, not the file: download the file itself, for example from its page's link to the raw file",
+    ),
+    (
+        b"<html",
+        "it is a web page, not the file: download the file itself, for example from its page's link to the raw file",
+    ),
+    (
+        b"SQLite format 3",
+        "it is an SQLite database: export the table, with `sqlite3 -header -csv FILE 'select * from TABLE' > base.csv`",
+    ),
+];
+
+/// Refuses content that is evidently of another format, and returns all bytes.
+pub(super) fn checked(
+    format: Format,
+    mut bytes: Box<dyn Read + Send>,
+) -> Result<Box<dyn Read + Send>, Error> {
+    let mut start = Vec::new();
+    let read = (&mut bytes).take(START).read_to_end(&mut start);
+    read.map_err(Error::Read)?;
+    check(format, &start)?;
+    Ok(Box::new(Cursor::new(start).chain(bytes)))
+}
+
+/// Refuses a file's first bytes if they are evidently of another format.
+pub(super) fn check(format: Format, start: &[u8]) -> Result<(), Error> {
+    let (name, own): (_, &[u8]) = match format {
+        #[cfg(feature = "arrow")]
+        Format::Parquet => ("Parquet", b"PAR1"),
+        #[cfg(feature = "arrow")]
+        Format::Arrow => ("Arrow", b"ARROW1"),
+        Format::Npy => (".npy", b"\x93NUMPY"),
+        format if format.is_table() => ("text", b""),
+        // A number of vectors may have the same bytes as a short mark.
+        _ => ("binary", &start[..start.len().min(4)]),
+    };
+    let fits = |mark: &[u8]| {
+        let begins = start.get(..mark.len());
+        begins.is_some_and(|begins| begins.eq_ignore_ascii_case(mark)) && mark != own
+    };
+    match OTHERS.iter().find(|(mark, _)| fits(mark)) {
+        Some((_, why)) => Err(Error::Table {
+            format: name,
+            why: (*why).to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
