@@ -168,7 +168,7 @@ def check_rows():
                 assert nodes == sum(math.comb(j, i) for j in range(tries) for i in range(refusals + 1))
             cells.append(power(math.log2(nodes) - CHECKS) if refusals < tries else "")
         states("masked.md", f"| {tries:,} | " + " | ".join(cells).replace("|  |", "| |").strip() + " |")
-    states("README.md", f"| one score, by more than `2T`; its square by more than `tau / 4`; in open mode `tau / 16` | yes, 2^-{CHECKS} |")
+    states("README.md", f"| one score changed by more than `2T`, or by an error whose square exceeds `tau / 4` (open mode: `tau / 16`) | yes, 2^-{CHECKS} |")
     # Each of 40 bits of a row is guessed with probability one half.
     states("masked.md", f"a reply with such a row is accepted with probability `2^-{CHECKS}` at most")
     states("masked.md", f"2^-{CHECKS} sum_(i = 0 .. r) C(Q, i + 1)")
@@ -217,7 +217,7 @@ def exact():
             rounded = head + state + rows * 15 // 8
             states(page, f"| {once[0]:,} | {once[1]:,} | {reply:,} | {rounded:,} |")
     states("masked.md", f"at most `Q 2^-{EXACT}`")
-    states("README.md", f"| one score, by less | no | yes, 2^-{EXACT} |")
+    states("README.md", f"| one score changed by less | no | yes, 2^-{EXACT} |")
 
 
 # --- what is sealed ---
