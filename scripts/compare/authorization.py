@@ -63,9 +63,9 @@ def section(run: Run) -> str:
                 "cedar-policy evaluates every policy for every request. Tests compare its verdicts, deciding policies and failures with Sordino's.",
                 *casbin(run),
                 "A check allocates no memory if one policy decides.",
-                "For tokens, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. A batch has 32 holders "
-                "of one issuer.",
-                "In the rows `while policies change`, two threads make requests, and 99 of 100 requests repeat earlier ones. A third "
+                "For tokens, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. A batch has tokens "
+                "of 32 holders, from one issuer.",
+                "In the rows `while policies change`, two threads make requests, and 99 of 100 requests repeat earlier requests. A third "
                 "thread replaces 101 policies ten times a second. `crates/authz/examples/authz.rs` measures these rows. Their times "
                 "include reading the clock.",
             ),

@@ -93,10 +93,10 @@ def numbers(run: Run) -> list[list[str]]:
     rows = (
         (f"A search that brings ten texts by PIR{of_day(run)}", with_texts(run), "Texts cost little more than ids."),
         ("A masked search, 100,000 x 128", searches(run), "This is the price of hiding the query."),
-        ("All bytes of 100 masked searches there", session(run), "A frequent client moves less with local mode, if it may hold the index."),
+        ("All bytes of 100 masked searches, 100,000 x 128", session(run), "A frequent client moves less with local mode, if it may hold the index."),
         ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Requests that wait share a scan."),
         ("PIR, one answer over 13 MB", scan(run), "The scan runs near memory speed."),
-        ("64 encrypted products of 128 dimensions", products(run), "The peers' schemes can compute more than this."),
+        ("64 encrypted products of 128 dimensions", products(run), "The peers' schemes can compute more than products."),
         (
             "FF1, 16 digits",
             against(run, Key(fpe, "ff1", "16"), Key(fpe, "ff1-ubiq-go", "16", label="ubiq (Go)"), Key(fpe, "ff1-fpe-crate", "16", label="crate fpe")),
@@ -114,7 +114,7 @@ def numbers(run: Run) -> list[list[str]]:
         (
             "BLAKE3, 100,000 messages of 64 B",
             against(run, Key(each, best.function if best else "", "100000x64B"), *signatures.one_thread("100000x64B")),
-            "Single messages take the same time.",
+            "For single messages, both take the same time.",
         ),
         (
             "A Cedar decision, uncached, 3 policies",
@@ -164,5 +164,5 @@ LOSSES = """\
 - Unprotected search is faster. FAISS IVF answers in a fraction of the time, and its clients download no hint.
 - For frequent clients, local mode is faster than any mode that keeps the index on the server.
 - Sealed mode misses its target recall on vectors without clusters. Its hint can be larger than the index.
-- This run has no other private search system. [Related work](../security/sheet.md#related-work) describes them.
+- This run measures no other private search system. [Related work](../security/sheet.md#related-work) describes such systems.
 - This run has no row for routed mode. The run on [image descriptors](search.md#image-descriptors) has one."""

@@ -270,7 +270,7 @@ def decryption(run: Run) -> list[str]:
         return spread((there.time(run), back.time(run)) for there, back in keys)
 
     ours, theirs = of(function for function, *_ in OURS), of(function for function, *_ in PEERS)
-    return [f"Decryption takes {ours} as long as encryption in Sordino's rows, and {theirs} in the peers'."] if ours and theirs else []
+    return [f"Decryption takes {ours} as long as encryption in Sordino's rows, and {theirs} in the peers' rows."] if ours and theirs else []
 
 
 def stated() -> str:
@@ -295,7 +295,7 @@ def section(run: Run) -> str:
                 "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare it with FF1, our closest cipher.",
                 "FF3 and FF3-1 are broken, and NIST's draft withdraws them. Riffpe is an "
                 "unpublished cipher without a security proof.",
-                "Sordino's Riffpe encrypts integers, with a label of 16 bytes for each card. The other rows encrypt digits or text, as the peers do.",
+                "Sordino's Riffpe encrypts integers, with a 16-byte label for each value. The other rows encrypt digits or text, as the peers do.",
                 "A dash marks a length for which the cipher is not defined.",
             ),
         ]

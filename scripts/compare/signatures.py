@@ -195,7 +195,7 @@ def blake3(run: Run) -> str:
             "![BLAKE3](../plots/blake3.svg)",
             compare(run, hashes(run), stated=True),
             notes(
-                "For one message, Sordino calls the official crate `blake3`, or its own portable code if that is faster on the processor.",
+                "For one message, Sordino calls the official crate `blake3`, or its own portable code if this code is faster on the processor.",
             ),
             "The next table shows lists on one thread, and hash trees:",
             compare(run, lists(run)),

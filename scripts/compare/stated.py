@@ -15,7 +15,7 @@ DESCRIPTORS = """\
 
 OpenCV extracted 100,000 SIFT descriptors of 128 dimensions from 1,000 photographs. We made 500 queries by cosine, with default checks.
 Client and server were one process on two cores of an AMD EPYC (Zen 4) virtual machine, on 27 November 2026. Times are medians. Since
-then, clients in masked and open mode download two more bytes for each vector, once.
+then, the one-time download in masked and open mode grew by two bytes for each vector.
 
 |  | masked | open | routed | sealed | local |
 |---|---:|---:|---:|---:|---:|
@@ -41,11 +41,11 @@ On 28 November 2026 we measured recall@10 of 50 queries close to stored rows. Di
 | 8 coordinates, rows of lengths from 1e-20 to 1e20 | Euclidean | 0.998 | 1 |
 | two clusters at -1000 and +1000, queries near one | Euclidean | 0.35 | 0.85 |
 
-A cell has the lowest of up to three figures. In the last row, the build prints a recall of 0.63 and 0.92: the mean over both clusters. A
-second look finds the missing neighbours."""
+A cell has the lowest of up to three figures. In the last row, the build prints a recall of 0.63 (masked) and 0.92 (local): the mean over
+both clusters. A second look finds the missing neighbours."""
 
 MILLION_TEXTS = """\
-The build of the first table has overflow checks. Its third round took up to twice as long, mostly in loopback times and builds.
+We measured the first table with overflow checks. Its third round took up to twice as long, mostly in loopback times and builds.
 
 The next table has a million vectors of 384 dimensions, with texts fetched by a scan. Server and client had one core each, with a release
 build and loads of 3 to 8, on the same day. Scoring alone takes the server 214 ms and the client 145 ms:
@@ -58,19 +58,19 @@ build and loads of 3 to 8, on the same day. Scoring alone takes the server 214 m
 
 - Eight clients at once got 2.1 times the answers of a single client with short texts, and 2.4 times with long texts.
 - After the owner replaces one record, a client downloads 1.4 kB for a new text, or 13 kB for a new vector with its text.
-- With 100,000 x 128, a second look at 32 candidates takes a search from 13.6 to 74.6 ms. It adds 0.88 MB, and 7.5 MB once."""
+- With 100,000 x 128, a second look at 32 candidates lengthens a search from 13.6 to 74.6 ms. It adds 0.88 MB, and 7.5 MB once."""
 
 OLDER_SERVER = """\
 On 25 November 2026 a `dev` build ran on two processors of a Zen 3 virtual machine (AVX2), in masked mode with `t = 8`. One client got 96
 answers a second from the server alone, and eight clients got 123."""
 
 OLDER_CHECKS = """\
-We measured these rows on two busy cores, at real-time priority and without link-time optimisation, on 23 November 2026 in three short
-runs. The cached check and the lookup are of 25 November. The tokens are of 24 November, with overflow checks.
+We measured all rows on two busy cores, at real-time priority and without link-time optimisation, in three short runs. The dates are 23
+November 2026, 24 November for tokens (with overflow checks), and 25 November for the cached check and the lookup.
 
 - Without other load, cedar-policy took 4.5 µs for 3 policies and 70 µs for 101, with overflow checks.
 - A cached check and a lookup each include 14 ns for making the request.
-- In a batch, one token took 7.9 µs (ML-DSA-65) or 6.5 µs (ML-DSA-44). Alone, it took 21.5 or 18.1 µs.
+- In a batch, one token took 7.9 µs (ML-DSA-65) or 6.5 µs (ML-DSA-44). A token alone took 21.5 or 18.1 µs.
 - Client and server each spent 1.4 µs on a request's tag at 1 KiB, 7.3 µs at 16 KiB and 16 µs at 64 KiB. BLAKE3 alone takes 3.0 µs
   for 16 KiB."""
 
@@ -78,11 +78,11 @@ PYTHON = """\
 ## From Python
 
 `python/benches/overhead.py` and its parts measured masked mode with 100,000 vectors of 128 dimensions, on 23 November 2026. They ran on
-two busy cores of an AMD EPYC virtual machine. The first two rows use `dev` builds, the last a release wheel.
+two busy cores of an AMD EPYC virtual machine. The first two rows use `dev` builds, and the last row a release wheel.
 
 | what | measured |
 |---|---|
-| a search through the package, minus one of the command line | five medians of 200: -0.6 to 0.5 ms of 12 ms, median -0.1 ms |
+| time of a search through the package, minus time of a search by the command line | five medians of 200: -0.6 to 0.5 ms of 12 ms, median -0.1 ms |
 | build from an array, and with the command line from a file | 0.97 and 0.85 s |
 | peak memory of a build, above the array's 51 MB | 199 to 254 MB |
 | a batch of 100 searches on one core and on two | best 0.73 and 0.40 s, medians 0.80 and 0.49 s |
@@ -92,5 +92,5 @@ One process took 31.1 s with threads, two processes 28.9 s, and Ray's tasks 32.0
 took 18.6 s in one process, 31.4 s in two and 42.9 s in Ray's tasks. Ray's workers yield to other programs unless you set
 `RAY_worker_niceness=0`.
 
-We made 1,750 single additions to a LangChain store (384 dimensions, 300 letters, `dev` build). The median was 196 ms for the first 250,
-and 178 ms from the 1,500th on. Each addition made the folder 12 kB larger."""
+We made 1,750 single additions to a LangChain store (384 dimensions, 300 letters, `dev` build). The median was 196 ms for the first 250
+additions, and 178 ms from the 1,500th on. Each addition made the folder 12 kB larger."""

@@ -35,10 +35,11 @@ const DISTANCE_BITS: usize = 128;
 /// is hidden **statistically**, and its security rests on no lattice problem. `(s, e) -> A s + e` is a universal hash,
 /// and its `32 n + 10 m` random bits exceed the `32 m` bits of its value by 254. By the leftover hash lemma `(A, A s +
 /// e)` is within `2^-128` of uniform. [`Self::log2_distance`] counts the collisions of differences that are multiples
-/// of powers of two, too. The distance is for one query, and adds up over queries. Secrets, errors and `A` are drawn
-/// from AES-256 in counter mode. An attacker's advantage against AES comes on top: at least the `2^-113` by which
-/// distinct blocks differ from uniform ones. These hints cannot be rounded, since secrets are large. They are smaller
-/// all the same, because a row has a quarter to a half of the words.
+/// of powers of two, too. The distance is for one query, and adds up over queries. Keyed BLAKE3 makes the seeds of
+/// secrets and errors, and AES-256 in counter mode expands these seeds and the seed of `A`. So each query adds an
+/// attacker's advantages against BLAKE3 and AES-256, and at most `2^-113.4` because blocks of AES are distinct. The
+/// hints of these sets cannot be rounded, since secrets are large. They are smaller all the same, because a row has a
+/// quarter to a half of the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Set {
@@ -147,8 +148,8 @@ impl Set {
 
     /// Bits of security: under MATZOV, and core-SVP. For uniform secrets both are the bits of the statistical distance
     /// of one query, if secrets, errors and `A` are uniform. This holds against any amount of computation. In fact
-    /// AES-256 in counter mode produces them, against which an attacker has an advantage of `2^-113` or more; see
-    /// [`Set`].
+    /// keyed BLAKE3 and AES-256 produce them: add the advantages against both, and at most `2^-113.4` for distinct
+    /// blocks. See [`Set`].
     #[must_use]
     pub const fn bits(self) -> (f64, f64) {
         match self {
