@@ -395,7 +395,7 @@ mod tests {
             "row 10, column year: \"7\", expected true or false, or 1 or 0"
         );
         assert!("".parse::<Attribute>().is_err());
-        // PostgreSQL writes booleans so.
+        // PostgreSQL writes booleans as `t` and `f`.
         let flags = Column::Text(vec![Some("t".into()), Some("f".into()), None]);
         let (_, flags) = "flag:bool"
             .parse::<Attribute>()
