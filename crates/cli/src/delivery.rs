@@ -191,7 +191,6 @@ impl Memory {
     /// 16 GiB.
     pub(crate) const MOST: Self = Self(16 << 30);
 
-    /// Bytes.
     pub(crate) fn bytes(self) -> u64 {
         self.0
     }

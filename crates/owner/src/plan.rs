@@ -308,7 +308,6 @@ pub(crate) fn chunk_layout(n: usize, dim: usize, codec: Codec) -> Layout {
     }
 }
 
-/// The cost of downloading everything.
 fn download_cost(n: usize, dim: usize, codec: Codec) -> Cost {
     let layout = chunk_layout(n, dim, codec);
     let count = n.div_ceil(layout.slots as usize);

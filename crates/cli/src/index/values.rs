@@ -323,7 +323,6 @@ fn single(column: &Column, row: usize) -> Vec<u8> {
     }
 }
 
-/// The attributes in a row, as JSON.
 pub(crate) fn attributes(all: &Attributes, row: usize) -> Map<String, Value> {
     let columns = all.columns();
     let columns = columns.map(|(name, column)| (name.to_owned(), column.json(row)));

@@ -51,7 +51,6 @@ impl<'a> Records<'a> {
         self.reader.dim()
     }
 
-    /// The kind of the ids.
     pub(in crate::index) fn kind(&self) -> IdKind {
         self.kind
     }
