@@ -1,12 +1,12 @@
 //! Dot products under encryption, and the transform below them.
 //!
-//! Groups are operations, functions implementations, parameters sizes (`KxD`: vectors times
+//! Groups are operations, functions are implementations, and parameters are sizes (`KxD`: vectors times
 //! dimensions). The bench runs on one thread unless `RAYON_NUM_THREADS` says otherwise.
 //! `SORDINO_CKKS_LONG=1` adds databases of 100,000 vectors in 128 and of 106,356 in 384 dimensions. Sizes
 //! and measured errors are printed first.
 //!
-//! The peer `fhe` is BFV with `N = 8192` and a modulus of 150 bits on tfhe-ntt's transforms, the way of
-//! slots and rotations: 64 vectors fill its 8,192 slots, and seven rotations add up the products. Its
+//! The peer `fhe` is BFV with `N = 8192` and a modulus of 150 bits on tfhe-ntt's transforms, with slots and rotations:
+//! 64 vectors fill its 8,192 slots, and seven rotations add up the products. Its
 //! results are integers mod 65537.
 
 use std::hint::black_box;

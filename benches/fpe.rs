@@ -4,7 +4,7 @@
 //! records (divide, or read the throughput), `-fpe-crate` is the published crate `fpe`. `ff1` has a plan for
 //! the length, made once; `ff1-no-plan` prepares the length in each call, as the `fpe` crate does.
 //! Parameter: decimal digits. `riffpe-N` has digits of radix N, `riffpex-N` the best bases of at least N;
-//! what is missing for a number of digits cannot be written so.
+//! a row is missing if its number of digits cannot be written so.
 
 use criterion::measurement::WallTime;
 use criterion::{

@@ -1,7 +1,7 @@
 //! BLAKE3 over many messages (`hash/each`), over one (`hash/single`), and the tree over a list of
 //! digests (`hash/tree`). Before a list is timed, its digests are compared with the official crate's.
 //!
-//! The official crate's code for a single message of 64 bytes takes 70 or 100 ns on the same machine, by the
+//! The official crate's code for a single message of 64 bytes takes 70 or 100 ns on the same machine, depending on the
 //! addresses that the process was given. Its rows of messages of at most 64 bytes are therefore the best of ten
 //! processes, which this bench starts. `blake3-hash_many` is the crate's kernel for many inputs of one length, which
 //! is public but not documented; its list of addresses is made before the clock runs.
@@ -33,7 +33,7 @@ fn bytes(len: usize) -> Vec<u8> {
     bytes
 }
 
-/// One list of messages through every backend, the rayon version and the official crate.
+/// Hashes one list of messages by every backend, the rayon version and the official crate.
 fn compare(
     group: &mut BenchmarkGroup<'_, WallTime>,
     case: &str,
@@ -165,7 +165,7 @@ mod processes {
 
     fn child(messages: &[&[u8]]) -> Duration {
         let lengths: Vec<String> = messages.iter().map(|m| m.len().to_string()).collect();
-        // Lists of one length are told by it and by their number: variables have a limit.
+        // A list of messages of one length is passed as length and number, because variables have a limit.
         let told = if lengths.iter().all(|len| *len == lengths[0]) {
             format!("{}x{}", lengths.len(), lengths[0])
         } else {

@@ -4,7 +4,7 @@
 //! from whatever the implementation can keep of a key. `mldsa/batch`, parameter = parameter set x
 //! batch size: `one key` and `many keys` (a new key for each signature, none seen before);
 //! `rayon` is a batch on all threads of the global pool.
-//! AWS-LC is a peer with `--features aws-lc`. `pqcrypto-mldsa` is none: its code (PQClean's) accepts signatures
+//! AWS-LC is a peer with `--features aws-lc`. `pqcrypto-mldsa` is no peer: its code (PQClean's) accepts signatures
 //! whose z is too long, so its time is for less than a verification.
 //! Messages have 64 bytes, contexts are empty. `SORDINO_BENCH_LONG` adds the batches of the
 //! other sets and backends at all sizes.

@@ -123,7 +123,6 @@ fn report(times: [Duration; 3], vectors: &[f32], query: &[f32], scores: &[f32]) 
     );
 }
 
-/// Runs a function, and returns its result and time.
 fn timed<T>(run: impl FnOnce() -> Result<T, Error>) -> (T, Duration) {
     let start = Instant::now();
     let result = run().expect("inputs of one shape");

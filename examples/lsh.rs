@@ -1,7 +1,7 @@
 //! Locality-sensitive hashing: how much recall a code or a table gives for how much work.
 //!
-//! `cargo run --release --example lsh [BASE.npy QUERIES.npy]`: without files on a generated set of
-//! clusters; the files hold matrices of type u8 or i8, a vector in each row.
+//! `cargo run --release --example lsh [BASE.npy QUERIES.npy]`: the files hold matrices of type u8 or i8, with a vector
+//! in each row. Without files it uses a generated set of clusters.
 
 use std::error::Error;
 use std::time::Instant;

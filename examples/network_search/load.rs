@@ -202,7 +202,7 @@ impl Load {
         self.times.len() as f64 / self.whole.as_secs_f64()
     }
 
-    /// In milliseconds.
+    /// A percentile of the times, in milliseconds.
     fn percentile(&self, percent: usize) -> f64 {
         let at = (self.times.len() * percent / 100).min(self.times.len() - 1);
         self.times[at].as_secs_f64() * 1e3

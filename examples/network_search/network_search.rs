@@ -24,7 +24,7 @@ use sordino_search::{
 
 use party::Party;
 
-/// The results of a search.
+/// The number of results of a search.
 const K: usize = 10;
 
 /// Private nearest-neighbour search over a network, measured.
@@ -64,7 +64,6 @@ pub(crate) enum Mode {
 impl Mode {
     const ALL: [Self; 4] = [Self::Sealed, Self::Local, Self::Open, Self::Masked];
 
-    /// An index of this mode.
     fn build(self, keys: &OwnerKeys, base: &Vectors) -> Result<Index, sordino_search::Error> {
         let rng = &mut rand::rng();
         match self {

@@ -71,7 +71,6 @@ impl Party {
         })
     }
 
-    /// A new connection.
     pub(crate) fn connect(&self) -> Result<Connection, sordino_net::Error> {
         let endpoint = Endpoint::new(format!("https://{}", self.address))
             .roots(self.roots.as_bytes())
@@ -80,7 +79,7 @@ impl Party {
         Connection::open(endpoint)
     }
 
-    /// The server's process.
+    /// The id of the server's process.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }

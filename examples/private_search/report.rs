@@ -64,7 +64,7 @@ pub(crate) fn print(set: &Set, all: &[Measurement]) {
     seen(all);
 }
 
-/// A line for each set and mode, at the end.
+/// Prints a line for each set and mode, at the end.
 pub(crate) fn summary(sets: &[(&str, Vec<Measurement>)]) {
     println!(
         "In short: milliseconds of the median search on this machine, and bytes of a search and once"
@@ -92,7 +92,7 @@ pub(crate) fn summary(sets: &[(&str, Vec<Measurement>)]) {
     );
 }
 
-/// A column of the table for each mode.
+/// Prints a table with a column for each mode.
 fn table(set: &Set, all: &[Measurement]) {
     println!(
         "{}: {} x {}, {} queries, medians; milliseconds",

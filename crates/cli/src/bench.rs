@@ -198,7 +198,7 @@ fn table(report: &Report<'_>) -> String {
     )
 }
 
-/// The lines about the parts of a row's figures.
+/// The lines about texts, payloads and the second look, below a mode's row of figures.
 fn parts(row: &Measured) -> String {
     let mut text = String::new();
     if let Some(texts) = &row.texts {

@@ -1,7 +1,8 @@
 //! Configuration files: the options of a command, as TOML.
 //!
 //! A file's keys are the long names of the command's options, or names such as `index` for arguments without one.
-//! So both have one definition. Each key becomes the option that it names. The command line takes precedence.
+//! So an option and its key have one definition. Each key becomes the option that it names. The command line takes
+//! precedence.
 
 use crate::Arguments;
 use clap::error::{ContextKind, ContextValue};
@@ -13,7 +14,7 @@ use std::{
 };
 use toml_edit::{Document, Item, Value};
 
-/// A size in bytes that every configuration file is below.
+/// Every configuration file is shorter than this number of bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 /// The name of the option that names the file.
@@ -199,7 +200,7 @@ fn options(command: &Command) -> impl Iterator<Item = &Arg> {
     args.filter(move |arg| !not.contains(&arg.get_id().as_str()))
 }
 
-/// The key for an argument.
+/// The file's key for an argument.
 fn key(arg: &Arg) -> &str {
     arg.get_long().unwrap_or(arg.get_id().as_str())
 }

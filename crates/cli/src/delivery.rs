@@ -1,4 +1,4 @@
-//! The terms by which the way to payloads is chosen: the line, and the server's cores and memory.
+//! The terms that decide how clients fetch payloads: the rate of the line, and the server's cores and memory.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub(crate) struct Fetched {
     page_bytes: u32,
     /// The number of pages that a search fetches.
     of_a_search: u32,
-    /// Pages of the longest payload: one of more than a search has room for comes shortened.
+    /// The pages of the longest payload. If a search has room for fewer pages, the payload arrives shortened.
     longest: u32,
     /// The number of bytes that a client downloads once for payloads.
     bytes_once: u64,
@@ -135,7 +135,7 @@ impl From<FetchName> for FetchKind {
 }
 
 impl Delivery {
-    /// The terms, for a client that makes `searches` searches.
+    /// The conditions for a client that makes `searches` searches.
     pub(crate) fn conditions(self, searches: u64) -> Conditions {
         let conditions = Conditions::default()
             .searches(searches)
@@ -191,13 +191,12 @@ impl Memory {
     /// 16 GiB.
     pub(crate) const MOST: Self = Self(16 << 30);
 
-    /// Bytes.
     pub(crate) fn bytes(self) -> u64 {
         self.0
     }
 }
 
-/// Units of memory. Powers of two come first, because no other name ends like theirs.
+/// Units of memory. A number is shown in the first unit of which it is a multiple.
 const UNITS: [(&str, u64); 7] = [
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),

@@ -212,7 +212,7 @@ impl Door {
         Ok(())
     }
 
-    /// The options that differ and that a running server cannot change.
+    /// The names of options that differ and that a running server cannot change.
     fn fixed(&self, new: &Self) -> Vec<&'static str> {
         let options = [
             ("listen", self.listen != new.listen),

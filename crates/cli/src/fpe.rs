@@ -126,11 +126,11 @@ struct Written {
     output: PathBuf,
 }
 
-/// Runs `sordino fpe`. The values are the output, where no file is named for them; so as JSON it
-/// says no more than which file was written.
+/// Runs `sordino fpe`. If the user names no file, the values themselves are the output. As JSON, the command reports
+/// only which file it wrote.
 ///
 /// # Errors
-/// Whatever kept it from its work; no error holds a value or a key.
+/// Fails if the command cannot do its work. No error holds a value or a key.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let written = match args.command {
         Command::Keygen { output, bits } => {

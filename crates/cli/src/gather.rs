@@ -161,7 +161,7 @@ fn follow(service: &Service, new: &mpsc::Sender<()>) {
 /// An index that other servers hold.
 struct Others {
     args: Args,
-    /// A version was put in place.
+    /// Receives a message when a version was put in place.
     news: mpsc::Receiver<()>,
 }
 

@@ -68,8 +68,8 @@ enum Command {
 /// Runs `sordino index`.
 ///
 /// # Errors
-/// Whatever kept it from its work. The index is then as it was before, or, where several versions
-/// were to be made, as after the last of them that was reported.
+/// Fails if the command cannot do its work. The index is then unchanged. If the command makes several versions, the
+/// last one that it reported stays.
 pub fn run(args: Args, output: Output) -> Result<(), Error> {
     let silent = matches!(&args.command, Command::Export(args) if args.is_silent());
     if !silent {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use zeroize::Zeroizing;
 
-/// A length that every key's line is below.
+/// Every key's line is shorter than this number of bytes.
 const MAX_LINE: usize = 1 << 14;
 
 /// The place of a key, as an argument names it.

@@ -175,9 +175,9 @@ struct Shown {
     file: PathBuf,
     kind: &'static str,
     secret: bool,
-    /// The BLAKE3 digest of the public key: the same for all keys of one owner, but for a reader's own.
+    /// The BLAKE3 digest of the key's public half. For the owner's keys and the shared reader's key it is the owner's.
     public_key_digest: String,
-    /// The first half of a reader's own key's digest, as `keys list` has it; a writer's reading half has one.
+    /// The first half of the digest of a reader's own key, as `keys list` shows it. A writer has such a key, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     /// The same for a writer's signing key, as `index info` shows it.

@@ -61,7 +61,7 @@ fn run(arguments: Arguments, output: Output) -> Result<(), Error> {
     }
 }
 
-/// The same output for a command line that cannot be parsed.
+/// True if a command line that cannot be parsed asks for JSON.
 fn asks_for_json() -> bool {
     std::env::args_os().any(|arg| arg == "--json")
 }

@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use sordino_net::Origin;
 
-/// Options of whatever pages may ask.
+/// The option that names the web pages.
 #[derive(ClapArgs, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OriginArgs {
     /// Let pages of this origin, such as http://localhost:3000, ask from a browser (CORS); may be given several times.

@@ -1,7 +1,7 @@
 //! The memory of a reader between runs, so that a server cannot go back.
 //!
-//! One line of JSON: the index's id, and the newest version seen with its manifest's digest. Processes share it: all that it
-//! ever holds is of one history.
+//! One line of JSON: the index's id, and the newest version seen with its manifest's digest. Processes share the file:
+//! all versions that it ever holds belong to one history.
 
 use crate::Error;
 use crate::files::{hold, read, target, write_private};
@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A size in bytes that every pin file is below.
+/// Every pin file is shorter than this number of bytes.
 const MAX_FILE: u64 = 1 << 12;
 
 /// Options of the memory.
@@ -30,7 +30,7 @@ pub(crate) struct PinArgs {
 }
 
 impl PinArgs {
-    /// A session that remembers its versions in the pin file, if there is to be one.
+    /// A session that remembers its versions in the pin file, if an option names one.
     pub(crate) fn session(
         &self,
         cache: Option<Cache>,

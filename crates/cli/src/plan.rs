@@ -130,9 +130,9 @@ struct Mode {
     client_ms: f64,
     /// The memory of a build.
     build_bytes: u64,
-    /// On the line that was given.
+    /// The times on the given line.
     line_seconds: Option<Seconds>,
-    /// Queries after which downloading everything has cost less; none if it never does.
+    /// The number of queries after which downloading everything has cost less. `None` if it never does.
     break_even_queries: Option<u64>,
     server_does_not_see: &'static str,
     ruled_out: Option<&'static str>,
@@ -239,8 +239,7 @@ fn given(args: &Args) -> String {
     [k, queries, line, memory].into_iter().flatten().collect()
 }
 
-/// Names the best mode in which readers do not hold the whole index, if in the recommended one they download
-/// it.
+/// If readers download the whole index in the recommended mode, names the best mode in which they do not.
 fn unheld(recommended: &str, modes: &[Mode]) -> Option<String> {
     if recommended != "local" {
         return None;

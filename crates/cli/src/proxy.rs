@@ -1,6 +1,6 @@
 //! `sordino proxy`: gives programs on this machine a server's index, over plain HTTP and JSON.
 //!
-//! `sordino-proxy` has the port and the searches; here are arguments, signals and output.
+//! The crate `sordino-proxy` has the port and the searches. This file has arguments, signals and output.
 
 mod attribute_columns;
 mod listing;

@@ -120,7 +120,7 @@ pub(crate) trait Source {
     /// A service with one index or with several.
     type Service;
 
-    /// The options that are the same for all.
+    /// The options that all kinds of servers share.
     fn door(&mut self) -> &mut Door;
 
     /// The source's name in reports.
@@ -190,7 +190,8 @@ impl<S: Source> Serve<S> {
         }
     }
 
-    /// Reads the configuration and the files that it names again. After a mistake in them, the old one stays.
+    /// Reads the configuration and the files that it names again. If one of them has a mistake, the old configuration
+    /// stays.
     fn reload(&mut self) {
         let changed = command().and_then(|command| {
             // The command line's words are the ones with which this process was started.

@@ -1,8 +1,8 @@
 //! Standard input and output, which a shell closes with `<&-` and `>&-`.
 //!
-//! Rust's runtime opens closed streams on /dev/null before `main`. Many programs do the same for their children on
-//! purpose. From then on nothing tells the two apart, and results would be lost without an error. So one system call
-//! for each stream looks before the runtime starts.
+//! Rust's runtime opens closed streams on /dev/null before `main`. Many programs connect their children to /dev/null on
+//! purpose. After `main` begins, the two cases look the same, and results would be lost without an error. So one system
+//! call checks each stream before the runtime starts.
 
 use std::io::{self, Stdin, Stdout};
 use std::sync::atomic::{AtomicBool, Ordering};

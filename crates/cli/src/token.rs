@@ -190,10 +190,9 @@ fn read(path: &Path) -> Result<Token, Error> {
     parse(&bytes).map_err(at(path))
 }
 
-/// A token from its bytes or its text. White space in the text is ignored, and so is the encoding that an editor
-/// or a shell uses.
+/// A token from its bytes or its text. The text may have white space, and the encoding that an editor or a shell uses.
 fn parse(bytes: &[u8]) -> Result<Token, sordino_token::Error> {
-    // No token begins with such a mark or with a letter.
+    // No token begins with a byte-order mark or with a letter.
     let text: Vec<u8> = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => rest.to_vec(),
         [0xff, 0xfe, rest @ ..] => narrow(rest, u16::from_le_bytes),

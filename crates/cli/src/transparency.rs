@@ -102,9 +102,9 @@ struct Report<'a> {
     entries: u64,
     /// Entries that were appended.
     appended: Option<usize>,
-    /// The version that was found in it.
+    /// The version that was found in the log.
     version: Option<u64>,
-    /// True if that is the newest of its index in the log; none where only a proof was at hand.
+    /// True if that version is the newest of its index in the log. `None` if there was only a proof.
     newest: Option<bool>,
     root: String,
     fingerprint: String,

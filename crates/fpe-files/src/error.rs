@@ -158,7 +158,7 @@ pub enum Error {
         member: String,
         /// The byte of the line at which the first value begins, from 1.
         first: usize,
-        /// The byte at which the next begins, from 1.
+        /// The byte at which the second value begins, from 1.
         second: usize,
     },
     /// An object does not have the requested member.

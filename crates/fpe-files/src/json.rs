@@ -25,7 +25,7 @@ pub struct Members {
     pub tweak: Option<String>,
 }
 
-/// The names that fit into a message, and one more.
+/// The number of names that fit into a message, and one more.
 const NAMED: usize = 21;
 
 /// The positions of two members of an object in its line.

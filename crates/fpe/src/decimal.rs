@@ -9,7 +9,7 @@ pub(crate) const MAX_LEN: usize = 19;
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 const E8: u64 = 100_000_000;
 
-/// Checks that all bytes are decimal digits. The error has the index of the first that is not.
+/// Checks that all bytes are decimal digits. The error has the index of the first byte that is not.
 pub(crate) fn check(x: &[u8]) -> Result<(), usize> {
     let bad = |x: u8| x.wrapping_sub(b'0') > 9;
     if x.iter().fold(false, |any, &x| any | bad(x)) {

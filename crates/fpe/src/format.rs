@@ -77,11 +77,12 @@ pub enum Segment {
 ///      [`Format::keep`], the two numbers, each as a string of 8 bytes. Each call of [`Format::check`] adds the name in
 ///      [`Check`], and a call of [`Format::first_nonzero`] adds `first-nonzero`.
 ///    - A pattern has `pattern` and its name. Each segment adds `literal`, `keep` or `encrypt`, then the literal or the
-///      symbols of the alphabet, then the number of symbols (0 of a literal).
+///      symbols of the alphabet, then the number of symbols (0 for a literal).
 ///    - The others have `ssn`, or `date` and one string of the first and the last day, counted from 0001-01-01 in 4 bytes
 ///      each;
 /// 3. the caller's tweak;
-/// 4. the template: 4 bytes for each character that counts, 0 if it is encrypted or of a check, and else its code point and 1.
+/// 4. the template: 4 bytes for each character that counts, 0 if it is encrypted or of a check, and else its code point
+///    plus 1.
 ///
 /// In the template of a text the characters that pass do not count. In the template of an e-mail address, the passing
 /// characters of the local part count. Of the domain, with the last `@`, each character counts as its small letters,

@@ -227,7 +227,7 @@ impl<C: BlockCipher> Ff1Range<C> {
             });
             for (x, [a, b]) in chunk.iter_mut().zip(numbers) {
                 let mut y = a * halves[1].m + b;
-                // A result outside the range is walked on by itself.
+                // A result outside the range continues its walk by itself.
                 if y > last {
                     let last = divisor.div_rem(last);
                     let (a, b) = walk((a, b), last, |x| plan.small_halves::<D>(halves, tweak, x));

@@ -18,7 +18,7 @@ pub struct Coded {
     pub digest: Digest,
 }
 
-/// The size in bytes of the shortest content of this form before sealing. Longer contents have a power of two.
+/// The size in bytes of the shortest content of this form before sealing. Longer contents have a power of two bytes.
 pub(crate) const MIN_CODED: usize = 128;
 
 impl Coded {

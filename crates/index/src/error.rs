@@ -33,9 +33,9 @@ pub enum Error {
     /// The numbers of record ids and vectors differ.
     #[error("{found} record ids for {expected} vectors")]
     Ids {
-        /// Ids.
+        /// The number of ids.
         found: usize,
-        /// Vectors.
+        /// The number of vectors.
         expected: usize,
     },
     /// A record id occurs twice.
@@ -74,7 +74,7 @@ pub enum Error {
     AttributeCount {
         /// The number of rows of attributes.
         found: usize,
-        /// Vectors.
+        /// The number of vectors.
         expected: usize,
     },
     /// A filter cannot be read, or does not fit this index.
@@ -176,17 +176,17 @@ pub enum Error {
     /// A dimension differs from the index's.
     #[error("a vector of {found} dimensions: expected {expected}")]
     Dimension {
-        /// The vector's.
+        /// The vector's dimension.
         found: usize,
-        /// The index's.
+        /// The index's dimension.
         expected: usize,
     },
     /// The plan is for another number of vectors.
     #[error("{found} vectors: the plan is for {expected}")]
     Count {
-        /// The matrix's.
+        /// The number of vectors.
         found: usize,
-        /// The plan's.
+        /// The planned number.
         expected: usize,
     },
     /// A build was asked for a number of results that no search can have.
@@ -203,7 +203,7 @@ pub enum Error {
     /// There are more vectors, or longer ones, than an index can hold.
     #[error("{n} vectors of {dim} dimensions: expected at most 2^32 - 1 vectors of at most 8192")]
     TooLarge {
-        /// Vectors.
+        /// The number of vectors.
         n: usize,
         /// Their dimension.
         dim: usize,
@@ -266,17 +266,17 @@ pub enum Error {
     /// The numbers of payloads and vectors differ.
     #[error("{found} payloads for {expected} vectors")]
     PayloadCount {
-        /// Payloads.
+        /// The number of payloads.
         found: usize,
-        /// Vectors.
+        /// The number of vectors.
         expected: usize,
     },
     /// A request is for a version of the index that the server does not serve.
     #[error("the request is for version {found}, and the server has version {serving}: refresh")]
     Stale {
-        /// The request's.
+        /// The request's version.
         found: u64,
-        /// The server's.
+        /// The server's version.
         serving: u64,
     },
     /// Two manifests of one index do not follow from one another: a restored backup was changed, or clients see two.
@@ -304,9 +304,9 @@ pub enum Error {
     /// The index does not have the mode that the call requires.
     #[error("an index in {found} mode: expected {expected}")]
     Mode {
-        /// The manifest's.
+        /// The index's mode.
         found: &'static str,
-        /// The call's.
+        /// The required mode.
         expected: &'static str,
     },
     /// A server holds a different shard: number and count of its own shard, then of the expected one.

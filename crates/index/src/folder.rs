@@ -182,8 +182,8 @@ impl<D: Disk> Folder<D> {
         Ok(digest)
     }
 
-    /// Removes the parts of a change that is abandoned. Parts that cannot be removed now go at the next change or
-    /// opening.
+    /// Removes the parts of a change that is abandoned. Parts that cannot be removed now are removed at the next change
+    /// or opening.
     pub fn discard(&self) {
         for digest in self.written().parts.drain(..) {
             drop(

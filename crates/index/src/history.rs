@@ -22,7 +22,7 @@ pub const KEPT: usize = 256;
 pub const LEN_LEN: usize = 4;
 
 /// The longest body of a reply. A manifest of 1,024 segments has 200 KB. So a client of such an index that was away for
-/// more than 40 versions cannot check what happened. An error tells it so.
+/// more than 40 versions cannot check what happened. An error says this.
 pub const MAX_LEN: usize = 8 << 20;
 
 // A manifest of any length must fit.

@@ -12,10 +12,10 @@
 //! context. The owner signs heads under a different context.
 //!
 //! The entries of one index are a chain: each has a higher version than the one before, and names its manifest. The
-//! first may be of any version. After it none is left out, since the next would name a version that is missing. A log
-//! with an entry outside its chain can be neither made nor read. So no log that a reader has read as a whole has two
-//! manifests of one version. A reader that remembers a head accepts only logs that begin with its entries. Two readers
-//! can compare heads, or their short form, and see if a server showed them different logs.
+//! first may be of any version. After the first no version is left out, since the next entry would name a missing one.
+//! A log with an entry outside its chain can be neither made nor read. So no log that a reader has read as a whole has
+//! two manifests of one version. A reader that remembers a head accepts only logs that begin with its entries. Two
+//! readers can compare heads, or their short form, and see if a server showed them different logs.
 
 mod entry;
 mod head;

@@ -2,9 +2,9 @@
 //!
 //! Scores that a server makes under encryption are off by about 1e-4 of a cosine, and in routed mode by 1e-3. A client
 //! of an index with a second look always takes the best `SecondLook::candidates`. It fetches their slots in one
-//! request, and ranks them by the vectors in these. A slot has a vector's base in the index's frame and its residual
-//! to the base. The residual has two bytes for each coordinate, in steps of a 32,767th of its largest. For a residual
-//! of length 1 and 128 coordinates a step is about 7e-6, so that a score is off by 2e-6.
+//! request, and ranks them by the vectors in these slots. A slot has a vector's base in the index's frame and its
+//! residual to the base. The residual has two bytes for each coordinate, in steps of a 32,767th of its largest. For a
+//! residual of length 1 and 128 coordinates a step is about 7e-6, so that a score is off by 2e-6.
 //!
 //! ```text
 //! base: 8 bits | largest coordinate: 32 bits | steps: 16 bits each, all little-endian

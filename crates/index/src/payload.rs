@@ -234,7 +234,7 @@ pub struct Payloads {
     pub fetched: u32,
     /// The number of pages that the longest record touches.
     pub longest: u32,
-    /// How clients get them.
+    /// How clients get the payloads.
     pub fetch: Fetch,
     /// The digest of all pages, one after the other.
     pub content: Digest,
@@ -251,9 +251,9 @@ pub struct Payloads {
 pub struct PageGroup {
     /// The number of the key.
     pub key: u32,
-    /// The number of records in them.
+    /// The number of records in these pages.
     pub records: u32,
-    /// The number of its pages, which follow the groups before.
+    /// The number of pages, which follow the pages of the groups before.
     pub pages: u32,
 }
 

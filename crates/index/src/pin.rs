@@ -45,8 +45,8 @@ impl Pin {
     /// between the two must show that it follows.
     ///
     /// # Errors
-    /// The errors of [`check`](Self::check). [`Error::Fork`] also where nothing can be between the two and it names a
-    /// different version. The two manifests alone prove that, so no one has to show anything.
+    /// The errors of [`check`](Self::check). [`Error::Fork`] also if no version can be between the two, and the
+    /// manifest names a different version. The two manifests alone prove this fork.
     pub fn precedes(&self, manifest: &SignedManifest) -> Result<bool, Error> {
         self.check(manifest)?;
         if manifest.version == self.version || manifest.follows(&self.manifest) {

@@ -3,8 +3,8 @@
 //! The cut depends only on the signed manifest and a shard's number, so no file on disk names it. Each segment's blocks
 //! are cut into one run for each shard, and so are routed mode's groups. So a new segment moves nothing of the earlier
 //! ones, and all shards have the same work, up to a block of each segment. Sealed mode's buckets are cut by their
-//! bytes: each shard has the same bytes of all buckets. The first shard has payloads for fetching, and also scores
-//! sealed mode's centroids. A part that clients download is on the shard that its digest determines.
+//! bytes: a shard has the same range of bytes of every bucket. The first shard has payloads for fetching, and also
+//! scores sealed mode's centroids. A part that clients download is on the shard that its digest determines.
 //!
 //! ```text
 //! reply of a shard: index: 16 bytes | edition: 24 | number: 2 | of: 2 | its part of the reply's body

@@ -176,7 +176,7 @@ pub enum Message {
     Score = 105,
     /// The encrypted scores.
     Scored = 106,
-    /// The edition, and the number of PIR queries that the manifest names.
+    /// The edition, and PIR queries, whose number the manifest fixes.
     Fetch = 107,
     /// A PIR answer for each query, in the same order.
     Fetched = 108,

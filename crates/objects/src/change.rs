@@ -12,7 +12,7 @@ use crate::age::{Clock, Since};
 /// The version from which a change begins.
 #[derive(Clone, Debug, Default)]
 enum Base {
-    /// Unknown: no one has read it since the lock was taken, so there should be none.
+    /// Unknown: no one has read the newest version since the lock was taken, so there should be none.
     #[default]
     Unread,
     /// There was none.

@@ -136,7 +136,8 @@ impl Disk for Objects {
         if self.change().take(path).is_some() {
             return Ok(());
         }
-        // A file that was young when it was listed needs no further request, which would add one for each file of a week.
+        // A file that was young when it was listed needs no further request, which would add one request for each file
+        // of a week.
         if self.change().is_young(path, self.grace) {
             return Ok(());
         }

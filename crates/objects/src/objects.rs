@@ -77,7 +77,7 @@ impl Objects {
             .with_http_connector(BoundedBody)
             .with_client_options(client_options(patience))
             .with_retry(retry);
-        // The client's options replace those from the environment, so this one is read again.
+        // The client's options replace those from the environment, so this variable is read again.
         let http = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
         let store = store.with_allow_http(http).build();
         let store = store.map_err(|error| wrong(error.to_string()))?;

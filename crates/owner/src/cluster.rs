@@ -22,7 +22,7 @@ const ITERATIONS: usize = 10;
 /// Training vectors per cluster. More of them change the centroids by less than another seed does.
 pub(crate) const SAMPLE: usize = 64;
 
-/// The number of nearest centroids that are kept for each vector. It goes to one of these if the first is full.
+/// The number of nearest centroids that are kept for each vector. The vector goes to one of these if the first is full.
 pub(crate) const NEAREST: usize = 24;
 
 /// For each vector its nearest centroids with their scores, best first.

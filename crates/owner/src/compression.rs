@@ -15,7 +15,7 @@ const MAGIC_LEN: usize = 4;
 /// The most payloads on which a dictionary is trained.
 const SAMPLES: usize = 20_000;
 
-/// The divisor of all payloads' bytes that limits a dictionary, since every reader downloads it.
+/// A dictionary may have one byte for this number of payloads' bytes, since every reader downloads it.
 const PART: usize = 64;
 
 /// The fewest bytes of a dictionary. A shorter one saves nothing.
@@ -28,7 +28,7 @@ const TRIED: usize = 1000;
 /// shortened payload can be read up to the end of a block. At least a third of the fetched bytes are read, and half on average.
 const BLOCKS: (usize, usize) = (128, 4096);
 
-/// The fewest bytes of a payload that may have several blocks, and of one that always has.
+/// The fewest bytes of a payload that may have several blocks, and of one that always has several.
 const LONG: (usize, usize) = (512, 4096);
 
 /// The approximate bytes of memory of an encoder at the highest level.

@@ -18,7 +18,8 @@ pub(crate) const SAMPLE: usize = 8192;
 /// base stays. Also, one in this many vectors is left out of training, in order to measure the gain from bases.
 pub(crate) const EACH: usize = 8;
 
-/// The most bytes of all bases. If there are many vectors, one byte for this number of vectors instead.
+/// The most bytes of all bases. If there are many vectors, bases may have one byte for each [`ROWS_A_BYTE`] vectors
+/// instead.
 const BYTES: usize = 8192;
 const ROWS_A_BYTE: usize = 5;
 
@@ -34,7 +35,7 @@ const GAIN: f64 = 0.35;
 const WITHIN: usize = 98;
 const FAR: f64 = 4.0;
 
-/// The largest number of powers of two that a single vector counts. A vector that lies on a base by chance says little
+/// The largest gain, in powers of two, that a single vector counts. A vector that lies on a base by chance says little
 /// about the others.
 const MOST: f64 = 4.0;
 

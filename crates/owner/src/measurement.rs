@@ -20,13 +20,13 @@ pub struct Measurement {
     pub instead: Option<Alternative>,
 }
 
-/// Masked mode as an alternative. It hides as much and finds more, and is offered if the built index does not
-/// save a fifth of its bytes.
+/// Masked mode as an alternative. It hides as much and finds more. It is offered if the built index does not save a
+/// fifth of masked mode's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alternative {
     /// The mode.
     pub mode: ModeKind,
-    /// The bytes that a client of it transfers.
+    /// The bytes that a client of that mode transfers.
     pub cost: Cost,
 }
 

@@ -6,8 +6,9 @@
 //! <the index's id> <version> <digest of its manifest> <its place>        for each index, and each place that it is in
 //! ```
 //!
-//! A place is a folder or an address. %XX is a control character or a per cent sign in it. A zero byte, which no name has, and two
-//! digits are a byte of a folder's name that is not UTF-8. A folder opened by a second path has a second line for that path.
+//! A place is a folder or an address. %XX is a control character or a per cent sign in it. A zero byte, which no name
+//! has, and two digits stand for a byte of a folder's name that is not UTF-8. A folder opened by a second path has a
+//! second line for that path.
 //!
 //! # The order of a change
 //! The store first makes a version the newest, and then the owner remembers it. After a crash between the two, the owner
@@ -32,8 +33,8 @@ use line::Line;
 ///
 /// # Security
 /// The first version of an index that the owner sees is accepted without a check. From then on no older version, no other history
-/// and no other index is opened there, unless the caller says that it was restored. The file is not secret, but an attacker who
-/// can write it can undo that.
+/// and no other index is opened there, unless the caller says that it was restored. The file is not secret, but an
+/// attacker who can write it can undo this protection.
 #[derive(Debug)]
 pub struct Pins {
     kept: Mutex<Kept>,
@@ -67,8 +68,8 @@ impl Pins {
         Self { kept }
     }
 
-    /// Pins in the file next to an owner's key file, with the suffix `.pins`. If the key file is a link, next to the file that it
-    /// points to.
+    /// Pins in the file next to an owner's key file, with the suffix `.pins`. If the key file is a link, the pins are
+    /// next to the file that it points to.
     #[must_use]
     pub fn beside(key: &Path) -> Self {
         let mut path = key.canonicalize().unwrap_or_else(|_| key.to_owned());
@@ -140,7 +141,7 @@ impl Pins {
         self.with(|lines| Ok(lines.iter().any(|line| line.place == place)))
     }
 
-    /// The newest known version of the index in a folder, which shows this one.
+    /// The newest known version of the index in a folder that shows the version `found`.
     ///
     /// # Errors
     /// [`OwnerFault::Pins`].
@@ -273,9 +274,9 @@ impl Pins {
         })
     }
 
-    /// Remembers a store's version if it follows from the `known` one, or returns the known one if that is newer. The store need
-    /// not be compared with `sure`. While it reads the versions between, other processes may read and change the lines, so a slow
-    /// store does not make them wait.
+    /// Remembers a store's version if it follows from the `known` one, or returns the known one if that is newer. The
+    /// store was already compared with `sure`. While it reads the versions between, other processes may read and change
+    /// the lines, so a slow store does not make them wait.
     fn put<D: Disk>(
         &self,
         places: &[String],

@@ -71,8 +71,8 @@ pub struct Plan {
     download: Cost,
 }
 
-/// A search should not cost more than this part of downloading everything. Beyond that, the download serves a client with
-/// this number of queries better.
+/// This number of searches should not cost more than downloading everything. Otherwise the download serves a client
+/// with this number of queries better.
 const LEAST_QUERIES: u64 = 8;
 
 impl Plan {
@@ -122,7 +122,7 @@ impl Plan {
     }
 
     /// The plan for records with payloads of `len` bytes each, after compression. Clients fetch them in the same way in
-    /// every mode: one for each result of a search, after it.
+    /// every mode: one for each result, after the search.
     ///
     /// # Errors
     /// [`Error::Payload`] if they are too long.
@@ -308,7 +308,6 @@ pub(crate) fn chunk_layout(n: usize, dim: usize, codec: Codec) -> Layout {
     }
 }
 
-/// The cost of downloading everything.
 fn download_cost(n: usize, dim: usize, codec: Codec) -> Cost {
     let layout = chunk_layout(n, dim, codec);
     let count = n.div_ceil(layout.slots as usize);

@@ -233,7 +233,7 @@ fn share(units: &Vectors, members: &[u32], mean: &Mean, direction: &[f32]) -> f3
     };
     let sum: f32 = members.iter().map(along).sum();
     let share = sum / members.len().max(1) as f32;
-    // Two unit vectors differ by no more.
+    // Two unit vectors differ by no more than 2.
     share.clamp(-2.0, 2.0)
 }
 

@@ -106,7 +106,7 @@ impl Rows {
         coordinates.collect::<Vec<f32>>().into()
     }
 
-    /// All of them, one after the other. It makes a copy only if one was rounded.
+    /// All residuals, one after the other. It makes a copy only if one was rounded.
     pub(crate) fn all_unrounded(&self) -> Cow<'_, [f32]> {
         let stored = self.vectors.as_slice();
         if self.marks.iter().all(|mark| mark.step == 0.0) {

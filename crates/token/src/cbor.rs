@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         self.of(MAP, what)
     }
 
-    /// Reads the head of an item of this kind, and returns its size.
+    /// Reads the head of an item of this kind and size, and refuses any other.
     pub(crate) fn begin(&mut self, kind: Head, what: &'static str) -> Result<(), Error> {
         let at = self.at;
         let (major, expected) = kind.head();

@@ -17,8 +17,8 @@ type Issuers = HashMap<[u8; 32], PublicKey>;
 ///
 /// The verifier first makes all checks that need no arithmetic. It checks a block's signature only after the signature of the
 /// block before was right. So a client without a token costs one verification under an issuer's key, which the verifier keeps
-/// expanded. A client with a token costs one verification for each block, each time that it shows the token: limit how often it
-/// may.
+/// expanded. A client with a token costs one verification for each block, each time that it shows the token, so limit
+/// how often it may show one.
 #[derive(Debug)]
 pub struct Verifier {
     audience: String,

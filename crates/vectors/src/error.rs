@@ -127,7 +127,7 @@ pub enum Error {
         "vectors of {dim} dimensions: expected at most 8192; a file of another format, or of another order of bytes, begins like that"
     )]
     WideVectors {
-        /// Their dimension.
+        /// The vectors' dimension.
         dim: u64,
     },
     /// A Parquet or Arrow file is damaged, or has content that is not supported.
@@ -167,7 +167,7 @@ pub enum Error {
     /// Two columns of a table, or two members of an object, have a requested name.
     #[error("two columns are named {name}, the columns {} and {}, counted from 1: rename one, or leave it out", places.0, places.1)]
     TwoColumns {
-        /// Their name.
+        /// The columns' name.
         name: String,
         /// The positions of the first two, from 1.
         places: (usize, usize),

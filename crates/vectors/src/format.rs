@@ -127,7 +127,7 @@ fn unknown(ending: &str) -> Error {
     }
 }
 
-/// How to read a file, as far as its name and columns do not tell.
+/// How to read a file, where its name and columns do not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileOptions {
     /// The format; if `None`, the path's extension names it.

@@ -77,7 +77,8 @@ impl Reader {
         self.dim
     }
 
-    /// The number of vectors that the file announces, if it does. Do not allocate memory by it.
+    /// The number of vectors that the file announces, if it does. A file may announce any number, so do not allocate
+    /// memory for it.
     #[must_use]
     pub fn len_hint(&self) -> Option<u64> {
         self.len

@@ -1,8 +1,8 @@
 //! A public random rotation, which is applied to vectors before they are quantised.
 //!
 //! Rounding errors are independent of the data only if all coordinates behave alike. Raw
-//! descriptors are small integers divided by a common norm, which breaks every error model; rotated
-//! descriptors do not. The rotation preserves all inner products, so it does not change the results
+//! descriptors are small integers divided by a common norm, and break every error model; rotated descriptors do not.
+//! The rotation preserves all inner products, so it does not change the results
 //! of a search.
 
 use core::mem;

@@ -30,7 +30,7 @@ type Batch = Vec<ArrayRef>;
 /// The batches of a table.
 type Batches = Box<dyn Iterator<Item = Result<Batch, Error>> + Send>;
 
-/// The rows that are read after a row that is left out. The number then doubles, so that a table with many such rows is not
+/// The number of rows that are read after a left-out row. It then doubles, so that a table with many such rows is not
 /// read again for each.
 const FEW: usize = 16;
 
@@ -60,7 +60,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A Parquet file.
     pub(super) fn parquet<R>(file: R, names: &ColumnNames, skip: bool) -> Result<Self, Error>
     where
         R: ::parquet::file::reader::ChunkReader + 'static,

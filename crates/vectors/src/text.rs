@@ -227,7 +227,6 @@ impl Text {
     }
 }
 
-/// The id in a text.
 fn parsed(text: &str, kind: Option<IdKind>) -> Result<Id, Error> {
     kind.unwrap_or(IdKind::Text).parse(text)
 }
@@ -277,7 +276,6 @@ fn lines(
 /// Records as written, each with the line on which it begins, from 1.
 type Written = Box<dyn Iterator<Item = Result<(u64, Vec<u8>), Error>> + Send>;
 
-/// An error about a line.
 fn fault(line: u64, why: String) -> Error {
     Error::Line { line, why }
 }

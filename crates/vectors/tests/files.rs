@@ -191,7 +191,7 @@ fn what_stands_for_a_file_is_named() {
             );
         }
     }
-    // So many vectors may have the bytes of a short mark.
+    // The number of vectors may have the bytes of a short mark.
     let mut bytes = b"PAR1".to_vec();
     bytes.extend(2u32.to_le_bytes());
     let error = all(Format::Fbin, bytes).unwrap_err();

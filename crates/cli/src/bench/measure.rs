@@ -296,7 +296,7 @@ fn search(
     })
 }
 
-/// The part of pages: the last message, if one message fetches them.
+/// The share of pages: the last message, if one message fetches pages.
 fn pages(manifest: &Manifest, transcripts: &[Vec<Exchange>], times: &mut [Duration]) -> Pages {
     let fetches = manifest.payloads.as_ref();
     let fetches = fetches.is_some_and(|it| it.fetch != Fetch::Download);

@@ -64,16 +64,16 @@ struct Report {
     left_out: usize,
     /// Records whose ids existed.
     replaced: usize,
-    /// Records that had another label before. Its readers can read them until the index is compacted.
+    /// Records that had another label before. That label's readers can read them until the index is compacted.
     relabelled: usize,
     records: usize,
     label: Option<String>,
     segments: usize,
     /// The first of the numbers that records without ids got.
     first_id: Option<u64>,
-    /// Recall of held-out ones of these records among themselves, if they are enough to measure it.
+    /// The recall among these records, measured with some of them held out, if there are enough.
     recall: Option<f64>,
-    /// The loss by rounding to 32 bits, if that is much for many vectors.
+    /// The loss by rounding to 32 bits, if it is large for many vectors.
     rounding: Option<Rounding>,
 }
 
@@ -141,8 +141,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 }
 
 impl Args {
-    /// Refuses ids from a column that no option names, if the index's ids may be row numbers because none is above
-    /// the number of rows. Otherwise unrelated records would be replaced.
+    /// Refuses ids from a column that no option names, if the index's ids may be row numbers. They may be if none is
+    /// above the number of rows. Otherwise unrelated records would be replaced.
     fn check_guessed_ids<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
         let Some(column) = layout.guessed_ids() else {
             return Ok(());

@@ -161,15 +161,15 @@ struct Report {
     /// The way in which payloads, or the vectors of a second look, are fetched.
     fetched: Option<Fetched>,
     seconds: f64,
-    /// The loss by rounding to 32 bits, if that is much for many vectors.
+    /// The loss by rounding to 32 bits, if it is large for many vectors.
     rounding: Option<Rounding>,
     /// The recall that sealed and routed mode's builders measured on held-out vectors.
     expected_recall: Option<f64>,
-    /// True if that reaches the recall asked for.
+    /// True if the measured recall reaches the requested one.
     reached: Option<bool>,
-    /// The bytes that a client transfers in the given number of searches, in those two modes.
+    /// The bytes that a client transfers in the given number of searches, in sealed and routed mode.
     bytes_in_all: Option<u64>,
-    /// The mode that finds more, if this one does not save a fifth of its bytes.
+    /// The mode that finds more, if the built mode does not save a fifth of that mode's bytes.
     instead: Option<&'static str>,
 }
 
@@ -321,7 +321,7 @@ impl Args {
         }
     }
 
-    /// The requested packing, or the one that moves fewer bytes.
+    /// The requested packing, or otherwise the planned one.
     fn packed(
         &self,
         records: &Records<'_>,

@@ -92,8 +92,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 }
 
 impl Args {
-    /// The version from which the server's must follow, if it is not the folder's version. Refuses a folder that the owner
-    /// does not know.
+    /// The version from which the server's version must follow, if it is not the folder's version. Refuses a folder
+    /// that the owner does not know.
     fn known(
         &self,
         author: &Author,

@@ -323,7 +323,6 @@ fn single(column: &Column, row: usize) -> Vec<u8> {
     }
 }
 
-/// The attributes in a row, as JSON.
 pub(crate) fn attributes(all: &Attributes, row: usize) -> Map<String, Value> {
     let columns = all.columns();
     let columns = columns.map(|(name, column)| (name.to_owned(), column.json(row)));
@@ -395,7 +394,7 @@ mod tests {
             "row 10, column year: \"7\", expected true or false, or 1 or 0"
         );
         assert!("".parse::<Attribute>().is_err());
-        // PostgreSQL writes booleans so.
+        // PostgreSQL writes booleans as `t` and `f`.
         let flags = Column::Text(vec![Some("t".into()), Some("f".into()), None]);
         let (_, flags) = "flag:bool"
             .parse::<Attribute>()

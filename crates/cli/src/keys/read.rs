@@ -57,23 +57,23 @@ pub(super) fn at(path: &Path) -> impl FnOnce(sordino_net::Error) -> Error {
 /// The owner's keys of a file.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn owner(path: &Path) -> Result<OwnerKeys, Error> {
     read(path)?.owner().map_err(at(path))
 }
 
-/// A reader's public key of a file: that key's or the pair's.
+/// A reader's public key, from a file with that key or with the reader's pair.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn reader_public(path: &Path) -> Result<ReaderPublicKey, Error> {
     read(path)?.reader_public().map_err(at(path))
 }
 
-/// A writer's public key of a file: that key's or the writer's.
+/// A writer's public key, from a file with that key or with the writer's secret.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn writer_public(path: &Path) -> Result<WriterPublicKey, Error> {
     read(path)?.writer_public().map_err(at(path))
 }
@@ -87,10 +87,10 @@ pub enum Author {
     Writer(WriterKeys),
 }
 
-/// The keys of one who may change an index: the owner's or a writer's.
+/// The owner's or a writer's keys, with which an index can be changed.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn author(path: &Path) -> Result<Author, Error> {
     let file = read(path)?;
     match file.kind() {
@@ -99,18 +99,18 @@ pub fn author(path: &Path) -> Result<Author, Error> {
     }
 }
 
-/// The readers' keys of a file: a reader's or the owner's.
+/// The readers' keys, from a reader's or the owner's file.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn reader(path: &Path) -> Result<ReaderKeys, Error> {
     read(path)?.reader().map_err(at(path))
 }
 
-/// The owner's public key of a file: that key's, a reader's or the owner's.
+/// The owner's public key, from a file with that key, or from a reader's or the owner's file.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
     read(path)?.public().map_err(at(path))
 }
@@ -118,15 +118,15 @@ pub fn public(path: &Path) -> Result<OwnerPublicKey, Error> {
 /// The client key of a file.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn client(path: &Path) -> Result<ClientKey, Error> {
     read(path)?.client().map_err(at(path))
 }
 
-/// The client's public key of a file: that key's or the client's.
+/// A client's public key, from a file with that key or with the client's secret.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
     read(path)?.client_public().map_err(at(path))
 }
@@ -134,15 +134,15 @@ pub fn client_public(path: &Path) -> Result<ClientPublicKey, Error> {
 /// The key of a file that issues tokens.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn issuer(path: &Path) -> Result<SigningKey, Error> {
     read(path)?.issuer().map_err(at(path))
 }
 
-/// The issuer's public key of a file: that key's or the issuer's.
+/// An issuer's public key, from a file with that key or with the issuer's secret.
 ///
 /// # Errors
-/// Fails if it cannot be read or is another kind.
+/// Fails if the file cannot be read or is of another kind.
 pub fn issuer_public(path: &Path) -> Result<PublicKey, Error> {
     read(path)?.issuer_public().map_err(at(path))
 }

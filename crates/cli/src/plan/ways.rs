@@ -95,7 +95,6 @@ fn costs(planned: &Retrieval, wish: &Wish, speed: &Speed) -> Costs {
     }
 }
 
-/// The table of the ways, as text.
 pub(super) fn table(ways: &[PlannedWay], wish: &Wish) -> String {
     if ways.is_empty() {
         return String::new();

@@ -36,7 +36,8 @@ struct Window {
 }
 
 impl Ahead {
-    /// At most this number of records after an id's text, if they were read before, from the version that this file names.
+    /// At most this number of records after an id's text, if they were read before, from the version that `current`
+    /// names.
     pub(super) fn page(
         &self,
         current: Option<&Bytes>,

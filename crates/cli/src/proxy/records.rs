@@ -102,8 +102,7 @@ impl OwnedRecords {
             .read(&self.keys.reader(), |contents| contents.get(ids).collect())
     }
 
-    /// Remembers which index the server serves. Refuses to start for an index that is not the one
-    /// here.
+    /// Remembers which index the server serves. Refuses to start if that is not the index on this machine.
     pub(super) fn stand_before(&self, served: [u8; 16]) -> Result<(), Error> {
         self.served.put(served);
         match self.served.check(&self.index, &self.open()?) {

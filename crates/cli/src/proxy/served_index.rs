@@ -1,4 +1,5 @@
-//! The index that the server serves: no other is written or listed, for programs would write to one and search the other.
+//! The index that the server serves. The proxy writes and lists no other index: programs would write to one index and
+//! search the other.
 
 use crate::owned_index::OwnedIndex;
 use sordino_proxy::RecordsError;

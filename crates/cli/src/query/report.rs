@@ -26,7 +26,7 @@ pub(super) enum Form {
     Object,
 }
 
-/// The results of one search. If the others continue, its error instead.
+/// The results of one search, or its error if the other searches continue.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Line {
@@ -145,8 +145,8 @@ impl Printer {
         self.put(answer.query, Line::Found(answer))
     }
 
-    /// Prints a query's line. If its search failed and others continue, prints that. So a program that waits for a
-    /// query's line before it sends the next query does not wait forever.
+    /// Prints a query's line. If its search failed and others continue, that line has the error. So a program that
+    /// waits for a query's line before it sends the next query does not wait forever.
     pub(super) fn put(&mut self, query: usize, line: Line) -> Result<(), Error> {
         self.waiting.insert(query, line);
         if self.form == Form::Object {

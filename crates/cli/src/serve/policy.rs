@@ -1,5 +1,5 @@
-//! Policies: whom an index is for. They are read by a command that is built with the feature `policies`; one without
-//! refuses an index that has one.
+//! Policies, which say who may use an index. A command that is built with the feature `policies` reads them. A command
+//! without it refuses an index that has a policy.
 
 #[cfg(feature = "policies")]
 mod cedar;

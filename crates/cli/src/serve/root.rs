@@ -55,7 +55,7 @@ fn follow(mut tenants: Tenants, new: &mpsc::Sender<()>) {
 /// The indexes in a folder.
 struct Several {
     args: Args,
-    /// Sent when something has changed.
+    /// Receives a message when something has changed.
     news: mpsc::Receiver<()>,
 }
 
@@ -71,7 +71,7 @@ impl Source for Several {
         root.map_or_else(String::new, |root| root.display().to_string())
     }
 
-    /// A separate thread follows them.
+    /// A separate thread follows the indexes.
     fn follow(&mut self, _: &Indexes) -> bool {
         self.news.try_iter().count() > 0
     }

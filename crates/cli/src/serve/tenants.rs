@@ -86,7 +86,7 @@ impl Tenants {
     /// Looks at the folder for the first time.
     ///
     /// # Errors
-    /// As for [`Self::look`].
+    /// Fails as [`Self::look`] does.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         self.look()?;
         if self.waits {

@@ -7,8 +7,7 @@ use sordino_token::{Action, Actions, Claims};
 
 use crate::{Error, keys, times};
 
-/// The number of seconds before its issue from which a token is valid, for servers whose clocks are behind
-/// the issuer's.
+/// A token is valid from this number of seconds before its issue, for servers whose clocks are behind the issuer's.
 const BACK: u64 = 60;
 
 /// The claims of a new token.

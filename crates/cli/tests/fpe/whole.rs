@@ -72,7 +72,7 @@ fn the_command_works_and_leaves_good_files_alone() {
         "{message}"
     );
     assert_eq!(fs::read(folder.join("out.csv")).unwrap(), good);
-    // Encrypts a file in place, and leaves no other file in the folder.
+    // Decrypts a file in place, and leaves no other file in the folder.
     let place = [
         "--column", "ssn", "--input", "out.csv", "--output", "out.csv",
     ];
@@ -88,7 +88,7 @@ fn the_command_works_and_leaves_good_files_alone() {
     let message = String::from_utf8(out.stderr).unwrap();
     let said = "k2: not a key of format-preserving encryption";
     assert!(!out.status.success() && message.contains(said) && !message.contains("secret"));
-    // What PowerShell and editors of Windows write.
+    // The form in which PowerShell and editors of Windows write a key file.
     let wide: Vec<u8> = std::iter::once(0xfeff)
         .chain(String::from_utf8(key.clone()).unwrap().encode_utf16())
         .flat_map(u16::to_le_bytes)

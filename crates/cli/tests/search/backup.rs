@@ -230,7 +230,7 @@ fn a_folder_without_current_is_not_emptied_and_is_mended() {
     let current = fs::read(place.path("local/CURRENT")).unwrap();
     fs::remove_file(place.path("local/CURRENT")).unwrap();
     let before = files(&place.path("local"));
-    // Every command that would make, change, copy, send or serve the index says so, and touches
+    // Every command that would make, change, copy, send or serve the index reports the missing file, and touches
     // nothing.
     for line in [
         "index build @base.npy @local --key @owner.key",

@@ -111,7 +111,7 @@ impl Bench {
             served,
             expected: Vec::new(),
         };
-        // The cache and the pin are of a client that has searched.
+        // The cache and the pin belong to a client that has searched.
         let found = bench.asked("--cache @cache --pin @files/pin", "@reader.key");
         assert_eq!(found.code, Some(0), "{}", found.error);
         for index in INDEXES {

@@ -97,7 +97,7 @@ fn documents_are_built_from_text_and_found_by_what_they_are() {
     }
 }
 
-/// Each word of `--fetch`, and the word for it in reports.
+/// Each value of `--fetch`, and the word for it in reports.
 const WAYS: [(&str, &str); 4] = [
     ("download", "downloaded"),
     ("pir", "PIR"),

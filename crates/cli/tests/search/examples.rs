@@ -70,7 +70,6 @@ fn joined(text: &str) -> String {
         .collect()
 }
 
-/// The examples at the end of a help text.
 fn of_help(help: &str) -> Vec<Example> {
     let Some((_, examples)) = help.split_once("Examples:") else {
         return Vec::new();

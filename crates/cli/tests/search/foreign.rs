@@ -100,7 +100,7 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
     let bad = bad
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    // The last line has their number.
+    // The report's last line has the number of left-out records.
     let lines: Vec<u64> = bad.filter_map(|bad| bad["line"].as_u64()).collect();
     assert_eq!(lines, [5, 9, 13, 21, 25]);
     // The report exists already, so the command refuses to write it.

@@ -7,7 +7,6 @@ use crate::readers::{first, place};
 use serde_json::Value;
 use std::fs;
 
-/// The labels of exported lines, by id.
 fn labels(lines: &str) -> Vec<(u64, Option<String>)> {
     let lines = lines.lines().map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();

@@ -1,5 +1,4 @@
-//! Records that are left out: which records they are, how they are reported, and which number is
-//! refused.
+//! Records that are left out: which records they are, how they are reported, and how many are refused.
 
 use crate::binary::{done, failed, json, run};
 use crate::place::Place;
@@ -166,7 +165,7 @@ fn the_report_has_the_files_order_and_ends_with_the_number() {
     );
 }
 
-/// Other ids than the file has would be made of them, or all be left out.
+/// If decimal numbers were ids, records would get ids that the file does not have, or all be left out.
 #[test]
 fn decimal_numbers_are_no_ids() {
     let place = Place::new();

@@ -328,7 +328,8 @@ fn numbers_out_of_bounds_are_usage() {
 #[test]
 fn fields_are_named_with_their_file() {
     let place = Place::without_keys();
-    // A line of a key where its file is expected is not shown, and a file that is not there is named with what makes one.
+    // An error does not show a key's line that was given instead of its file. It names a missing file, and what makes
+    // one.
     let secret = ["keys", "show", "sordino-owner-key-1:0a0b0c"];
     let error = failed(&secret, 1);
     assert!(

@@ -12,7 +12,6 @@ fn packaging(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The long options that a text names.
 fn options(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     let long = words.filter(|word| word.len() > 3 && word.starts_with("--"));

@@ -81,7 +81,8 @@ fn programs_search_through_it_and_it_follows_the_index() {
     assert_eq!((status, &problem["error"]["code"]), (502, &json!("server")));
     let why = problem["error"]["message"].as_str().unwrap();
     assert!(why.contains("connect"), "{why}");
-    // It reports such an error for every request: the words differ with the moment at which the connection breaks.
+    // The proxy reports such an error for every request. The words differ with the moment at which the connection
+    // breaks.
     for _ in 0..3 {
         let (status, problem) = quick.search(one.as_bytes());
         assert_eq!((status, &problem["error"]["code"]), (502, &json!("server")));
@@ -93,7 +94,7 @@ fn programs_search_through_it_and_it_follows_the_index() {
     };
     assert!(absent(&quick));
     assert_eq!(quick.get("/healthz").0, 200);
-    // It asks by itself, too.
+    // The proxy also asks the server by itself.
     until("it seems ready", || absent(&proxy));
     let line = format!(
         "serve --json --listen {address} @masked --key @owner.pub --plaintext --client @alice.pub"

@@ -284,7 +284,7 @@ fn the_log_has_times_and_reasons_and_nothing_of_a_query() {
     }
 }
 
-/// Whatever replaces the index, the server continues with its data and takes no more memory. It
+/// Whatever replaces the index, the server continues with the old data and takes no more memory. It
 /// stops when told to.
 #[cfg(unix)]
 #[test]

@@ -76,7 +76,6 @@ fn a_folder_of_indexes_is_served_by_their_names_as_they_come_and_go() {
     assert_found(&query("post"), "open");
 }
 
-/// Waits until a log has these words.
 fn says(log: &std::path::Path, words: &str) {
     let start = std::time::Instant::now();
     while !fs::read_to_string(log).unwrap().contains(words) {
@@ -154,7 +153,6 @@ fn an_index_has_an_owner_and_a_policy_of_its_own() {
     failed(&bob, 4);
     let found = place.query(&["--connect", &url, "--client-key", &key("alice")]);
     assert_found(&found, "local");
-    // A policy that permits a group.
     let group = "permit(principal in Group::\"all\", action, resource);";
     let bobs = json(&place.line("keys show @bob.pub"));
     let groups = serde_json::json!([

@@ -142,14 +142,14 @@ fn a_proxy_writes_to_no_index_but_the_one_that_its_server_serves() {
     ] {
         assert!(why.contains(said), "{why}");
     }
-    // Where another index comes into the folder's place later, nothing is written to it.
+    // If another index later replaces the folder, the proxy writes nothing to it.
     let proxy = Proxy::new(&place, &url, &format!("{owner} @a"));
     let gone = json!({"ids": [1]});
     assert_eq!(proxy.records("DELETE", "/records", &gone).0, 200);
     let before = place.verify("b");
     fs::rename(place.path("a"), place.path("elsewhere")).unwrap();
     fs::rename(place.path("b"), place.path("a")).unwrap();
-    // The owner's memory would refuse it, too, unless the owner accepts what is there.
+    // The owner's pins would refuse that index too, unless the owner accepts it.
     done(&place.line("index compact @a --restored --key @owner.key"));
     for (method, path, body) in [
         ("DELETE", "/records", gone),

@@ -44,7 +44,6 @@ fn parquet(transform: &Transform, input: &[u8]) -> Result<(Vec<u8>, Vec<String>)
     Ok((out, refused))
 }
 
-/// All rows of a file, its compression and its metadata.
 fn rows(file: &[u8]) -> (Vec<RecordBatch>, Compression, Option<String>) {
     let input = bytes::Bytes::copy_from_slice(file);
     let builder = ParquetRecordBatchReaderBuilder::try_new(input).unwrap();

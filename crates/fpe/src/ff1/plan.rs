@@ -109,7 +109,7 @@ impl<C: BlockCipher> Ff1Plan<C> {
         }
     }
 
-    /// Numerals of a string.
+    /// The number of numerals of a string.
     #[must_use]
     #[expect(
         clippy::len_without_is_empty,

@@ -111,7 +111,7 @@ impl Check {
         own || self.covers(symbol)
     }
 
-    /// The check of `symbols`. They must not include it.
+    /// The check of `symbols`, which must not include the check.
     ///
     /// # Errors
     /// [`Error::Symbol`] with the index of the first symbol for which the check is not defined.

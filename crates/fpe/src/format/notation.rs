@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 /// The most symbols of one segment.
 const MOST: usize = 1024;
 
-/// The alphabet of this name.
 pub(super) fn alphabet(name: &str) -> Option<Alphabet> {
     Some(match name {
         "digits" => Alphabet::DECIMAL,

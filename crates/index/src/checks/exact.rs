@@ -19,7 +19,7 @@ use crate::Error;
 /// Bits of all weights of a row together.
 pub const BITS: usize = 96;
 
-/// The number of combinations of an index: as few as hold weights of [`BITS`] bits in residues mod `q`.
+/// The number of combinations of an index: the fewest that hold weights of [`BITS`] bits in residues mod `q`.
 #[must_use]
 pub fn copies(params: &Params) -> usize {
     // A weight must have fewer bits than q.
@@ -30,7 +30,7 @@ pub fn copies(params: &Params) -> usize {
 /// The size in bytes of the combinations of an index.
 ///
 /// # Errors
-/// [`Error`] if rows of this width cannot exist, or the set rounds its answers.
+/// [`Error`] if rows of this width cannot exist, or the parameter set rounds answers.
 pub fn len(params: &Params, width: usize) -> Result<usize, Error> {
     Ok(copies(params) * Combination::encoded_len(params, width)?)
 }

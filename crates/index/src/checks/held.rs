@@ -26,8 +26,8 @@ pub const COUNT: usize = 64;
 /// Positions of a group. With this number the sums have two bytes for each row of 128 coordinates.
 pub const GROUP: usize = 12_288;
 
-/// Bytes of a coordinate of a sum. In the worst case all rows are equal and have all weight in one coordinate. 24 bits suffice
-/// then except with probability `2^-63`, and otherwise with a smaller one.
+/// Bytes of a coordinate of a sum. In the worst case all rows are equal and have all weight in one coordinate. 24 bits
+/// then suffice except with probability `2^-63`, and for other rows except with a smaller one.
 pub const COORDINATE_LEN: usize = 3;
 
 /// The size in bytes of the sums of `n` rows.
@@ -41,7 +41,8 @@ pub fn len(n: usize, width: usize) -> usize {
 const LEAST: usize = 48;
 
 /// A margin above the mean, for the randomness of one index's hint and one query's secret. If rows repeat from block to block of
-/// polynomials, there are only as different draws as a block has rows. The sum of squares of 32 draws varies more.
+/// polynomials, the number of independent draws is only the number of rows of a block. The sum of squares of 32 draws
+/// varies more.
 fn room(params: &Params) -> f64 {
     if params.block_vectors() < 64 {
         11.0 / 8.0
@@ -54,7 +55,7 @@ fn room(params: &Params) -> f64 {
 /// probability below `2^-40`, over the randomness of an index and its queries, for any vectors.
 ///
 /// # Errors
-/// [`Error::Encoding`](sordino_ckks::Error::Encoding) for a set that is not real-valued.
+/// [`Error::Encoding`](sordino_ckks::Error::Encoding) for a parameter set that is not real-valued.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::{Disk, Lock};
 use crate::Bytes;
 
-/// Any disk, so that code for it is compiled only once. A copy of it holds a copy of the inner disk: if copies of that are
-/// separate owners, so are copies of this.
+/// Any disk, so that code for it is compiled only once. A copy of it holds a copy of the inner disk: if its copies are
+/// separate owners, so are the copies of this disk.
 pub struct AnyDisk(Box<dyn Copies + Send + Sync>);
 
 /// A disk that can be copied, whatever its type.

@@ -9,7 +9,7 @@ use super::words::hex;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OwnerFault {
-    /// The version found is not the one that the owner knows, and does not follow from that. The fault is
+    /// The version found is not the one that the owner knows, and does not follow from it. The fault is
     /// [`Error::Rollback`], [`Error::Fork`], [`Error::OtherIndex`] or [`Error::Gap`]. Nothing was changed.
     #[error("{}", undone(.0))]
     Undone(Box<Error>),

@@ -42,7 +42,7 @@ impl<D: Disk> Folder<D> {
             Err(error) => return Err(error),
         }
         let _lock = self.lock()?;
-        // From here on the lock keeps other programs from writing it.
+        // From here on the lock keeps other programs from writing here.
         match self.current() {
             Ok(current) => {
                 let manifest = self.manifest(&current, owner)?;

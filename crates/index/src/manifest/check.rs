@@ -153,7 +153,7 @@ impl Manifest {
         self.check_lists(&deleted.rows, RUN_LEN * (most + 1), "deletions")
     }
 
-    /// Checks sealed lists of at most `most` bytes each: one of a class or, with readers of its own, one for each key.
+    /// Checks sealed lists of at most `most` bytes each: one or, if the index has readers of its own, one for each key.
     fn check_lists(&self, coded: &Coded, most: u64, what: &str) -> Result<(), String> {
         if self.readers.is_none() {
             return check_coded(coded, most, what);
@@ -249,7 +249,7 @@ impl Manifest {
     }
 }
 
-/// Checks that a sealed code has the length of a class, and at most `most` bytes.
+/// Checks that a sealed code has a power of two bytes before its tag, and no more than `most` bytes need.
 fn check_coded(coded: &Coded, most: u64, what: &str) -> Result<(), String> {
     let class = coded.len.saturating_sub(TAG_LEN as u64);
     let largest = most.next_power_of_two().max(MIN_CODED as u64);

@@ -6,8 +6,9 @@
 //!           | for each addition: length of the next two: 32 bits | number of its writer: 16 bits | addition | signature
 //! ```
 //!
-//! The writer signs its number and the addition, which has the digest of all bytes before it. These are the bytes of the base, or
-//! of the form that ends there. So a form shows each version since the base, and the bytes of each.
+//! The writer signs its number and the addition, which has the digest of all bytes before it. These are the bytes of
+//! the base, or of the form that ends before the addition. So a form shows each version since the base, and the bytes
+//! of each.
 
 use super::Manifest;
 use super::addition::{Addition, MAX_ADDITIONS};

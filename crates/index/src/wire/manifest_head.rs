@@ -10,7 +10,7 @@ pub(crate) const OF_MANIFESTS: u16 = 11;
 /// The version of manifests of indexes with readers of their own. Programs that do not support these refuse them by this version.
 pub(crate) const WITH_READERS: u16 = 12;
 
-/// The version of manifests of indexes with writers, which their form names.
+/// The version of manifests that name writers.
 pub(crate) const WITH_WRITERS: u16 = 13;
 
 /// A signed manifest.

@@ -16,11 +16,11 @@ use crate::Error;
 /// The bytes of each piece of a request. They follow from the manifest, and are the same for every shard.
 #[derive(Clone, Copy, Debug)]
 pub struct Lens {
-    /// The number of words of the query for clusters.
+    /// The bytes of the words of the query for clusters.
     pub words: usize,
-    /// Their encrypted secret.
+    /// The bytes of their encrypted secret.
     pub secret: usize,
-    /// The query for the added segments, or 0 without any.
+    /// The bytes of the query for the added segments, or 0 without any.
     pub tail: usize,
 }
 

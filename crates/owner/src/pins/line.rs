@@ -17,7 +17,7 @@ pub(super) fn newest(lines: &[Line], index: &[u8; 16]) -> Option<Pin> {
     of.map(|line| line.pin).max_by_key(|pin| pin.version)
 }
 
-/// The versions from which a version in these names of one place must follow. They belong to the index that was there
+/// The versions from which a version in the place with these names must follow. They belong to the index that was there
 /// before. If the place is new, they belong to the version's own index.
 pub(super) fn expected(lines: &[Line], places: &[String], found: &SignedManifest) -> Vec<Pin> {
     let there = places

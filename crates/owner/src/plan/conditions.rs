@@ -27,7 +27,7 @@ const LITTLE: f64 = 0.1;
 pub(crate) struct Rank {
     /// True for a way that is not the preferred one.
     other: bool,
-    /// True for a way that waits too long, or that makes searches unnecessary.
+    /// True for a way with which a client waits too long, or that makes searches unnecessary.
     unusual: bool,
     /// True for a way that differs from the current one.
     changed: bool,
@@ -164,7 +164,7 @@ impl Conditions {
         self.seconds(cost.up + cost.down) + computing
     }
 
-    /// The seconds for which the link transfers a number of bytes.
+    /// The seconds in which the link transfers a number of bytes.
     #[must_use]
     pub fn seconds(&self, bytes: u64) -> f64 {
         bytes as f64 * 8.0 / self.line

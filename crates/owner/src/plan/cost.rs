@@ -15,7 +15,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Both together.
+    /// The sum of both costs.
     #[must_use]
     pub fn and(self, other: &Self) -> Self {
         Self {

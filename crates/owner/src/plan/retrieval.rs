@@ -26,7 +26,7 @@ pub struct Retrieval {
     /// The number of pages of a search. It has one for each of its results or, for a second look, of its candidates, and more
     /// for long records.
     pub fetched: usize,
-    /// How clients fetch them.
+    /// How clients fetch the pages.
     pub way: Way,
     /// The bytes that a client transfers. The list of records' positions counts as for records that are numbered from 0.
     pub cost: Cost,

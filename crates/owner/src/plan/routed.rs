@@ -203,7 +203,7 @@ fn grid(
 }
 
 /// The share of neighbours that a search of 16 of 256 clusters misses, measured on 100,000 image descriptors with 1.3
-/// places a vector, grouped greedily. The builder measures its own.
+/// places a vector, grouped greedily. The builder measures its own share.
 const MISSED: f64 = 0.047;
 
 /// The least share that a sample of a few hundred queries can distinguish from 0.
@@ -354,7 +354,7 @@ mod tests {
         };
         let (cost, _) = cost(&all, 1_000_000, 128).unwrap();
         assert!(!planned.most.allows(&cost, 100));
-        // If it does not pay from the start, the limit is half more than predicted.
+        // If routed mode does not pay from the start, the limit is half more than predicted.
         let small = Grouping::cheapest(2000, 24, &wish).unwrap();
         assert!(small.most.total >= small.cost.total(100) * 3 / 2);
     }

@@ -77,7 +77,7 @@ const INT8_RECALL: f64 = 0.988;
 const ROUTED_RECALL: f64 = 0.96;
 
 /// The share of the true nearest that is among the candidates of a second look if everything is scored. In simulations
-/// with 16-bit codes on two sets it was all of them.
+/// with 16-bit codes on two sets, the candidates had all of them.
 const LOOK_RECALL: f64 = 0.999;
 
 impl Plan {

@@ -113,7 +113,7 @@ impl Way {
         }
     }
 
-    /// The kind of it.
+    /// The way's kind.
     #[must_use]
     pub fn kind(&self) -> FetchKind {
         match self {
@@ -124,7 +124,7 @@ impl Way {
         }
     }
 
-    /// The word for it in reports.
+    /// The way's name in reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.kind().name()
@@ -139,7 +139,7 @@ impl Way {
         cost
     }
 
-    /// Nanoseconds of one thread for `count` at a time, for the server and for the client.
+    /// Nanoseconds of one thread for fetching `count` at a time, for the server and for the client.
     pub(super) fn nanoseconds(&self, count: usize, speed: &Speed) -> (f64, f64) {
         let params = match self {
             Self::Download => return (0.0, 0.0),

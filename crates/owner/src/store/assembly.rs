@@ -180,9 +180,10 @@ impl<D: Disk> Assembly<D> {
     /// everything.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a piece of another build. [`Error::RepeatedId`] if another task also has a record of it.
-    /// [`Error::Segments`]. [`Error::Attribute`] if a column has another type in earlier pieces, or there are too many.
-    /// [`Error::Digest`] and [`Error::File`] for missing parts. The index is unchanged then, and the task may be repeated.
+    /// [`Error::Malformed`] for a piece of another build. [`Error::RepeatedId`] if another task also has a record of
+    /// this piece. [`Error::Segments`]. [`Error::Attribute`] if a column has another type in earlier pieces, or there
+    /// are too many. [`Error::Digest`] and [`Error::File`] for missing parts. The index is unchanged then, and the task
+    /// may be repeated.
     pub fn take(&mut self, piece: Piece) -> Result<bool, Error> {
         if piece.build != self.blueprint.build
             || piece.column.segment.version != self.blueprint.version

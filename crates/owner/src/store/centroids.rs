@@ -103,7 +103,7 @@ impl Centroids {
         self.frame.metric()
     }
 
-    /// Their number.
+    /// The number of centroids.
     #[must_use]
     pub fn count(&self) -> usize {
         self.trained.centres.len()

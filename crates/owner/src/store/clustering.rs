@@ -3,8 +3,8 @@
 //!
 //! Clusters are trained on a sample. Each task reads its records and reports a [`Nearest`]. Then all records are read once more
 //! and the index is made from them. [`Store::create`] does the same with its own lists. Content, keys and measurements are the
-//! same. The number of clusters is the planned one, while `Store::create` may train another number after it has measured the
-//! recall of the first.
+//! same. The number of clusters is the planned one, while `Store::create` may train another number after it has
+//! measured the recall with the first.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -183,7 +183,7 @@ impl Clustering {
         }
         all.sort_by_key(|nearest| nearest.first);
         let records: usize = all.iter().map(|nearest| nearest.lists.len()).sum();
-        // They do not overlap, and do not reach beyond the last record.
+        // The lists do not overlap, and do not reach beyond the last record.
         if records != self.n {
             let n = self.n;
             return Err(malformed(&format!(

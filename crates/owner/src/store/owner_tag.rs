@@ -57,7 +57,7 @@ pub(super) fn malformed(why: &str) -> Error {
     }
 }
 
-/// The position of a choice in the list of all.
+/// The position of a choice in the list of all choices.
 pub(super) fn number<T: PartialEq>(choices: &[T], choice: &T) -> u8 {
     let at = choices.iter().position(|other| other == choice);
     at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)

@@ -11,8 +11,8 @@ use super::access::label_of;
 /// The state in which a store compacts itself at the end of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compaction {
-    /// It has more segments than this, counting segments that [`Store::compact`] would rewrite. Compaction leaves one
-    /// segment for each label. So for each rewritten label but one, one segment does not count.
+    /// The store has more segments than this, counting segments that [`Store::compact`] would rewrite. Compaction
+    /// leaves one segment for each label. So for each rewritten label but one, one segment does not count.
     pub segments: Option<usize>,
     /// At least this share of the stored records, above 0 and at most 1, is deleted or replaced.
     pub deleted: Option<f64>,

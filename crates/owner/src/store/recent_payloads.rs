@@ -23,7 +23,7 @@ use crate::laying::Laying;
 /// Total bytes of these parts that are always acceptable.
 const FEW: u64 = 1 << 18;
 
-/// These parts may have this share of the bytes of the fetched parts.
+/// These parts may have one byte for this number of bytes of the fetched parts.
 const SHARE: u64 = 32;
 
 /// If clients download all payloads, these parts may have half of their bytes.

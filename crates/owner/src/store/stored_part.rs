@@ -36,7 +36,7 @@ impl<'a> StoredPart<'a> {
         self.opener.places()
     }
 
-    /// The place after its last one.
+    /// The place after the part's last record.
     pub(super) fn end(&self) -> u64 {
         self.places().max().map_or(0, |last| last + 1)
     }

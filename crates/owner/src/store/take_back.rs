@@ -1,4 +1,4 @@
-//! Takes additions back: those that a thief made with a stolen writer's key may be wrong, or not even open.
+//! Takes additions back. An addition that a thief made with a stolen writer's key may be wrong, or may not even open.
 
 use std::path::Path;
 

@@ -84,13 +84,14 @@ impl<D: Disk> Store<D> {
 
     /// Adds a stream of records, or replaces records whose ids exist, as one change. Records without ids get the
     /// numbers after the highest. If other records have payloads or attributes, records without them get empty ones.
-    /// The records may have an index's first payloads or attributes.
+    /// These may be the index's first payloads or attributes.
     ///
     /// # Errors
     /// With these errors nothing is changed: [`Error::RepeatedId`] for an id that occurs twice, [`Error::IdKind`],
     /// [`Error::NoIds`] and [`Error::NoNextId`]. [`Error::Dimension`]. [`Error::Vectors`] for no vectors, for a zero
-    /// vector under the cosine, or for a vector beyond the bound of another metric. [`Error::Payload`] if one is too
-    /// long. [`Error::Attribute`]. [`Error::Segments`] if the index must be compacted first. The stream's own errors.
+    /// vector under the cosine, or for a vector beyond the bound of another metric. [`Error::Payload`] if a payload is
+    /// too long. [`Error::Attribute`]. [`Error::Segments`] if the index must be compacted first. The stream's own
+    /// errors.
     ///
     /// [`Error::File`] if a file cannot be written. The old version stays, unless the next change fails with
     /// [`Error::Unsure`]. [`OwnerFault::Compaction`](sordino_index::OwnerFault::Compaction) if the change was made but

@@ -259,7 +259,7 @@ impl<'a, D: Disk> Check<'a, D> {
         let rows = self.folder.part(&rows)?;
         let hint = scheme.hint(mode.seed, width, &rows)?;
         digest::check(PartKind::RowsHint.name(), &hint.to_bytes(), &column.hint)?;
-        // Contents of others do not open.
+        // Contents of other readers do not open.
         let key = self.keys.of(&column.segment);
         if let (Some(key), true) = (key, column.sums.is_some()) {
             self.check_sums(at, scheme, &column.segment, key, &rows)?;

@@ -40,7 +40,7 @@ pub(super) fn locked<D: Disk>(
     // If there is no index, this fails before it creates a lock file.
     folder.current()?;
     let lock = folder.lock()?;
-    // From here on the lock keeps other programs from changing it.
+    // From here on the lock keeps other programs from changing the index.
     let newest = folder.manifest(&folder.current()?, owner)?;
     // The pin is checked before files are removed that only a newer version names.
     if let Some(pin) = pin {

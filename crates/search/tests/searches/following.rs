@@ -59,7 +59,6 @@ fn assert_alike(followed: &Server, dir: &Path) {
     }
 }
 
-/// The path of a part's file.
 fn file(dir: &Path, part: &Part) -> std::path::PathBuf {
     let name: String = part.digest.iter().map(|b| format!("{b:02x}")).collect();
     dir.join("parts").join(name)

@@ -46,7 +46,6 @@ fn measured(
     recall_of(metric, form, &scaled(&base), &scaled(&queries))
 }
 
-/// A store of these vectors, and the recall of these queries.
 fn recall_of(metric: Metric, form: Form, base: &Vectors, queries: &Vectors) -> (Store, f64) {
     let spec = Spec::new(form).k(K).metric(metric);
     let (dir, store) = create(&spec, Ok(base.clone().into()));

@@ -162,7 +162,6 @@ fn clients_that_come_once_download_no_payloads_and_no_hint() {
     }
 }
 
-/// A batch of records with payloads.
 fn carrying(ids: &[u32], vectors: &Vectors, payloads: &[Vec<u8>]) -> [Result<Batch, Error>; 1] {
     let batch = Batch::new(ids.iter().copied(), vectors.clone());
     [batch.and_then(|batch| batch.with_payloads(payloads.to_vec()))]

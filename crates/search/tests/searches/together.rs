@@ -37,7 +37,7 @@ fn with_server(form: Form, work: impl FnOnce(&Server, &Client, &Vectors)) {
     with_server_of(&Spec::new(form), work);
 }
 
-/// The same for an index whose payloads are fetched in this way.
+/// Like `with_server`, for an index whose payloads are fetched in this way.
 fn with_server_by(way: FetchKind, work: impl FnOnce(&Server, &Client, &Vectors)) {
     let spec = by(way, Spec::new(Form::Masked(Packing::T4)));
     with_server_of(&spec, |server, client, queries| {

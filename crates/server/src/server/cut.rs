@@ -36,7 +36,7 @@ impl Cut {
         })
     }
 
-    /// Each segment's blocks are cut separately.
+    /// Cuts each segment's blocks separately.
     fn of_rows(rows: Rows, mode: &Columns, width: usize, of: u16) -> Self {
         let scheme = Scheme::new(rows, mode);
         let params = scheme.params();
@@ -56,7 +56,7 @@ impl Cut {
         cut
     }
 
-    /// Groups are cut. Each group is whole blocks.
+    /// Cuts groups, each of which is whole blocks.
     fn of_groups(grid: &Grid, of: u16) -> Self {
         let params = grid.packing.params();
         let blocks = grid.stored().div_ceil(params.block_vectors());

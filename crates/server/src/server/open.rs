@@ -96,8 +96,8 @@ impl<'a> OpenOptions<'a> {
     /// # Errors
     /// The errors of [`Index::open_dir`], and errors if parts do not fit the manifest. [`Error::Mode`] for a shard of
     /// an index in a mode that is not cut, or that cannot be cut into this number of shards. [`Error::Room`].
-    /// [`Error::Memory`] if the machine or its container lacks the least memory that the version needs, where it
-    /// follows no other.
+    /// [`Error::Memory`] if the machine or its container lacks the least memory that the version needs, for a version
+    /// that follows no other.
     pub fn open<D: Disk>(&self, folder: &Folder<D>) -> Result<Server, Error> {
         match self.version {
             Some(version) => self.serve(folder, version.clone()),

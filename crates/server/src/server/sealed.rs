@@ -92,7 +92,7 @@ impl Sealed {
     }
 }
 
-/// The layout of buckets that are cut: each shard has the same bytes of all of them.
+/// The layout of buckets that are cut: a shard has the same range of bytes of every bucket.
 ///
 /// # Errors
 /// [`Error::Mode`] if they are fetched without a hint. A query is then expanded over whole buckets, and cutting would not

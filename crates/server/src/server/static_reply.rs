@@ -24,7 +24,7 @@ impl StaticReply {
         self.pieces().map(<[u8]>::len).sum()
     }
 
-    /// At most `len` bytes of it, from byte `at` on.
+    /// At most `len` bytes of the reply, from byte `at` on.
     #[must_use]
     pub fn range(&self, at: usize, len: usize) -> Vec<u8> {
         let mut range = Vec::with_capacity(len.min(self.len().saturating_sub(at)));

@@ -80,8 +80,8 @@ fn are_doubles(blobs: &[&[u8]]) -> bool {
     doubles && full > 1 && (far * 16 >= all || round == all)
 }
 
-/// True for words whose halves are plausible 16-bit floats of vectors: from 2^-14 to 64, or 0. Among arbitrary bits a third are
-/// not.
+/// True for words whose halves are plausible 16-bit floats of vectors: from 2^-14 to 64, or 0. Among arbitrary bits, a
+/// third of the halves are not.
 fn are_halves(words: impl Iterator<Item = u32>) -> bool {
     let (mut all, mut fit, mut different) = (0_u64, 0_u64, BTreeSet::new());
     for word in words {

@@ -51,7 +51,7 @@ pub(super) fn open(
     let mut start = bytes(&mut input, 8)?;
     let framed = start.starts_with(MAGIC);
     if framed {
-        // Writers pad to a multiple of 8 bytes, or some of 64, before the first message.
+        // Writers pad to a multiple of 8 bytes, some of them of 64 bytes, before the first message.
         start = bytes(&mut input, 8)?;
         for _ in 2..MAX_START / 8 {
             if start != [0; 8] {

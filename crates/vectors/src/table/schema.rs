@@ -149,7 +149,6 @@ struct Found {
     kind: DataType,
 }
 
-/// The columns of vectors.
 fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
     let of = |at: usize| Found {
         name: fields[at].name().clone(),
@@ -291,7 +290,7 @@ fn nested(
 }
 
 fn wrong_type(name: &str, found: &DataType, expected: &'static str) -> Error {
-    // One of Parquet has months, days and milliseconds, of which readers of Arrow drop the months.
+    // An interval of Parquet has months, days and milliseconds, of which readers of Arrow drop the months.
     if matches!(found, DataType::Interval(_)) {
         return Error::ColumnType {
             column: shortened(name),

@@ -200,7 +200,7 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
             ),
         }),
         _ => {
-            // Two of one name cannot be told apart by naming one.
+            // Two columns of one name cannot be told apart by that name.
             for &at in &lists {
                 only_place(head.iter(), head.get(at).unwrap_or_default())?;
             }

@@ -7,7 +7,6 @@ use crate::times::now;
 use crate::{Error, Output, random};
 use sordino_search::{Compaction, WriterKeys, WriterStore};
 
-/// Adds records as a writer.
 pub(super) fn add(args: &Args, keys: &WriterKeys, output: Output) -> Result<(), Error> {
     let refused = |why: &str| Err(Error::Arguments(why.to_owned()));
     if args.policy.compaction() != Compaction::default() {

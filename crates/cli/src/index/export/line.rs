@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sordino_search::{Id, Stored};
 
-/// A record as a line has it.
+/// A record as a line of JSON holds it.
 #[derive(Serialize)]
 struct Line<'a> {
     id: Value,

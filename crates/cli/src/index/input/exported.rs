@@ -100,7 +100,6 @@ fn counted(path: &Path) -> Result<Labels, Error> {
     Ok(labels)
 }
 
-/// Counts the labels of a column.
 fn count(path: &Path, column: &Column, labels: &mut Labels) -> Result<(), Error> {
     let odd = |why: &str| Error::Columns {
         path: path.to_owned(),

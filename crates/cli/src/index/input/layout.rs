@@ -97,7 +97,6 @@ impl Layout {
         self.names.ids.as_deref().filter(|_| self.guessed_ids)
     }
 
-    /// The column of ids, if there is one.
     pub(in crate::index) fn id_column(&self) -> Option<&str> {
         self.names.ids.as_deref()
     }

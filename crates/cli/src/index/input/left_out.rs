@@ -87,7 +87,7 @@ struct List {
     /// The number of all records, if more than half of them were left out.
     most_of: Option<usize>,
     report: Option<(PathBuf, BufWriter<File>)>,
-    /// The report could not be written.
+    /// The error, if the report could not be written.
     failed: Option<std::io::Error>,
 }
 

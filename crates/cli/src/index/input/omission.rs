@@ -38,7 +38,8 @@ impl Input {
 }
 
 impl Records<'_> {
-    /// Reports the used columns. Warns of ids that the user may not mean, from a file that is older than the escapes of ids.
+    /// Reports the used columns. Warns of ids that the user may not mean, from a file that was written before ids had
+    /// escapes.
     pub(in crate::index) fn announce(&self, layout: &Layout, output: Output) {
         let otherwise = match (&self.ids, self.first_number) {
             (Some(ids), _) => format!("ids ({}) from {}", self.kind.name(), ids.path.display()),

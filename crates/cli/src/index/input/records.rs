@@ -21,7 +21,7 @@ pub(in crate::index) struct Records<'a> {
     /// The first chunk, if it was read already.
     pub(super) first: Option<vectors::Chunk>,
     pub(super) kind: IdKind,
-    /// Ids from a file of their own.
+    /// Ids from a separate file.
     pub(super) ids: Option<Ids>,
     pub(super) payloads: Payloads,
     pub(super) attributes: Vec<Attribute>,
@@ -51,7 +51,6 @@ impl<'a> Records<'a> {
         self.reader.dim()
     }
 
-    /// The kind of the ids.
     pub(in crate::index) fn kind(&self) -> IdKind {
         self.kind
     }
@@ -227,7 +226,7 @@ impl Records<'_> {
         })
     }
 
-    /// Names the first payload of the batch that is too long.
+    /// Refuses a batch with a payload that is too long. The error names the first such payload.
     fn check(&self, payloads: &[Vec<u8>]) -> Result<(), Search> {
         let long = |payload: &Vec<u8>| payload.len() > MOST_PAYLOAD;
         let Some(at) = payloads.iter().position(long) else {
@@ -263,7 +262,7 @@ impl Iterator for Records<'_> {
             faults.iter().for_each(|fault| self.left_out.add(fault));
             let Some(chunk) = next else {
                 if self.left_out.are_most(self.kept) {
-                    // The error about the records says what they are.
+                    // `LeftOut::say` replaces this error: it names the records that were left out.
                     return Some(Err(vectors::Error::NoVectors.into()));
                 }
                 let found = self.ids.as_ref()?.list.len();

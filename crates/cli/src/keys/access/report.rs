@@ -30,7 +30,7 @@ pub(super) struct Reader {
     records: u64,
     /// The right to add records, if the reader has one.
     writes: Option<Writes>,
-    /// The number of records that it lost and can still read until the index is compacted.
+    /// The number of records that the reader lost and can still read until the index is compacted.
     until_compacted: u64,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Reader {
 pub(super) struct Writes {
     /// The labels. An empty name means records without a label.
     labels: Vec<String>,
-    /// The time in seconds since 1970.
+    /// The time at which the right ends, in seconds since 1970.
     until: u64,
 }
 

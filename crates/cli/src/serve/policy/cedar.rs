@@ -44,7 +44,6 @@ impl Groups {
 }
 
 impl Governed {
-    /// The policy of the index of this name.
     pub(in crate::serve) fn policy(&self, name: &IndexName) -> Policy {
         let (engine, index) = (Arc::clone(&self.0), name.to_string());
         Policy::new(move |client, action| {

@@ -90,7 +90,6 @@ impl<D: Disk> WriterStore<D> {
     }
 }
 
-/// The number of a writer in a manifest.
 pub(super) fn number_of(manifest: &Manifest, keys: &WriterKeys) -> Result<u16, Error> {
     let public = keys.secret().public().signing.to_bytes();
     let own = |writer: &Writer| writer.public == public;

@@ -18,7 +18,6 @@ fn unpack(reply: &[u8], bits: usize, count: usize) -> Vec<u16> {
     (0..count).map(answer).collect()
 }
 
-/// Writes the answers back to a reply.
 fn pack(answers: &[u16], bits: usize, reply: &mut [u8]) {
     let start = reply.len() - (bits * answers.len()).div_ceil(8);
     let body = &mut reply[start..];
@@ -32,12 +31,10 @@ fn pack(answers: &[u16], bits: usize, reply: &mut [u8]) {
 }
 
 impl Answers {
-    /// Reads `count` answers of a reply.
     pub(crate) fn read(reply: &[u8], count: usize) -> Self {
         Self(unpack(reply, BITS, count))
     }
 
-    /// Reads `count` answers of a reply in routed mode.
     pub(crate) fn read_routed(reply: &[u8], count: usize) -> Self {
         Self(unpack(reply, ROUTED_BITS, count))
     }
@@ -47,7 +44,6 @@ impl Answers {
         pack(&self.0, BITS, reply);
     }
 
-    /// Replaces the answers of a reply in routed mode.
     pub(crate) fn write_routed(&self, reply: &mut [u8]) {
         pack(&self.0, ROUTED_BITS, reply);
     }

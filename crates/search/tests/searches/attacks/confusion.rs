@@ -9,8 +9,8 @@ use super::bed::{DIM, masked, open, open_with_sums, vectors};
 const N: usize = 2000;
 /// With this number of records, all scores of another index are often possible values.
 const FEW: usize = 20;
-/// The number of bytes: a message's head, the edition after it, the head of a query or a reply, the name of the
-/// seed in that head, and the index's state.
+/// Numbers of bytes: of a message's head, of the edition after it, of the head of a query or a reply, of the seed's
+/// name in that head, and of the index's state.
 const HEAD: usize = 16;
 const EDITION: usize = 24;
 const INNER: usize = 16;

@@ -61,7 +61,6 @@ impl Known {
         ((answer - score) >> BELOW).rem_euclid(1 << 20)
     }
 
-    /// The score of a vector under this secret.
     fn score(&self, v: usize, secret: &[i64]) -> i64 {
         let mask: i64 = self.row(v).iter().zip(secret).map(|(h, s)| h * s).sum();
         let answer = i64::from(self.answers.0[v]) << (26 - BITS);

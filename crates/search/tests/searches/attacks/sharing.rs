@@ -46,7 +46,6 @@ fn process(server: &Server, cache: &Cache, state: u64, row: usize) -> [Vec<Vec<u
     [requests, searches]
 }
 
-/// The part numbers in a request.
 fn parts(request: &[u8]) -> Vec<u16> {
     let (numbers, rest) = request[HEAD + EDITION..].as_chunks();
     assert!(rest.is_empty());

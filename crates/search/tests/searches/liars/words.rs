@@ -29,7 +29,6 @@ impl Words {
         Self { all, modulus }
     }
 
-    /// Writes the numbers back to a reply.
     pub(crate) fn write(&self, reply: &mut [u8]) {
         let bits = bits(self.modulus);
         let start = reply.len() - (bits * self.all.len()).div_ceil(8);

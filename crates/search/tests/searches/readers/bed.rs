@@ -14,7 +14,6 @@ pub(crate) const K: usize = 8;
 /// The number of records of each addition.
 pub(crate) const EACH: u64 = 40;
 
-/// The secret of a reader with this name.
 pub(crate) fn secret(name: &str) -> ReaderSecret {
     ReaderSecret::from_bytes([name.as_bytes()[0]; 32])
 }
@@ -68,7 +67,6 @@ impl Bed {
         bed
     }
 
-    /// The way in which payloads are fetched.
     pub(crate) fn way(&self) -> FetchKind {
         let manifest = self.manifest();
         manifest.payloads.as_ref().unwrap().fetch.kind()
@@ -150,7 +148,6 @@ impl Bed {
         self.store.manifest().clone()
     }
 
-    /// The bytes of a part.
     pub(crate) fn part(&self, kind: PartKind, segment: Option<usize>) -> Bytes {
         let (_, parts) = self.index().into_parts();
         let part = parts

@@ -33,7 +33,6 @@ impl Model {
         }
     }
 
-    /// The ids of the `k` nearest.
     pub(crate) fn nearest(&self, metric: Metric, query: &[f32], k: usize) -> Vec<u32> {
         let mut all: Vec<(f32, u32)> = self
             .0

@@ -44,7 +44,6 @@ fn place(shard: Shard) -> usize {
     usize::from(shard.number()) - 1
 }
 
-/// The reply of a server over shards.
 fn joined(front: &Server, shards: &[Server], request: &[u8]) -> Result<Vec<u8>, Error> {
     let read = Request::read(request)?;
     if let Some(ready) = front.prepared(read) {

@@ -20,7 +20,6 @@ fn all() -> Vectors {
     synthetic::uniform(EACH * 4, DIM, 3)
 }
 
-/// The records of a task.
 fn batch(task: u64) -> Batch {
     let at = usize::try_from(task).unwrap() * EACH;
     let rows = all().as_slice()[at * DIM..(at + EACH) * DIM].to_vec();

@@ -231,7 +231,6 @@ fn a_replayed_manifest_gets_nobody_anywhere() {
         old: &old,
         new: &new,
     };
-    // A client that has the new version.
     let (mut client, _) = connect(&new);
     let replayed = client.refresh(&mut replaying);
     assert!(matches!(replayed, Err(Error::Rollback { .. })));

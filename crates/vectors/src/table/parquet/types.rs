@@ -116,7 +116,6 @@ fn durations(fields: &Fields) -> usize {
     all.sum()
 }
 
-/// The items of a list.
 fn item(list: &DataType) -> Option<&FieldRef> {
     match list {
         DataType::List(item)
