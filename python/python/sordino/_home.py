@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
     from ._embedding import Embedding
 
-# The results of a search that an index is built for: more than agents ask for, so that some of them pass a filter by
-# tags.
+# The results of a search that an index is built for: more than agents ask for, so that some pass a filter by tags.
 MOST = 256
 
 # The number of the record that names the model of the vectors. An index cannot be empty, so it always has this record.

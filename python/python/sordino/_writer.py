@@ -43,8 +43,8 @@ _TWIN = (
     "backup. Tell the memory's owner to let one folder alone write with that key"
 )
 
-# A compaction, which writes all memories, is due at this number of segments more than the last one left, or at a 150th of the memories
-# if that is more.
+# A compaction writes all memories. It is due at this number of segments more than the last one left, or a 150th of the memories if that
+# is more.
 _SEGMENTS = 64
 _SHARE = 150
 _MOST_SEGMENTS = 256
