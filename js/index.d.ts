@@ -45,7 +45,7 @@ export interface ConnectOptions {
   index?: string;
   /** The content of the client's key file, if the server does not answer everyone. */
   clientKey?: string | Uint8Array;
-  /** A token that was issued to that key, as bytes or as text. */
+  /** A token that was issued to the client's key, as bytes or as text. */
   token?: string | Uint8Array;
   /** `true`, the default, uses IndexedDB if it exists; `false` stores nothing. */
   cache?: boolean | "memory" | Store;

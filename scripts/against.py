@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares two revisions by one bench: their runs take turns, so that what else the machine does meets both.
+"""Compares two revisions by one bench. Their runs alternate, so that other load on the machine affects both.
 
     scripts/bench.sh --against REV BENCH [FILTER] [--rounds 5]
 

@@ -4,13 +4,13 @@
 #   scripts/bench.sh
 #   scripts/bench.sh --against REV BENCH [FILTER]     that bench alone, of this tree and of REV in turns
 #
-# Needs cargo and python3 (3.9 or later); go and pip for the peers of other languages, which are
-# left out, and named, where those are missing. A bench that fails is named too, and the report marks its rows as
-# absent. The command SORDINO_PIN precedes each measurement: by default `taskset` for the last core, where it exists.
-# The benches' own variables for longer sizes work here (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB); SORDINO_CKKS_LONG has
-# by default the value of the report: 100,000 vectors. SORDINO_BENCH_NATIVE=1 adds rows of a second build, with `-C
-# target-cpu=native`, to the report; it compiles everything once more. SORDINO_TEXTS and SORDINO_TEXTS_QUERIES are files
-# of texts with vectors and of queries, for the first section (scripts/texts.py); SORDINO_TEXTS_NAME says what they are.
+# Needs cargo and python3 (3.9 or later), and go and pip for the peers of other languages. If go or pip is missing, the
+# script leaves out its peers and names them. A bench that fails is named too, and the report marks its rows as
+# absent. The command SORDINO_PIN precedes each measurement: by default `taskset` for the last core, if it exists.
+# The benches' own variables for longer sizes work here (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB). SORDINO_CKKS_LONG has
+# by default the value of the report: 100,000 vectors. SORDINO_BENCH_NATIVE=1 compiles everything a second time with `-C
+# target-cpu=native`, and adds that build's rows to the report. SORDINO_TEXTS and SORDINO_TEXTS_QUERIES are files of texts with
+# vectors and of queries, for the first section (scripts/texts.py). SORDINO_TEXTS_NAME describes the texts.
 set -eu
 cd "$(dirname "$0")/.."
 

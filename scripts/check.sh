@@ -2,15 +2,15 @@
 # Every check that a change must pass, in the order in which it is likely to fail.
 #
 #   scripts/check.sh quick     formatting, lints, tests
-#   scripts/check.sh           these and all others but the slowest
-#   scripts/check.sh long      these and what is slow and rarely fails: each feature alone, every crate's tests at every
+#   scripts/check.sh           these, and all others except the slowest
+#   scripts/check.sh long      these, and slow ones that rarely fail: each feature alone, every crate's tests at every
 #                              level and under Arm emulation, kernels under Miri, each bench once, the packaged command,
 #                              each fuzz target for a minute
 #
 # Needs the targets of rust-toolchain.toml's toolchain aarch64-unknown-linux-gnu,
 # aarch64-apple-darwin and wasm32-unknown-unknown, qemu-aarch64-static and aarch64-linux-gnu-gcc (.ci/run
-# installs them), and Python 3.10 or later with venv and a package index. Levels that this processor lacks, tools that are not
-# installed and tests that skip are named at the end.
+# installs them), and Python 3.10 or later with venv and a package index. At the end it names levels that this processor
+# lacks, missing tools and skipped tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,8 +40,8 @@ heard() {
     { grep -o 'skipped: .*' "$output" || true; } >>"$skips"
 }
 
-# Runs the tests whose names have one of these words, and fails if there is none with one of them: after a change of names
-# nothing would be tested.
+# Runs the tests whose names have one of these words. Fails if no test has one of the words, because after a change of
+# names nothing would be tested.
 named() {
     local words=$1 word
     shift
@@ -79,8 +79,7 @@ scripts/crate_map.py --check
 scripts/pictures.py --check
 
 step "lints"
-# Lints the command with all its optional features, which enable further ones. The tests are of the command without
-# them.
+# Lints the command with all its optional features, which enable further ones. The tests use the command without them.
 full=(--features "sordino-cli/policies,sordino-cli/objects")
 cargo clippy --workspace --all-targets "${full[@]}" -- -D warnings
 

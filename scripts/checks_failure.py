@@ -83,7 +83,7 @@ def check_few():
 def check():
     check_few()
     page = open(os.path.join(os.path.dirname(__file__), "../docs/security/masked.md")).read()
-    # The page has some of the rows, and none that is not derived.
+    # The page has some of the derived rows, and no others.
     shown = set(re.findall(r"^\| [\d,]+ x \d.*`t = \d+`.*$", page, re.M))
     assert shown, "docs/security/masked.md lacks the table of tolerances"
     with open(TABLE) as table:

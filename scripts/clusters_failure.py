@@ -132,7 +132,7 @@ def check():
     with open(TABLE) as table:
         rows = [{k: int(v) for k, v in row.items()} for row in csv.DictReader(table)]
     assert [tuple(row[k] for k in ("width", "t", "groups", "clusters", "slots")) for row in rows] == SHAPES
-    # The page has some of the rows, and none that is not derived.
+    # The page has some of the derived rows, and no others.
     shown = set(re.findall(r"^\| \d+ x \d+ x [\d,]+, \d+ \|.*$", page, re.M))
     assert shown, "docs/security/routed.md lacks the table of tolerances"
     for row, (width, t, groups, clusters, places) in zip(rows, SHAPES):

@@ -111,7 +111,7 @@ def check():
     overflow = (math.log(2) - (2**23 / (1.001 * SCALE + 0.5)) ** 2 / (2 * GROUP)) / math.log(2)
     assert -64 < overflow < -60, overflow
     assert COUNT * 128 * BYTES == 2 * GROUP
-    # The page has some of the rows, and none that is not derived.
+    # The page has some of the derived rows, and no others.
     shown = set(re.findall(r"^\| \d+ x [\d,]+ x [\d,]+, `t = \d+`.*$", page, re.M))
     assert shown, "docs/security/open.md lacks the table of tolerances"
     with open(TABLE) as table:

@@ -3,12 +3,12 @@
 
   scripts/import_cycles.py [--skip CRATE ...]
 
-One module imports another where its code outside tests names it by a path from `crate`, `super` or
-`self`, also through a name that lib.rs exports again. What lib.rs itself imports does not count.
-A file and those in the folder of its name are one noun in parts: an import between these makes no circle of files.
-Imports that hide which module a name is from are refused: of everything in `crate` or `super` outside tests, and in
-lib.rs or main.rs of everything in one of its modules, or of something of these under another name.
-Prints each circle with the lines that make it, and each such import, and exits with 1 if there is one.
+One module imports another if its code outside tests names the other by a path from `crate`, `super` or
+`self`, also through a name that lib.rs exports again. Imports of lib.rs itself do not count.
+A file and the files in the folder of its name are parts of one noun, so imports among them make no circle.
+Some imports hide the module of a name, and are refused. Outside tests, these import everything in `crate` or `super`. In
+lib.rs or main.rs, they import everything in a module, or an item of a module under a different name.
+Prints each circle with the lines that make it, and each refused import. Exits with 1 if there are any.
 """
 import argparse
 import re
@@ -100,7 +100,7 @@ def exports(crate):
 
 
 def hidden(crate):
-    """The lines whose imports do not tell from which module a name is."""
+    """The lines whose imports hide the module of a name."""
     files = sources(crate)
     tops = {module(crate, file)[0] for file in files if module(crate, file)}
     for file in files:
@@ -148,7 +148,8 @@ def imported(file):
 
 
 def file_graph(crate):
-    """For each file, by its module, those that it imports, each with the lines that do so: of names that are exported again, the file that has them."""
+    """For each file, by its module, the files that it imports, each with the lines. A name that is exported again counts for the file that
+    defines it."""
     files = {tuple(module(crate, file)): file for file in sources(crate) if module(crate, file)}
     names = {here: imported(file) for here, file in files.items()}
 

@@ -7,7 +7,7 @@
 #   scripts/long.sh reproduce       two builds of the program in two folders have one digest
 #   scripts/long.sh lies            100,000 replies of each kind of lie in each mode, and 100,000 honest ones: an hour a mode
 #                                   (SORDINO_LIE=small chooses kinds, by a word in their names)
-#   scripts/long.sh fuzz SECONDS    every fuzz target for so long; executions are added to fuzz/executions.csv
+#   scripts/long.sh fuzz SECONDS    every fuzz target for this time; executions are added to fuzz/executions.csv
 #                                   (SORDINO_SANITIZER=none is faster: decoders are safe Rust, whose bounds and sums are checked either way)
 #   scripts/long.sh                 all of these, an hour of fuzzing a target
 #

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Vector kernels under Miri, which sees what reaches outside of a slice or its type: each against its definition, at few sizes.
+# Vector kernels under Miri, which detects accesses outside a slice or its type. Each is compared with its definition, at few sizes.
 #
-#   scripts/miri.sh avx2       kernels of AVX2 and of the AES instructions, but those of binomial and Gaussian errors: portable
-#                              loops that are compiled for AVX2, whose tests take minutes here
-#   scripts/miri.sh avx512     those of AVX-512 whose instructions Miri has
+#   scripts/miri.sh avx2       kernels of AVX2 and of the AES instructions, except binomial and Gaussian errors, which are portable
+#                              loops compiled for AVX2, with tests that take minutes here
+#   scripts/miri.sh avx512     the kernels of AVX-512 whose instructions Miri has
 #   scripts/miri.sh            all of these, two at a time
 #
-# Miri detects what it builds for, on any processor. Nothing is installed: rustup component add --toolchain nightly miri rust-src
+# Miri detects the level that it builds for, on any processor. Not installed here: rustup component add --toolchain nightly miri rust-src
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # This variable would lower the detected level to portable code.
 unset SORDINO_CPU
 
-# A crate, the tests of it, and words in their names; in two lists that take about as long.
+# A crate, its tests, and words in their names. The two lists take about the same time.
 avx2=(
     "cpu --lib miri_detects"
     "lattice --lib backends_agree_and_invert a_strided_inverse a_fused_product sums_of_neighbours kernels_equal several_lists wraps_around at_every_level digits_add_up small_numbers_are_added is_the_nearest"

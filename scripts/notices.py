@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Licences and notices of what the command `sordino`, or another of our packages, is built from, which go with its binary.
+"""Licences and notices of the packages from which the command `sordino`, or a different package of ours, is built.
 
   scripts/notices.py > NOTICES
   scripts/notices.py --package sordino-python > NOTICES
   scripts/notices.py --package sordino-wasm --target wasm32-unknown-unknown > NOTICES
   scripts/notices.py --features policies > NOTICES
 
-Each text once, behind the names of the packages that carry it; packages without one in the end, with the licence that they name. Sordino's
-own licences lie next to it. Standard library only.
+The output goes with the binary. It has each text once, after the names of the packages that carry it. Packages without a text are at the
+end, with the licence that they name. Sordino's own licences are separate files. Standard library only.
 """
 import argparse
 import re
@@ -29,7 +29,7 @@ def texts(package):
 
 
 def built(name, target):
-    """Packages that are built for a target with this package alone: in the workspace others turn more of their features on."""
+    """Packages that are built for a target with this package alone. In the workspace, other packages enable more of their features."""
     told = cargo("tree", "--package", name, "--target", target, "--edges", "normal", "--prefix", "none", "--format", "{p}")
     return {tuple(line.split()[:2]) for line in told.splitlines() if line}
 

@@ -87,7 +87,7 @@ def arrow(x, y, to, words, kind="", under=False):
 
 
 def tiles(x, y, way, plain):
-    """An index of four by three tiles; those that a server reads, as far as it knows, have a border."""
+    """An index of four by three tiles. A border shows what a server reads, as far as the server knows."""
     out = []
     for row in range(3):
         for column in range(4):
@@ -95,7 +95,7 @@ def tiles(x, y, way, plain):
             if way == "all":
                 kind += " read"
             out.append(f'<rect x="{x + 27 * column}" y="{y + 21 * row}" width="23" height="17" rx="2" class="{kind}"/>')
-        # Within the border is one tile that is read, and the server does not learn which.
+        # One tile within the border is read, and the server does not learn which.
         if way == "groups":
             out.append(f'<rect x="{x - 4}" y="{y + 21 * row - 2}" width="112" height="21" rx="4" fill="none" class="read"/>')
             out.append(text(x + 52, y + 21 * row + 14, "?"))
@@ -140,7 +140,7 @@ def parties():
 
 
 def query():
-    """Six steps in two columns, the reader's and the server's, one under the other."""
+    """Six steps from top to bottom, in two columns, the reader's and the server's."""
     steps = (
         ("box", "1  Ask", "The reader turns the question into a vector,", "and places it in the index's frame."),
         ("box", "2  Encrypt", "A fresh secret hides the vector:", "ring-LWE, about 0.2 MB at 128 dimensions."),
@@ -212,7 +212,7 @@ def retrieval():
 
 
 def fastest():
-    """Of each link the numbers of vectors, and for each the fastest modes by the number of searches."""
+    """For each link the numbers of vectors, and for each of these the fastest modes by the number of searches."""
     text = TABLE.read_text().split("## Which mode on which link")[1].split("\n![")[0]
     head, _, *rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in text.splitlines() if line.startswith("|")]
     links = {}

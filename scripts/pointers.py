@@ -4,10 +4,10 @@
   scripts/pointers.py                  prints each fault, and exits with 1 if there is one
   scripts/pointers.py --book FOLDER    writes the source of the book: the pages of docs/SUMMARY.md, and what they link to
 
-Looks at every Markdown file but the changelog. In backquotes a path that ends in .rs, .py or .sh must exist, from the root, from
-`crates` or from `src` next to the document; a name in backquotes right behind such a path must occur in that file. A link
-without a scheme must exist, and so must the heading or `id` that it names. docs/SUMMARY.md must name each page under docs/ once, and nothing that
-does not exist.
+Looks at every Markdown file except the changelog. A path in backquotes that ends in .rs, .py or .sh must exist, from the root, from
+`crates` or from `src` next to the document. A name in backquotes directly after such a path must occur in that file. The target of a
+link without a scheme must exist, with the heading or `id` that the link names. docs/SUMMARY.md must name each page under docs/ once, and
+no missing page.
 """
 import collections
 import functools
@@ -35,7 +35,7 @@ def blank(text):
 
 @functools.cache
 def anchors(document):
-    """The names that a link can have behind #: of headings, a repeated one with a number, and of tags."""
+    """The names that a link can have after #: of headings, with a number if repeated, and of tags."""
     text = blank(document.read_text())
     found, seen = set(re.findall(r"""\b(?:id|name)="([^"]+)\"""", text)), collections.Counter()
     for title in HEADING.findall(text):
@@ -92,7 +92,7 @@ def unlisted(listed):
 
 def book(folder):
     """Copies the pages and the files that they link to into a folder, with the summary at its root. A link to a folder leads to its
-    README; one to what is not in the book becomes its words."""
+    README. A link to anything that is not in the book becomes its words."""
     chosen, linked = pages(), set()
     for name in chosen:
         document, text, at = ROOT / name, (ROOT / name).read_text(), 0
@@ -108,7 +108,7 @@ def book(folder):
                 linked.add(target)
             elif os.path.relpath(target, ROOT) not in chosen:
                 return words
-            # What mdbook makes of a README, without changing links to it
+            # mdbook makes this page of a README, without changing links to the README
             path = re.sub(r"README\.md$", "index.html", path)
             return f"[{words}]({path}{anchor or ''})"
 

@@ -5,8 +5,7 @@
 #   scripts/python.sh release    the same with the wheel that is released
 #
 # Needs Python 3.10 or later with venv, and packages from its index (pinned in python/pyproject.toml). If PostgreSQL is
-# installed with pgvector, the script tests the migration from it (Debian 13: postgresql-17-pgvector; Debian 12 has no such
-# package).
+# installed with pgvector, the script tests the migration from it (Debian 13: postgresql-17-pgvector; Debian 12 lacks it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -76,7 +75,7 @@ export PYTHONSAFEPATH=1
 mypy=(--config-file python/pyproject.toml --cache-dir "$work/mypy")
 "$fresh/bin/python" -m mypy "${mypy[@]}" --package sordino
 "$fresh/bin/python" -m mypy "${mypy[@]}" python/tests/typed.py
-# Compares the stubs of the native half with its real functions.
+# Compares the native module's stubs with its functions.
 MYPY_CACHE_DIR=$work/mypy "$fresh/bin/python" -m mypy.stubtest --mypy-config-file python/pyproject.toml sordino._sordino
 # Tests that skip say why, in the form that check.sh collects.
 "$fresh/bin/python" -m pytest -p no:cacheprovider -rs python/tests | sed -u 's#^SKIPPED \[[0-9]*\] \(python/tests/[^:]*\):[0-9]*: #skipped: \1: #'

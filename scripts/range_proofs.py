@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Proofs, by the SMT solver Z3, that no step of the modular arithmetic leaves its range: for every input and every modulus at once.
+"""Proofs by the SMT solver Z3 that no step of the modular arithmetic leaves its range, for all inputs and all moduli at once.
 
   python3 -m venv DIR && DIR/bin/pip install z3-solver
   DIR/bin/python scripts/range_proofs.py
 
-Each claim is given to the solver negated; `unsat` is a proof. Floors are integers with remainders, as defined; where that suffices the
-variables range over all reals, which contains the integers. Sums that wrap are proved as bit vectors. A claim names the lines of code that it
-is of, and the script fails if they are not there any more. Not covered: the transform in double precision, and that the vector
-kernels compute what the portable ones do, which tests compare bit for bit.
+The solver gets each claim negated, and `unsat` is a proof. Floors are integers with remainders, as defined. If this suffices, the
+variables are real numbers, which include the integers. Sums that wrap are proved as bit vectors. A claim names the lines of code that
+it is about, and the script fails if the code no longer has them. Not covered: the transform in double precision, and the equality of
+vector and portable kernels, which tests compare bit for bit.
 """
 import pathlib
 import re
@@ -20,7 +20,7 @@ proved, failed = [], []
 
 
 def code(file, *lines):
-    """These lines stand in the code, spaces aside."""
+    """Checks that the code has these lines, ignoring spaces."""
     text = "".join((CRATES / file).read_text().split())
     for line in lines:
         if "".join(line.split()) not in text:
@@ -42,7 +42,7 @@ def prove(name, claim, *given):
 
 
 def refute(name, claim, *given):
-    """A false claim: a solver that proves it would prove nothing."""
+    """Checks that the solver does not prove a false claim. Otherwise its proofs would mean nothing."""
     solver = z3.Solver()
     solver.add(*given, z3.Not(claim))
     if solver.check() != z3.sat:
@@ -71,7 +71,7 @@ def shoup():
         ranges = [within(SMALLEST, q, LARGEST), within(0, w, q), within(0, r0, q), within(0, r1, base), within(0, x, base)]
         prove(f"Shoup's product, {of}: in [0, 2q)", within(0, y, 2 * q), identity, *ranges)
         refute(f"Shoup's product, {of}: in [0, q)", within(0, y, q), identity, *ranges)
-        # The true value is in [0, base), so that computing it mod base is computing it.
+        # The true value is in [0, base), so it can be computed mod base.
         prove(f"Shoup's product, {of}: fits", 2 * q <= base, within(SMALLEST, q, LARGEST))
 
 
@@ -116,7 +116,7 @@ def barrett():
         r1_, r2_, r3_ = product - top * low, all_ - mu * q, top * mu - quotient * high
         identity = all_ * (product - quotient * q) == product * r2_ + q * mu * r1_ + q * low * r3_
         prove(f"Barrett, {bits} bits: 2^2b rest = product r2 + q mu r1 + q 2^(b-1) r3", identity)
-        # Each part is of less than one q.
+        # Each part is less than one q.
         modulus = [low < q, q < 2 * low]
         parts = [within(0, product, q * q), within(0, r1, low), within(0, r2, q), within(0, r3, high), mu * q <= all_, mu >= 0]
         bound = all_ * q

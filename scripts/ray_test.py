@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Kills replicas of shards under Ray Serve, and looks at what clients get.
+"""Kills replicas of shards under Ray Serve, and checks the answers that clients get.
 
   scripts/ray_test.py [--searches N] [--kills N] [--records N] [--seed N]
 
-Needs the package with its extra `ray`. With two replicas a shard, one is killed (SIGKILL) at random times, of a random
-shard, whenever all are there: no search may fail, and none may be wrong. With one replica a search may be refused, but its answer must be
-neither wrong nor partial. Searches are answered again once Ray has restarted the replica. Then the index changes under load. Prints a line for each, and
-ends with 1 at the first fault. At last an index is built by tasks while one of its files cannot be read for a while.
+Needs the package with its extra `ray`. With two replicas a shard, a replica of a random shard is killed (SIGKILL) at random times,
+whenever all are running. No search may fail or be wrong. With one replica a search may be refused, but its answer must be neither
+wrong nor partial. Searches are answered again once Ray has restarted the replica. Then the index changes under load. At last an index
+is built by tasks while one of its files cannot be read for a while. Prints a line for each test. Ends with 1 at the first fault.
 """
 import argparse
 import os
@@ -188,7 +188,7 @@ def another_version(bed):
 
 
 def building(bed, folder):
-    """A build by tasks: a file that cannot be read for a while is read again, a record that no index can have ends it, with all of its tasks."""
+    """Tests a build by tasks. It reads an unreadable file again. A record that no index can have ends the build and all its tasks."""
     lake = folder / "lake"
     lake.mkdir()
     bed.key.save(folder / "owner.key")

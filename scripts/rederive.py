@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Derives the bounds of docs/security again, and fails where document, description and code differ.
+"""Derives the bounds of docs/security again, and fails if document, description and code differ.
 
   scripts/rederive.py
 
-Runs the derivations of parameters and failure bounds (param_check.py and what it calls, half a minute), then computes what the
-pages state from the schemes' descriptions, takes the constants that these rest on out of the code to compare them, and looks for each
-result in its page. Prints what it looked for; exits with 1 if something is not there. What it prints is what it derives: not
-definitions (AES-256), measurements (times, lies that were told), nor estimates of lattice problems. Standard library only.
+Runs the derivations of parameters and failure bounds (param_check.py and the scripts that it calls, half a minute). Then it computes
+the pages' numbers from the schemes' descriptions, compares the constants of the descriptions with the code, and looks for each
+result in its page. Prints each result. Exits with 1 if a page lacks one. It does not derive definitions (AES-256), measurements
+(times, lies that were told) or estimates of lattice problems. Standard library only.
 """
 import math
 import re
@@ -38,7 +38,7 @@ def states(page, text):
 
 
 def constant(file, pattern, expected):
-    """A constant of the code, in the form of the pages."""
+    """Checks a constant of the code, in the form of the pages."""
     found = re.search(pattern, (ROOT / "crates" / file).read_text())
     if not found or found.group(1).replace("_", "") != str(expected):
         wrong.append(f"crates/{file}: {found.group(1) if found else 'nothing'} for {pattern}, expected {expected}")
@@ -79,7 +79,7 @@ def constants():
     constant("reader/src/pir_session.rs", r"REQUESTS: usize = (\d+)", REQUESTS)
 
 
-# --- estimates, and what hybrids leave of them ---
+# --- estimates, and the bits that hybrids leave ---
 
 
 def estimates():
@@ -95,7 +95,7 @@ def estimates():
         "`rlwe-2048-50`, `rlwe-2048-50-fine` | encrypted centroids; library | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
         "clusters in routed mode; pages that are scanned | module, rank 3 over 512 | 40 bits | Gaussian, deviation 16 | ternary": "lwe-1472-36",
     }
-    # Retrieval without a hint is of the first line's degree and modulus.
+    # Retrieval without a hint has the degree and modulus of `rlwe`.
     assert list(param_check.HINTLESS.values()) == [rlwe[:2]]
     constant("pir/src/hintless/params.rs", r"N2048Q50 => (\([\d.]+, [\d.]+\))", rlwe[5:])
     for row, name in rows.items():
@@ -107,13 +107,13 @@ def estimates():
     states("masked.md", f"For one query `Adv_RLWE` has {rlwe[5]:.1f} bits under MATZOV and {rlwe[6]:.1f} under core-SVP")
     states("routed.md", f"has {module[5]:.1f} bits under MATZOV and {module[6]:.1f} under core-SVP")
     states("sheet.md", f"plain LWE with {module[0]:,} of its 1,536 entries")
-    # Three samples of the error are made of each block of 128 bits.
+    # Each block of 128 bits makes three samples of the error.
     of_polynomial = -(-2048 // 3)
     states("sheet.md", f"A polynomial takes {of_polynomial} blocks")
     for width, t in ((128, 8), (1536, 4), (8192, 8)):
         log2 = 2 * math.log2(width // t * of_polynomial) - 129
         states("sheet.md", f"| {width:,} dimensions, `t = {t}` | {width // t:,} | {power(log2)} | {power(log2 + 30)} |")
-    # A Gaussian error is made of a block of its own and a bit, 256 of them together.
+    # A Gaussian error takes one block and one bit. 256 errors are made together.
     of_module = 2 * (256 + 256 // 128)
     states("sheet.md", f"{of_module} blocks for 512 errors")
     log2 = 2 * math.log2(24 * -(-16 * 128 // 512) * of_module) - 129
@@ -127,7 +127,7 @@ def estimates():
 
 
 def segments(n):
-    """Records of each segment of a stream of n."""
+    """The numbers of records of the segments of a stream of n records."""
     at, sizes = 0, []
     while n > 0:
         doublings = 0 if at < FIRST else 1 + (at - FIRST) // NEXT
@@ -148,7 +148,7 @@ def pads():
         log2 = math.log2(sum(blocks(rows, width) ** 2 for rows in stored)) - 129
         states("masked.md", f"| {n:,} x {width} | {len(sizes)} | {power(log2)} |")
     for n, width in ((1_000_000, 128), (10_000_000, 128), (10_000_000, 1536)):
-        # Half the number of copies, and check rows.
+        # Copies add half to the records. Check rows come on top.
         places = n * 3 // 2
         stored = places + clusters_failure.COUNT * -(-places // clusters_failure.PLACES)
         log2 = 2 * math.log2(blocks(stored, width)) - 129
@@ -163,13 +163,13 @@ def check_rows():
         cells = []
         for refusals in range(4):
             nodes = sum(math.comb(tries, i + 1) for i in range(refusals + 1))
-            # By the tree itself, level by level.
+            # Counts the tree itself, level by level.
             if tries <= 1000:
                 assert nodes == sum(math.comb(j, i) for j in range(tries) for i in range(refusals + 1))
             cells.append(power(math.log2(nodes) - CHECKS) if refusals < tries else "")
         states("masked.md", f"| {tries:,} | " + " | ".join(cells).replace("|  |", "| |").strip() + " |")
     states("README.md", f"| one score changed by more than `2T`, or by an error whose square exceeds `tau / 4` (open mode: `tau / 16`) | yes, 2^-{CHECKS} |")
-    # Each of 40 bits of a row is guessed with probability one half.
+    # A guess of each of a row's 40 bits is right with probability 1/2.
     states("masked.md", f"a reply with such a row is accepted with probability `2^-{CHECKS}` at most")
     states("masked.md", f"2^-{CHECKS} sum_(i = 0 .. r) C(Q, i + 1)")
     states("masked.md", f"So each node's reply passes with probability `2^-{CHECKS}` at most")
@@ -190,9 +190,9 @@ def check_rows():
     states("open.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^64 = {power(accepted)}")
     states("open.md", "errors in a group whose squares sum to `0.085 tau` pass with probability about 2^-40")
     states("open.md", f"each group `j` of {held_failure.GROUP:,} rows")
-    # A group's changes are smaller than half of what steps are counted to: no two sums that differ are taken for equal.
+    # A group's changes are less than half of the range of steps, so different sums stay different.
     assert 2 * 2**20 < 2**31
-    # A score of open mode lies in the band with this probability or more, were it uniform.
+    # A uniform score of open mode would lie in the band with at least this probability.
     states("open.md", "`1 - (1.0175 / 1.025)^n`")
     states("open.md", "about 1 of 100 random changes")
     assert 0.005 < 1 - 1.0175 / 1.025 < 0.015
@@ -220,7 +220,7 @@ def exact():
     states("README.md", f"| one score changed by less | no | yes, 2^-{EXACT} |")
 
 
-# --- what is sealed ---
+# --- sealed data ---
 
 
 def seals():
@@ -240,7 +240,7 @@ def retrieval():
     for n, most in sets:
         assert param_check.log2_distance(n, most) <= -128 < param_check.log2_distance(n, most + 1)
     n, most = sets[-1]
-    # Words of 32 bits of a secret and of 16 of an error, in blocks of 128 bits that are distinct.
+    # Secrets take words of 32 bits and errors words of 16, from distinct blocks of 128 bits.
     distinct = 2 * math.log2((32 * n + 16 * most) / 128) - 129
     # Gaussian secrets and errors take 129 bits each.
     for set_columns, powers in ((45_000, "2^-97.9"), (190_000, "2^-93.8")):

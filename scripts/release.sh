@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes a release of this commit: everything that is given out, in a new folder. It publishes nothing.
+# Makes all files of a release of this commit, in a new folder. It publishes nothing.
 #
 #   scripts/release.sh DIR             the crates, the wheel, the npm package, the packaged command, notes, bill of materials, checksums
-#   scripts/release.sh --dry-run DIR   shows the steps, and what is missing for them, and makes nothing
+#   scripts/release.sh --dry-run DIR   shows the steps and missing conditions, and makes nothing
 #
 # Needs an annotated tag v<version> at a clean commit, one version in all manifests, and notes with a date in CHANGELOG.md. Run
 # scripts/check.sh long before. The wheel and the command are for this machine: .github/workflows/ci.yml makes the wheels of others.
-# Needs cargo-deny, npm, and what scripts/python.sh and scripts/js.sh need.
+# Needs cargo-deny, npm, and the tools of scripts/python.sh and scripts/js.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

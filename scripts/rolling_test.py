@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A masked index of two shards goes from version to version under load: every answer is of one version, and none is refused.
+"""A masked index of two shards changes its version under load. Every answer comes from one version, and no search is refused.
 
   scripts/rolling_test.py [--records N] [--dim D] [--clients N] [--versions N] [--sordino PATH] [--index FOLDER --key FILE]
 
-Serves the shards and joins them by processes of the command. Each new version has 4,000 pairs of records more, and both
-of a pair lie at one place: an answer about that place that has one of the two, or one of a later pair without the pairs of
-an earlier version, would be of two versions. Clients look at these places all the time. Needs the Python package. --index takes a folder
-that python/benches/parquet.py has kept, which is changed.
+Processes of the command serve the shards and join them. Each new version adds 4,000 pairs of records, and both records of a pair lie
+at one place. An answer with only one of them, or with a later pair but without an earlier version's pairs, would mix two versions.
+Clients search these places all the time. Needs the Python package. --index takes a folder that python/benches/parquet.py has kept, and
+changes it.
 """
 import argparse
 import re

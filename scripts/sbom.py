@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Bill of materials of the command `sordino`: CycloneDX 1.5, from Cargo.lock and what cargo says of licences.
+"""Bill of materials of the command `sordino`: CycloneDX 1.5, from Cargo.lock and cargo's metadata of licences.
 
   scripts/sbom.py > sordino.cdx.json
   scripts/sbom.py --features policies > sordino.cdx.json
-  scripts/sbom.py --check           makes it twice, and looks for what must be in it and what must not
+  scripts/sbom.py --check           makes it twice, and checks its content
 
-The packages that the command is built from, with their checksums, licences and dependencies: none of tests and benches, none of other
-systems than this. The same lock file gives the same bytes: there is no time and no random number in it. Standard library only.
+Lists the packages from which the command is built, with their checksums, licences and dependencies. It lists no packages that only tests,
+benches or other systems need. The same lock file gives the same bytes, without times or random numbers. Standard library only.
 """
 import argparse
 import hashlib
@@ -35,7 +35,7 @@ def host():
 
 
 def materials(features, name=COMMAND, target=None):
-    """Packages of the command (or of another package) by id, those that each depends on, checksums of the lock file."""
+    """The packages of the command (or of a named package) by id, the dependencies of each, and the lock file's checksums."""
     asked = ["--features", ",".join(f"{name}/{feature}" for feature in features)] if features else []
     told = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", target or host(), *asked))
     packages = {package["id"]: package for package in told["packages"]}

@@ -9,8 +9,7 @@ itself. The script samples the memory and the open files of the server. It fails
 if a change fails, or if memory or open files grow. For this, it compares their medians in the last third of the time with the
 medians in the second third: memory may be 2 % larger, and files 4 more. The first third is for warming up.
 
-Prints a line of JSON every ten seconds, and one at the end. Needs Linux and a build of the command. A release build gives the
-most useful figures.
+Prints a line of JSON every ten seconds, and one at the end. Needs Linux and a build of the command, preferably a release.
 """
 import argparse
 import json

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whole searches that bring texts, by each way of fetching them: a line of JSON for each, for scripts/compare.
+"""Whole searches that fetch texts, a line of JSON for each way of fetching, for scripts/compare.
 
   scripts/texts.py SORDINO VECTORS QUERIES [--column NAME] [--id-column NAME] [--rounds N] [--name TEXT] [--pin COMMAND]
 
 SORDINO is the program, VECTORS a table with a column of texts, QUERIES a file of vectors. Builds an index without
-payloads and one for each way, with all processors. Then, in rounds, opens each with `serve` and searches it: over loopback, and
-with client and server in one process on one thread. Figures are medians of the rounds. Needs Linux, for the server's memory.
+payloads and one for each way, with all processors. Then, in rounds, serves each index with `serve` and searches it: over loopback,
+and with client and server in one process on one thread. Figures are medians of the rounds. Needs Linux, for the server's memory.
 """
 import argparse
 import json

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Times every kernel that has a secret, for a fixed secret and for random ones, with a million measurements each. Fails if
 # the means differ (Welch's t of 4.5), or if the test misses functions that leak on purpose. Runs the code of this
-# processor's level, including AVX-512, which memcheck does not support. Takes ten minutes on one core, which the script
+# processor's level, also AVX-512, which memcheck lacks. Takes ten minutes on one core, which the script
 # reserves if it may:
 #   scripts/timing.sh [MEASUREMENTS [NAME]]
 # A timing is only evidence, and no check of a change depends on it: see docs/security/README.md.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The version of this workspace, and its published crates in the order in which they are to be published.
+"""The version of this workspace, and its published crates in the order of publication.
 
-  scripts/versions.py            prints the version; fails where a manifest or lock file has a different one
+  scripts/versions.py            prints the version; fails if a manifest or lock file has a different one
   scripts/versions.py --order    prints the published crates, each after those that it needs
-  scripts/versions.py --notes    prints the changelog's notes of the version; fails if there are none, or no date
+  scripts/versions.py --notes    prints the changelog's notes of the version; fails if notes or date are missing
 
 Looks at Cargo.toml, the crates' manifests, Cargo.lock, js/package.json and js/package-lock.json. The wheel has the version of Cargo.toml.
 """
@@ -30,10 +30,10 @@ def manifests():
 
 
 def needs(manifest):
-    """Names and versions of this workspace's own crates that a package is built from, and those of the workspace's table."""
+    """Names and versions of this workspace's own crates in a manifest's dependencies and in its workspace table."""
     tables = [manifest.get("workspace", {})] + [manifest, *manifest.get("target", {}).values()]
     for table in tables:
-        # A package keeps those of its tests, except where they have no version.
+        # A package keeps its test dependencies, except if they have no version.
         for name, value in [*table.get("dependencies", {}).items(), *table.get("dev-dependencies", {}).items()]:
             if name.startswith("sordino"):
                 yield name, value.get("version") if isinstance(value, dict) else value

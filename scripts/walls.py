@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Crates and features that stand on the wrong side of the wall between owner, readers and server.
+"""Crates and features on the wrong side of the wall between owner, readers and server.
 
   scripts/walls.py
 
-The server is built without the crates that seal, wrap or sign, and without the features that handle keys, also as the service of
-sordino-net; a reader and the proxy without the server and the owner, and the owner without the reader and the server. Asks cargo what each is built from, on any
-platform. Prints what must not be there and how it came in, and exits with 1 if there is any.
+The server, also as the service of sordino-net, must not contain crates that seal, wrap or sign, or features that handle keys. A reader
+and the proxy must not contain the server and the owner, and the owner must not contain the reader and the server. The script asks cargo
+for the crates of each, on any platform. Prints each forbidden crate and its path, and exits with 1 if there is one.
 """
 import subprocess
 import sys
@@ -19,7 +19,7 @@ KEYS = (
 )
 WALLS = (
     (("sordino-server",), (*KEYS, "ml-kem", "sordino-net", "sordino-token")),
-    # Logins are agreed on with ML-KEM: the secrets of that are the run's own.
+    # Logins use ML-KEM, whose secrets belong to the run.
     (("sordino-net", "--no-default-features", "--features", "server,tls"), KEYS),
     (("sordino-net", "--no-default-features", "--features", "client,tls"), ("sordino-owner", "sordino-server")),
     (("sordino-reader",), ("sordino-owner", "sordino-server", "sordino-net")),
@@ -31,7 +31,7 @@ WALLS = (
 
 
 def tree(package, *more):
-    """The lines that cargo has on what a package with these features is built from; a failure of cargo is ours."""
+    """cargo's lines on the crates of a package with these features. If cargo fails, so does the script."""
     line = ["cargo", "tree", "--locked", "--target", "all", "--edges", "normal", "--package", *package, *more]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
     if done.returncode != 0 or not done.stdout.strip():

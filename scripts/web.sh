@@ -2,10 +2,10 @@
 # Makes the page that searches definitions, and tests it in Chromium against an index of this machine.
 #
 #   scripts/web.sh build    target/web/page alone: web/, the client of js/, and their digests
-#   scripts/web.sh          the page, and its tests; their screenshots lie in target/web/screens
+#   scripts/web.sh          the page, and its tests, with screenshots in target/web/screens
 #
 # Needs Node.js 20 or later with npm, and Chromium (CHROMIUM names it; Debian: chromium). Builds js/dist and the wheel's environment
-# by scripts/js.sh and scripts/python.sh if they are not there.
+# by scripts/js.sh and scripts/python.sh if they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 extent=${1:-all}
@@ -32,7 +32,7 @@ fi
 [ -x "$target/python/fresh/bin/sordino-web" ] || scripts/python.sh
 # The library that drives the browser, without its own browser.
 (cd web && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --silent --no-audit --no-fund)
-# The package as an application has it, next to its bundler: npm gives it the same files.
+# The package as npm installs it for an application, next to the application's bundler.
 bundlers=$target/web/bundlers
 mkdir -p "$bundlers"
 cp js/test/bundlers/* "$bundlers" 2>/dev/null

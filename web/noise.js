@@ -14,7 +14,7 @@ export function pictureOf(bytes) {
   return picture;
 }
 
-/** The number of positions at which both have the same byte. */
+/** The number of positions at which both arrays have the same byte. */
 export function same(left, right) {
   let count = 0;
   for (let at = 0; at < Math.min(left.length, right.length); at++) count += left[at] === right[at];

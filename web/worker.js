@@ -78,7 +78,7 @@ class Watched {
   }
 }
 
-/** The table of words, which has to have the digest that the settings name, from the store or from the page's server; and the bytes that were loaded. */
+/** The table of words, from the store or the page's server, and the loaded bytes. The table must have the digest in the settings. */
 async function tableOf({ url, bytes, sha256 }, store) {
   const kept = await store.get(sha256);
   if (kept !== undefined && (await digestOf(kept)) === sha256) return { embedding: new Embedding(kept.slice().buffer), loaded: 0 };

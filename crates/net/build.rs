@@ -4,7 +4,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let schema = "proto/sordino.proto";
     println!("cargo::rerun-if-changed={schema}");
     let descriptors = protox::compile([schema], ["proto"])?;
-    // Without sockets there are the calls and no channel.
+    // Without the feature `sockets`, the code has the calls and no channel.
     let sockets = std::env::var_os("CARGO_FEATURE_SOCKETS").is_some();
     tonic_prost_build::configure()
         .build_transport(sockets)

@@ -1,9 +1,9 @@
 // The platform's AES, which is ten times as fast as AES in WebAssembly.
 
-/** What keystreams are the encryption of: public, and so kept. */
+/** Zeros, whose encryption is the keystream. They are public, so they are kept. */
 let zeros = new Uint8Array(0);
 
-/** A keystream of AES-256 in counter mode in words, or `undefined` where the platform has none, as on pages without https. */
+/** A keystream of AES-256 in counter mode in words, or `undefined` if the platform has no AES, as on pages without https. */
 export async function keystream({ key, counter, length }) {
   try {
     const { subtle } = crypto;

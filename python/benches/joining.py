@@ -2,9 +2,9 @@
 
   python python/benches/joining.py INDEX OWNER_KEY [--sordino PATH] [--searches N] [--ray]
 
-INDEX and OWNER_KEY are those that python/benches/parquet.py keeps. Searches take turns among the servers, which are processes of
-the command, one replica a shard; --ray adds two shards under Ray Serve. Times are from a request to its whole reply, without the
-client's work. Processor time is that of the gathering server alone, a search, and does not depend on what else the machine does.
+python/benches/parquet.py keeps INDEX and OWNER_KEY. Searches take turns among the servers, which are processes of the command,
+one replica a shard; --ray adds two shards under Ray Serve. Times are from a request to its whole reply, without the client's
+work. Processor time is per search, of the gathering server alone, and does not depend on what else the machine does.
 """
 
 import argparse

@@ -3,9 +3,9 @@
   python python/benches/memory.py [--memories N] [--bulk N]
   python python/benches/memory.py --writers N [--bulk N] [--server COMMAND]
 
-Writes N memories singly into a new folder and prints a line for each tenth of them; then puts --bulk memories more there at once, and times questions.
-With --writers a writer adds N memories to an owner's folder, each in a version of its own, which is the worst case; nothing else is done then.
-With --bulk there are so many before. With --server it adds them over a server on this machine, which the command `sordino` runs.
+Writes N memories one at a time into a new folder, and prints a line for each tenth of them. Then adds --bulk more at once, and times
+questions. With --writers, only a writer adds N memories to an owner's folder, each in its own version, which is the worst case. Then
+--bulk is the number of earlier memories. With --server, the writer adds over a server on this machine, which the command `sordino` runs.
 Texts are drawn from a list of words. Needs the extra [mcp].
 """
 
@@ -52,7 +52,7 @@ def timed(work, clock=time.perf_counter):
 
 
 def single(memory, home, number):
-    """Writes memories one at a time. The folder's bytes are compared with those of texts and vectors."""
+    """Writes memories one at a time. Compares the folder's bytes with the bytes of texts and vectors."""
     times, payload = [], 0
     for n in range(number):
         times.append(timed(lambda: memory.remember(text(n), ["bench"])))
@@ -65,7 +65,7 @@ def single(memory, home, number):
 
 @contextlib.contextmanager
 def served(command, folder):
-    """A server of the owner's index, as its keeper starts it; its address comes first, and then the owner's folder is given."""
+    """A server of the owner's index, as its operator starts it. Gives its address, and a function that starts it for the owner's folder."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     processes = []
@@ -86,8 +86,8 @@ def served(command, folder):
 
 
 def by_writer(folder, embedding, number, before, url=None, start=None):
-    """A writer adds memories, each as a version, to those that were there before. The owner's process takes them in every 16 and compacts when
-    that is due."""
+    """A writer adds memories, each as a version, to `before` earlier memories. The owner's process takes in every 16 of them, and compacts
+    when that is due."""
     home = Home.init(folder / "owner", Settings("owner", server=url), embedding)
     given = {"server": url} if url else {"index": str(home.index)}
     other = Home.join(folder / "writer", Settings("writer", **given), home.folder / "owner.pub", write=True)

@@ -3,7 +3,7 @@
 
     python python/benches/overhead.py [--n 100000] [--dim 128] [--wheel sordino-....whl] [--cli sordino]
 
-With `--cli`, a command line of the same profile, the same search and build in Rust are measured beside it, in
+With `--cli`, a command line of the same profile, the same search and build in Rust are measured too, in
 turns.
 Prints JSON. Figures depend on the machine and on what else it does: run it on a quiet one.
 """

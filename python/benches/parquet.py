@@ -1,10 +1,10 @@
-"""The time of a build from Parquet files: one process that reads one after the other, threads that read ahead or Ray's tasks that do, and processes
-or Ray's tasks that make segments, or in routed and sealed mode assign records to clusters.
+"""The time of a build from Parquet files, by one process or by several.
 
   python python/benches/parquet.py [--records N] [--dim D] [--files N] [--times N] [--mode MODE] [--keep FOLDER]
 
-Needs pyarrow, and Ray for its line. Prints a table; each is the best of --times, in turns. --keep leaves the files, the last
-index (FOLDER/index) and the owner's keys there.
+One process reads the files one after the other, or threads or Ray's tasks read ahead. Or processes or Ray's tasks make segments,
+and in routed and sealed mode assign records to clusters. Needs pyarrow, and Ray for Ray's lines. Prints a table with the best of
+--times runs, which take turns. --keep leaves the files, the last index (FOLDER/index) and the owner's keys there.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def whole(read):
 
 
 def in_tasks(build):
-    """A build by others, which read the owner's key from its file."""
+    """A build by other processes, which read the owner's key from its file."""
     return lambda folder, _, mode: build(folder / "index", folder / "lake", key_file=folder / "owner.key", mode=mode, **COLUMNS)
 
 

@@ -51,8 +51,8 @@ pub(crate) fn all<'py>(py: Python<'py>, ids: &[Id]) -> PyResult<Bound<'py, PyAny
     }
 }
 
-/// The ids of what was found, `k` for each query: an array of `int64` with -1 where there is none. Lists where they
-/// are texts, or one of them is no `int64`.
+/// The ids of what was found, `k` for each query: an array of `int64` with -1 for places without a result. Lists if
+/// ids are texts, or one does not fit `int64`.
 ///
 /// Python makes arrays of objects from the lists. This function cannot fail, since the server's answers are already
 /// here.

@@ -242,7 +242,7 @@ impl Index {
         read.map(|report| access::report(py, &report)).transpose()
     }
 
-    /// The labels of records; None for a record without a label, or that does not exist.
+    /// The labels of records; None for a record without a label, or one that does not exist.
     fn labels(&self, py: Python<'_>, ids: Given<'_>) -> PyResult<Vec<Option<String>>> {
         records::labels(self, py, &ids)
     }

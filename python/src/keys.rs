@@ -12,10 +12,10 @@ use sordino_search::{OwnerKeys, OwnerPublicKey, Pins, ReaderKeys};
 use crate::compute::random;
 use crate::errors;
 
-mod client; // of those who ask a server
-mod issuer; // of those who issue tokens
-mod reader; // of those who read
-mod writer; // of those who add records
+mod client; // keys of clients
+mod issuer; // keys of issuers
+mod reader; // keys of readers
+mod writer; // keys of writers
 
 pub(crate) use client::{ClientKey, ClientPublicKey, client_keygen};
 pub(crate) use issuer::IssuerPublicKey;
@@ -45,7 +45,7 @@ pub(crate) struct OwnerKey(pub(crate) OwnerKeys, pub(crate) Arc<Pins>);
 #[pyclass(module = "sordino", frozen)]
 pub(crate) struct PublicKey(pub(crate) OwnerPublicKey);
 
-/// The path of a key file. What is none is refused by this package's own error.
+/// The path of a key file. Other values are refused by this package's own error.
 pub(crate) struct Place(PathBuf);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Place {
@@ -55,7 +55,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Place {
         let found = given.extract::<PathBuf>();
         let line = found.as_ref().ok().and_then(|path| path.to_str());
         if line.is_some_and(|line| KeyFile::parse(line.as_bytes()).is_ok()) {
-            // The error of a file that is not there would show a secret.
+            // The error for a missing file would show the secret.
             let text = "path is the text of a key: expected the path of its file; from_text(text) reads the text itself";
             return Err(errors::raise(given.py(), "InputError", text));
         }
@@ -114,7 +114,7 @@ fn unpickled(py: Python<'_>, kind: &str) -> PyErr {
     errors::raise(py, "KeyKindError", text)
 }
 
-/// A key that is no secret, as pickle makes it again.
+/// The pickled form of a key that is not secret.
 fn pickled<'py, T: pyo3::PyTypeInfo>(
     py: Python<'py>,
     file: &KeyFile,

@@ -27,7 +27,7 @@ mod server; // servers
 mod transport; // counted messages
 mod vectors; // arrays as matrices
 
-/// The native half of the package `sordino`.
+/// The native module of the package `sordino`.
 #[pymodule]
 fn _sordino(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

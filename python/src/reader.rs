@@ -29,7 +29,7 @@ pub(crate) struct Reader {
     id_kind: Option<&'static str>,
 }
 
-/// What is not given out yet.
+/// The records that are not given out yet.
 struct Rest {
     first: Option<Chunk>,
     reader: vectors::Reader,
@@ -44,7 +44,7 @@ type Records<'py> = (
 
 #[pymethods]
 impl Reader {
-    /// Opens a file; of a table, these columns, with ids of this kind. No record may have one that is absent from the first.
+    /// Opens a file. Of a table, it reads these columns, with ids of this kind. No record may have one of `absent`.
     #[new]
     #[pyo3(signature = (path, vectors=None, ids=None, payloads=None, absent=Vec::new(), id_kind=None))]
     fn new(
@@ -67,7 +67,7 @@ impl Reader {
         };
         let opened = computing(py, || {
             let mut reader = vectors::Reader::open_columns(&path, &names)?;
-            // The first ids tell their kind.
+            // The first ids show the kind of all.
             let first = match has_ids {
                 true => reader.next().transpose()?,
                 false => None,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def programs():
-    """The folder of PostgreSQL's programs, or None and what is not there."""
+    """The folder of PostgreSQL's programs, or None and what is missing."""
     found = shutil.which("initdb")
     places = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     places = [place for place in places if (place / "initdb").exists()]
     for place in places:
-        # Debian has its folder of extensions by the version, and others say it.
+        # Debian names its folder of extensions by the version. On other systems pg_config tells the folder.
         shared = [Path("/usr/share/postgresql") / place.parent.name]
         if (place / "pg_config").exists():
             shared.append(Path(subprocess.run([place / "pg_config", "--sharedir"], check=True, capture_output=True, text=True).stdout.strip()))

@@ -18,7 +18,7 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def hold(self):
-        """From now on replies wait; `waiting` is set by the first that does."""
+        """From now on replies wait; the first one sets `waiting`."""
         self.waiting.clear()
         self._free.clear()
 

@@ -1,4 +1,4 @@
-"""A server that answers only so many requests a second: calls wait for it, and say so in the end."""
+"""A server that answers a limited number of requests a second: calls wait for it, and say so in the end."""
 
 import os
 import signal

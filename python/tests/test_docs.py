@@ -22,6 +22,6 @@ def test_the_page_runs(page, tmp_path, monkeypatch):
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
     assert len(blocks) >= PAGES[page]
     for block in blocks:
-        # Line numbers are those of the page.
+        # Keeps the page's line numbers.
         above = "\n" * text.count("\n", 0, block.start(1))
         exec(compile(above + block.group(1), str(path), "exec"), names)

@@ -186,7 +186,7 @@ def test_dates_are_compared_as_haystack_does(tmp_path, key):
     for operator, value, expected in [(">=", "2024-01-02", "123"), ("<", days[1], "0"), ("==", "2024-01-01T00:00:00+00:00", "0"), ("!=", "2024-01-04T00:00:00", "012"),
                                       ("in", ["2024-01-04T00:00:00", "2024-01-02"], "13")]:
         if not ALLOWED and operator not in (">=", "<"):
-            # Releases before 3 compare texts in these.
+            # In these filters, releases before 3 compare texts.
             continue
         filters = {"field": "meta.when", "operator": operator, "value": value}
         assert {document.id for document in store.filter_documents(filters)} == set(expected)

@@ -263,7 +263,7 @@ def test_collections_without_an_order_go_with_no_vectors(tmp_path, key, vectors)
         for call in calls(**how):
             assert "expected a list" in no_bug(call, error)
     assert len(index) == 3
-    # These have the order in which they were filled.
+    # A dictionary's values have a fixed order.
     assert len(sordino.build(tmp_path / "i", vectors[:3], key=key, payloads={1: "a", 2: "b", 3: "c"}.values())) == 3
 
 
@@ -539,7 +539,7 @@ def test_a_cache_serves_the_second_client(tmp_path, key, vectors):
         with sordino.Client(server.url, key=key.reader(), cache=tmp_path / "file") as client:
             assert client.stats()["bytes_once"] == once[0]
         assert (tmp_path / "file").read_text() == "mine"
-        # After a change only what is new.
+        # After a change only new parts are downloaded.
         index.add(vectors[:1], ids=[N], leave_empty=True)
         with sordino.Client(server.url, key=key.reader(), cache=cache) as client:
             for _ in range(100):

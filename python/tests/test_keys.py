@@ -93,7 +93,7 @@ def test_keys_are_texts_for_environment_variables(tmp_path, key):
         assert repr(again) == repr(one) and again.to_text() == text
         one.save(tmp_path / str(at))
         assert (tmp_path / str(at)).read_text() == text
-    # As a file of the owner's key is read by all.
+    # The text of the owner's key also gives the other keys, as its file does.
     assert sordino.ReaderKey.from_text(key.to_text()).public() == sordino.PublicKey.from_text(key.reader().to_text()) == key.public()
     with pytest.raises(sordino.KeyKindError, match="expected the owner's key"):
         sordino.OwnerKey.from_text(key.reader().to_text())

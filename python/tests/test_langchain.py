@@ -335,7 +335,7 @@ def test_filters_that_say_nothing_are_refused(filtered, filter):
 
 
 def random_filter(choose, depth=0):
-    """A filter in LangChain's form, of names that documents have or have not."""
+    """A filter in LangChain's form, of names that documents have or lack."""
     if depth < 3 and choose.random() < 0.5:
         word = choose.choice(["$and", "$or", "$not"])
         parts = [random_filter(choose, depth + 1) for _ in range(choose.integers(1, 4))]
@@ -370,14 +370,14 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
     store.add_texts(texts, [{"rare": n % 100 == 7, "source": f"s{n}"} for n in range(200)], ids=texts)
     with pytest.warns(UserWarning, match=r"instead of 2: the filter ran on the 20 nearest alone; a store with attributes=\['source'\] filters"):
         store.similarity_search("text 1", k=2, filter={"source": {"$in": ["s150", "s151"]}})
-    # A name that is said later is one of all documents.
+    # A name that is given later becomes an attribute of all documents.
     later = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["rare", "source", "new"])
     later.add_texts(["more"], [{"new": "x", "rare": False}], ids=["more"])
     for other in [later, SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key.reader())]:
         assert {found.id for found in other.similarity_search("text 1", k=2, filter={"rare": True})} == {"text 7", "text 107"}
         found = other.similarity_search("text 1", k=2, filter={"$or": [{"source": "s150"}, {"new": "x"}]})
         assert {one.id for one in found} == {"text 150", "more"}
-    # The first store writes them too, though it was not told.
+    # The first store writes these attributes too, though it was not given their names.
     store.add_texts(["text 7"], [{"rare": False, "source": "other"}], ids=["text 7"])
     assert {found.id for found in later.similarity_search("text 1", k=1, filter={"rare": True})} == {"text 107"}
     for wrong in ["rare", ["a`b"], [""], [1]]:
@@ -399,7 +399,7 @@ def test_missing_values_are_found_before_documents_are_ranked(tmp_path, key):
             ({"lang": None, "year": {"$gt": 20}}, [57]),
         ]:
             assert {found.id for found in store.similarity_search(query, k=len(expected), filter=filter)} == {f"text {n}" for n in expected}, filter
-    # Values of another type are no values of the attribute, and pass no test of None.
+    # Values of another type are not the attribute's, and pass no test of None.
     store.add_texts([f"odd {n}" for n in range(10)], [{"lang": n, "year": 1000} for n in range(10)])
     with pytest.warns(UserWarning, match="the 5 nearest alone; an index with a larger"):
         assert all(found.metadata["lang"] is None for found in store.similarity_search("odd 1", k=5, filter={"lang": None}))

@@ -324,7 +324,7 @@ def test_a_closed_store_says_so(tmp_path, key):
             call()
     with pytest.raises(sordino.ClosedError):
         asyncio.run(store.aquery(VectorStoreQuery(query_embedding=[1.0] * 8)))
-    # A copy is a store of its own.
+    # A copy of a closed store is open.
     assert ask(copy.deepcopy(store), 1).ids == ["node 1"]
 
 

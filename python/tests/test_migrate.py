@@ -41,7 +41,7 @@ def rows(n, metadata=lambda at: {}, text=lambda at: f"text {at}", id=lambda at: 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Migrates a store in memory; returns the exit code and what was told, or the error."""
+    """Migrates a store in memory; returns the exit code and the printed report, or the error."""
     sordino.keygen().save(tmp_path / "owner.key")
     monkeypatch.chdir(tmp_path)
 
@@ -214,7 +214,7 @@ def test_ids_that_an_index_has_not_are_refused_or_made(run, held):
     code, told = run(long, "--ids", "number", index="numbered")
     assert code == 0 and told["ids"] == "number"
     assert held([0, 1, 2], "numbered")[1] == [{"source_id": "id-0"}, {"source_id": "é" * 300}, {"source_id": "id-2"}]
-    # Where there are none, records are numbered, or the column is to be named.
+    # If there are no ids, records are numbered, or the user must name a column.
     bare = rows(3, id=lambda at: None)
     assert "--id NAME" in run(bare, index="bare")[1]
     assert run(bare, "--ids", "number", index="bare")[0] == 0
@@ -258,7 +258,7 @@ def test_rows_that_cannot_be_records_stop_or_are_listed(run, held, tmp_path):
     assert [(line["row"], line["id"]) for line in lines] == [*((at, f"id-{at}") for at in range(1, 8)), (8, None), (9, "tiny")]
     for line, why in zip(lines, ["no vector", "zeros", "finite", "of 3 dim", "payload of", "Unicode", "finite", "no id", "close to 0"], strict=True):
         assert why in line["why"]
-    # The report is not written over, and none is made where nothing can be a record.
+    # The report is not overwritten, and there is no index if no row can be a record.
     assert "expected the name of a new file" in run(broken(), "--on-error", "report=out.jsonl", index="third")[1]
     assert "none of its 2 rows" in run(broken()[1:3], "--on-error", "skip", index="third")[1]
     assert not (tmp_path / "third").exists()
@@ -333,7 +333,7 @@ def test_adding_refuses_what_does_not_fit_and_replaces_when_it_is_told(run, held
     assert payloads == [b"text 1", b"other 0", b"other 4"] and attributes == [{"n": 1}, {"n": 0}, {"n": -4}]
     assert run(rows(2, id=lambda at: at), index="numbers")[0] == 0
     assert "of kind text, and the index has ids of kind number" in run(rows(2), "--add", index="numbers")[1]
-    # Numbers go on as texts, and a dimension that differs is refused.
+    # Numbers are added to an index of texts as texts. A different dimension is refused.
     assert run(rows(2, id=lambda at: at), "--add")[0] == 0
     assert held(["0", "1"])[0] == [b"text 0", b"text 1"]
     store = Rows(rows(2, id=lambda at: f"b{at}"))
@@ -419,7 +419,7 @@ def test_a_client_that_is_not_there_is_named(tmp_path, monkeypatch, capsys, line
     monkeypatch.chdir(tmp_path)
     sordino.keygen().save("owner.key")
     if "://" not in line[1]:
-        # A folder that is none of the store's is refused, and not made into one.
+        # A folder that is not the store's is refused, and stays as it is.
         assert main([*line, "i", "--key", "owner.key"]) == 1
         assert "store: no " in capsys.readouterr().err and not (tmp_path / "store").exists()
         (tmp_path / "store").mkdir()

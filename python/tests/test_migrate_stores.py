@@ -156,7 +156,7 @@ def qdrant():
 
 
 def written(folder, *collections):
-    """Makes collections, each of a name, its settings and its points, and lets go of the folder."""
+    """Makes collections, each of a name, its settings and its points. Returns the open client."""
     opened = qdrant_package().QdrantClient(path=folder)
     for name, settings, points in collections:
         opened.create_collection(name, **settings)
@@ -180,7 +180,7 @@ def test_qdrant_with_what_its_users_have(qdrant, run, many):
     opened = written(folder, ("notes", {"vectors_config": cosine}, points))
     opened.delete("notes", ids[50:60])
     theirs = [[point.id for point in opened.query_points("notes", query=query.tolist(), limit=K).points] for query in queries]
-    # The folder is of one program at a time.
+    # Only one program at a time can use the folder.
     assert "Qdrant in" in run("qdrant", folder) and "already accessed" in run("qdrant", folder)
     opened.close()
     left = [at for at in range(N) if not 50 <= at < 60]

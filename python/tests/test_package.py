@@ -1,4 +1,4 @@
-"""The package itself: what it says of itself, and that every error is its own."""
+"""The package itself: its description, and that every error is its own."""
 
 import ast
 import inspect

@@ -48,7 +48,7 @@ def test_an_index_of_parquet_files(lake, tmp_path, key):
         found = client.search(vectors[::100])
     assert (found.ids[:, 0] == ids[::100]).all()
     assert [some[0] for some in found.payloads] == [f"record {number}".encode() for number in ids[::100]]
-    # More of them, from a list of files.
+    # More records, from a list of files.
     more = tmp_path / "more.parquet"
     pq.write_table(pa.table({"embedding": list(vectors[:10] + 9), "id": np.arange(10), "text": ["new"] * 10}), more)
     index.add(batches([more], **columns))
@@ -83,7 +83,7 @@ def test_wrong_files_are_named(lake, tmp_path):
     refused(sordino.DtypeError, "lists of numbers", {"v": [["a"], ["b"]]})
     refused(sordino.FormatError, "no column 'v'", {"w": rows})
     refused(sordino.IdsError, "1 ids are null", {"v": rows, "id": [1, None]}, ids="id")
-    # Records without ids are numbered in the order of files, which a set has not.
+    # Records without ids are numbered in the order of files, which a set lacks.
     refused(sordino.InputError, "a set", path={str(folder / "part-0.parquet"), str(folder / "part-1.parquet")})
     refused(sordino.MissingFileError, "no file", path=tmp_path / "none.parquet")
     (tmp_path / "empty").mkdir()
@@ -91,7 +91,7 @@ def test_wrong_files_are_named(lake, tmp_path):
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes((folder / "part-0.parquet").read_bytes()[:-9])
     refused(sordino.FormatError, "damaged", path=damaged)
-    # A file system that fails for the moment is told apart from other damage: whoever does tasks again looks for an OSError.
+    # A temporary failure of the file system differs from other damage: code that repeats tasks looks for an OSError.
     missing = str(folder / "part-0.parquet")
     group, *_ = sordino.parquet.groups(missing)
     os.rename(missing, tmp_path / "away.parquet")
@@ -99,7 +99,7 @@ def test_wrong_files_are_named(lake, tmp_path):
         sordino.parquet.read(*group, {"vectors": "embedding"})
     assert isinstance(failed.value, sordino.UnreadableError) and isinstance(failed.value, sordino.FormatError)
     os.rename(tmp_path / "away.parquet", missing)
-    # A hole is not a number.
+    # A null coordinate is not a number.
     pq.write_table(pa.table({"v": pa.array([[1.0, None], [3.0, 4.0]])}), tmp_path / "hole.parquet")
     with pytest.raises(sordino.NotFiniteError):
         sordino.build(tmp_path / "index", batches(tmp_path / "hole.parquet", vectors="v"), key=sordino.keygen())
@@ -137,13 +137,13 @@ def test_segments_are_made_by_processes(lake, tmp_path, key):
     choices = {"vectors": "embedding", "key_file": tmp_path / "owner.key", "processes": 2, "segment": 300, "k": 2}
     index = sordino.parquet.build(tmp_path / "index", folder, ids="id", **choices)
     info = index.info()
-    # Row groups of 110, 110 and 80 records: two or three are a segment.
+    # Row groups of 110, 110 and 80 records: two or three make a segment.
     assert (len(index), info["segments"], info["version"]) == (N, 4, 1)
     assert index.verify()["full"]
     with sordino.Client(index, key=key.reader()) as client:
         found = client.search(vectors[::100])
     assert (found.ids[:, 0] == ids[::100]).all()
-    # So are attributes, null where there are none.
+    # Attributes are stored too, as null if there are none.
     filtered = sordino.parquet.build(tmp_path / "filtered", folder, ids="id", attributes=["year"], **choices)
     streamed = sordino.build(tmp_path / "streamed", batches(folder, vectors="embedding", ids="id", attributes=["year"]), key=key)
     for one in (filtered, streamed):
@@ -173,14 +173,14 @@ def test_what_tasks_cannot_make_leaves_no_index(lake, tmp_path, key):
             sordino.parquet.build(tmp_path / "index", folder, attributes=attributes, **choices)
     with pytest.raises(sordino.MissingFileError):
         sordino.parquet.build(tmp_path / "index", tmp_path / "nothing", **choices)
-    # An id in two files, and a vector that is zero, which a process finds.
+    # An id in two files; and a zero vector, which a process finds.
     pq.write_table(pa.table({"embedding": list(vectors[:1]), "id": ids[-1:]}), tmp_path / "again.parquet")
     files = [*sorted(folder.iterdir()), tmp_path / "again.parquet"]
     with pytest.raises(sordino.IdsError, match=str(ids[-1])):
         sordino.parquet.build(tmp_path / "index", files, **choices)
     pq.write_table(pa.table({"embedding": [np.zeros(DIM, np.float32)], "id": [1]}), tmp_path / "again.parquet")
     for mode in ("masked", "sealed"):
-        # Named by its number among all records.
+        # The error names the record by its number among all.
         with pytest.raises(sordino.ZeroVectorError, match=f"row {N} "):
             sordino.parquet.build(tmp_path / "index", files, mode=mode, **choices)
     with pytest.raises(sordino.InputError, match="object stores"):
@@ -189,12 +189,12 @@ def test_what_tasks_cannot_make_leaves_no_index(lake, tmp_path, key):
         sordino.build("s3://bucket/index", vectors, key=key)
     with pytest.raises(sordino.NoIndexError):
         sordino.open(tmp_path / "index")
-    # Files that are left over are no hindrance.
+    # Files that failed builds left do not hinder the next.
     assert len(sordino.parquet.build(tmp_path / "index", folder, **choices)) == N
 
 
 def test_a_task_that_is_done_twice_or_killed_is_taken_once(lake, tmp_path, key):
-    """As a cluster does it: attempts fail after they have written, others run twice, and results come in any order."""
+    """As on a cluster: attempts fail after they have written, others run twice, and results come in any order."""
     from sordino import _tasks
 
     folder, vectors, ids = lake
@@ -247,7 +247,7 @@ def recall(index, key, vectors, ids, queries):
 def test_records_are_assigned_to_clusters_by_processes(mode, clusters, tmp_path, key):
     folder, vectors, ids, queries = clusters
     key.save(tmp_path / "owner.key")
-    # Builds stop at the first number of probes that finds so much, so both find between this and all.
+    # Builds stop at the first number of probes with this recall, so both have at least this recall.
     choices = {"mode": mode, "recall": 0.975, "queries": 10, "k": 10}
     apart = sordino.parquet.build(
         tmp_path / "apart", folder, vectors="embedding", ids="id", key_file=tmp_path / "owner.key", processes=2, segment=900, **choices
@@ -282,7 +282,7 @@ def test_lists_of_a_task_that_is_done_twice_or_killed_are_taken_once(clusters, t
 
     index = _tasks.build(tmp_path / "index", folder, run, **choices)
     assert len(index) == len(vectors) and index.verify()["full"]
-    # A full cluster's records stand in the next, so a few are not found by themselves: 3 of 80 at this recall, 7 at most seen.
+    # A full cluster's records are in the next one, so queries do not find a few of them: 3 of 80 at this recall, at most 7 so far.
     rows = np.arange(3, len(vectors), 50)
     with sordino.Client(index, key=key.reader()) as client:
         assert (client.search(vectors[rows]).ids[:, 0] == rows).mean() > 0.8

@@ -1,4 +1,4 @@
-"""What an owner remembers of its indexes' versions: an older one that is put back is changed no more."""
+"""What an owner remembers of its indexes' versions: an older version that is put back is not changed."""
 
 import shutil
 
@@ -72,7 +72,7 @@ def test_a_deletion_that_is_taken_back_and_another_history_are_refused(tmp_path,
     show(path, before)
     with pytest.raises(sordino.RollbackError):
         index.delete([8])
-    # A machine that has the key and remembers nothing goes on there.
+    # A machine that has the key and remembers nothing changes the older version.
     other = sordino.OwnerKey.load(tmp_path / "owner.key", pins=tmp_path / "other.pins")
     for id in (8, 9):
         sordino.open(path, key=other).delete([id])

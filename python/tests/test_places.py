@@ -77,5 +77,5 @@ def test_a_server_that_nothing_refers_to_says_that_it_stops(index, key):
     waiting.start()
     server.stop()
     waiting.join()
-    # Stopped on purpose, it goes in silence.
+    # A server that was stopped on purpose gives no warning.
     del server, waiting

@@ -1,4 +1,4 @@
-"""The primitives, each against something that was not made by it."""
+"""The primitives, each against values from a different source."""
 
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def test_separators_of_formats_do_not_count():
     local, _, domain = mail.encrypt("jane.doe@Mail.Example").partition("@")
     assert domain == "Mail.Example"
     assert mail.decrypt(f"{local}@mail.example") == "jane.doe@mail.example"
-    # Data of the time when the spelling counted.
+    # Data from the time when the spelling counted.
     old = fpe.Format("pan", bytes([7] * 32), bind_spelling=True)
     assert old.decrypt("4111 1191 5696 1111", b"shop") == "4111 1111 1111 1111"
 
@@ -139,7 +139,7 @@ NO_BYTES = [16, "text", None, [1, 2], [None]]
 
 @pytest.mark.parametrize("wrong", NO_BYTES)
 def test_what_is_no_bytes_does_not_become_some(wrong):
-    # `bytes(16)` is sixteen zeros: as a key, or as a message, a silent fault.
+    # `bytes(16)` is sixteen zeros. As a key or a message, this would be a silent fault.
     server = pir.Server([b"tuba", b"mute"])
     client = pir.Client(server.params, server.seed, server.hint)
     for call in [
@@ -233,7 +233,7 @@ def test_records_keep_their_lengths():
 def test_a_hint_of_other_records_is_refused():
     old, new = pir.Server([b"tuba", b"mute", b"horn"]), pir.Server([b"tuba", b"flute", b"horn"])
     stale = pir.Client(old.params, old.seed, old.hint)
-    # A seed of one version and the hint of another are no better.
+    # The seed of one version and the hint of another are refused too.
     for client in [stale, pir.Client(new.params, old.seed, new.hint)]:
         query = client.query(1)
         with pytest.raises(sordino.StaleHintError, match="download params, seed and hint again"):

@@ -69,7 +69,7 @@ def test_an_application_has_a_deployment_for_each_shard():
     options = sordino.ray.Options.model_validate(config["applications"][0]["args"])
     assert (options.shards, options.replicas, options.gatherer_resource) == (2, 2, "gatherer")
     assert sordino.ray.app(options) is not None
-    # The arguments of `serve run` are texts.
+    # `serve run` passes its arguments as texts.
     texts = {"index": "i", "public_key": "o.pub", "shards": "8", "replicas": "2", "cpus": "0.5", "clients": "a.pub,b.pub"}
     assert sordino.ray.Options.model_validate(texts).shards == 8
     for wrong in [{"shards": 0}, {"shards": 1025}, {"replicas": 0}, {"cpus": 0}, {"shard": 2}]:

@@ -1,4 +1,4 @@
-"""Readers of their own: pairs of keys, grants, labels."""
+"""Readers with their own keys: pairs of keys, grants, labels."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def pairs(key):
 
 @pytest.fixture(params=["masked", "local"])
 def shared(request, tmp_path, vectors, key, pairs):
-    """An index whose records 1000 to 1009 alice may read, who is in a group, and bob may not."""
+    """An index whose records 1000 to 1009 alice, who is in a group, may read, and bob may not."""
     index = sordino.build(tmp_path / "shared", vectors[:1000], key=key, mode=request.param, own_readers=True)
     index.group("board", labels=["finance"])
     index.grant("alice", pairs[0].reader_public(), groups=["board"])
@@ -37,7 +37,7 @@ def test_a_reader_finds_what_it_was_granted_and_nothing_else(shared, pairs, vect
         ids = found(shared, reader, vectors[1003])
         assert (ids[0] == 1003) == reads
         assert reads or not any(id >= 1000 for id in ids)
-        # Records without a label are for all.
+        # All readers may read records without a label.
         assert found(shared, reader, vectors[7])[0] == 7
     with sordino.Client(shared, key=alice) as client:
         assert client.payloads([1003]) == [b"secret"]

@@ -53,7 +53,7 @@ def test_vectors_that_are_no_index(tmp_path, key, name):
         sordino.build(tmp_path / "index", vectors, key=key, k=1)
     with pytest.raises(sordino.NoIndexError):
         sordino.open(tmp_path / "index", key=key)
-    # The place can be used all the same.
+    # The folder can be used all the same.
     sordino.build(tmp_path / "index", np.eye(4), key=key, k=1)
 
 
@@ -137,7 +137,7 @@ def test_payloads_that_cannot_be_stored(tmp_path, key):
 
 
 class Stream:
-    """Can be iterated, and is neither an array nor an iterator."""
+    """An iterable that is neither an array nor an iterator."""
 
     def __iter__(self):
         return iter([np.eye(4)])
@@ -182,7 +182,7 @@ def test_settings_that_do_not_exist(tmp_path, key):
     ]:
         with pytest.raises(sordino.InputError, match=str(list(settings.values())[-1]).split(".")[0]):
             sordino.build(tmp_path / "index", np.eye(8), key=key, k=1, **settings)
-    # Settings that the mode or the metric would pass over.
+    # Settings that the mode or the metric would ignore.
     for settings, match in [
         ({"mode": "sealed", "packing": 4}, "packing = 4"), ({"mode": "local", "packing": 4}, "packing = 4"), ({"routing": "encrypted"}, "routing = 'encrypted'"),
         ({"mode": "routed", "routing": "encrypted"}, "routing"),

@@ -305,6 +305,6 @@ def test_what_is_stopped_says_so(index, key):
         pass
     with pytest.raises(sordino.ClosedError, match="this server is stopped"):
         server.reach(1, "http://127.0.0.1:1")
-    # It has no counts, and nothing waits for it.
+    # It has no counts, and `wait` returns at once.
     assert (server.version, server.metrics()) == (0, "")
     server.wait()

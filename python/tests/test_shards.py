@@ -36,7 +36,7 @@ def test_shards_answer_like_one_server_also_when_one_of_two_is_gone(shards, inde
             found = over.search(vectors[:20])
             assert (found.ids[:, 0] == np.arange(20)).all()
             assert np.abs(found.scores - expected.scores).max() < 0.03
-            # The second time without one of each.
+            # The second time, each shard lacks a server.
             servers[0][0].stop()
             servers[1][1].stop()
         servers[0][1].stop()
@@ -111,7 +111,7 @@ def test_the_dashboard_names_metrics_that_there_are(shards):
             assert found <= series, target["expr"]
             named |= found
     assert len({panel["id"] for panel in panels}) == len(panels)
-    # Each metric is on it somewhere; of a histogram, one of its series.
+    # The dashboard shows each metric; of a histogram, one of its series.
     for name, kind in kinds.items():
         assert any(name + ending in named for ending in endings[kind]), name
     # The operator's page names them too.
@@ -119,7 +119,7 @@ def test_the_dashboard_names_metrics_that_there_are(shards):
     for name, kind in kinds.items():
         ending = "_total" if kind == "counter" else ""
         assert name + ending in page, name
-    # Those of one of several indexes are exported by a server of a folder of indexes.
+    # Only a server of a folder of indexes exports the metrics of one of several indexes.
     shown = set(re.findall(r"\bsordino_(?!index_)[a-z_]+\b(?!::)", page))
-    # A server with a certificate has the time at which that ends.
+    # A server with a certificate also exports the time at which the certificate ends.
     assert shown <= series | set(kinds) | {"sordino_certificate_expiry_seconds"}

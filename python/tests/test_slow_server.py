@@ -38,7 +38,7 @@ def test_ctrl_c_ends_a_call_that_is_not_answered(served, key, vectors, call):
     with sordino.Client(served.url, key=key.reader()) as client:
         served.hold()
         interrupt_when_waiting(served)
-        # Without it, the call would end by its deadline, and with another exception.
+        # Without the interrupt, the call would end by its deadline, with another exception.
         with pytest.raises(KeyboardInterrupt):
             CALLS[call](client, vectors)
         served.go()
@@ -61,8 +61,8 @@ def test_a_thread_that_waits_for_a_refresh_holds_up_no_other(served, key, vector
         refreshing = threading.Thread(target=lambda: ended.append(client.refresh()))
         refreshing.start()
         served.waiting.wait()
-        # These wait for the one that refreshes, and must not keep Python's lock meanwhile: this thread could not
-        # let the reply through.
+        # These threads wait for the one that refreshes, and must not keep Python's lock meanwhile. Otherwise this thread could not let the
+        # reply through.
         others = [threading.Thread(target=call) for call in (client.stats, client.pin, lambda: client.search(vectors[0]))]
         for thread in others:
             thread.start()

@@ -84,7 +84,7 @@ def test_the_index_of_a_frame_is_its_ids_if_it_is_called_so(tmp_path, key):
     index = sordino.build(tmp_path / "frame", Frame(coordinates(), named), key=key, k=1)
     check(index, key, payloads=None)
     assert index.taken == {"ids": "id (the index)"}
-    # Numbers are the rows', as ever.
+    # The ids are row numbers, as usual.
     check(sordino.build(tmp_path / "rows", Frame(coordinates()), key=key, k=1), key, range(4), None)
 
 
@@ -95,7 +95,7 @@ def test_columns_can_be_named(tmp_path, key):
     check(sordino.build(tmp_path / "index", frame, key=key, ids="doc_id", payloads="body", k=1), key)
     with pytest.raises(sordino.InputError, match="ids = 'uid': a Frame has no such column, and has doc_id, id"):
         sordino.build(tmp_path / "other", frame, key=key, ids="uid", payloads="body", k=1)
-    # A column that is given is no vector, and columns to filter by are not left out.
+    # If ids are given, the column of ids is still no part of the vector. Columns to filter by are not left out.
     frame = Frame({"id": IDS, **coordinates()})
     check(sordino.build(tmp_path / "given", frame, key=key, ids=[4, 5, 6, 7], k=1), key, [4, 5, 6, 7], None)
     frame = Frame({"id": IDS, "year": [1, 2, 3, 4], "vector": [*ROWS]})
@@ -171,7 +171,7 @@ def test_usual_columns_of_a_file_are_taken(tmp_path, key, given):
         assert index.taken == {"vectors": "embedding", "ids": "id", "payloads": "text"}
         index.add(tmp_path / name)
         assert index.ids() == sorted(ids)
-        # Others that are given come first.
+        # Columns that are given replace the usual ones.
         other = sordino.build(tmp_path / f"other {at}", tmp_path / name, key=key, ids=[1, 2, 3, 4], payloads="id", k=1)
         check(other, key, [1, 2, 3, 4], map(str, ids))
         with pytest.raises(sordino.InputError, match="ids = 'uid': .*and has "):
@@ -192,7 +192,7 @@ def test_usual_columns_of_parquet_are_taken(tmp_path, key):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"id": IDS, "text": TEXTS, "embedding": ROWS.tolist()}), tmp_path / "table.parquet")
     check(sordino.build(tmp_path / "index", str(tmp_path / "table.parquet"), key=key, k=1), key)
-    # Pandas writes its index so.
+    # Pandas writes its index in this form.
     schema = pa.schema([("embedding", pa.list_(pa.float32())), ("id", pa.string())], {"pandas": json.dumps({"index_columns": ["id"], "columns": []})})
     pq.write_table(pa.table({"embedding": ROWS.tolist(), "id": IDS}, schema), tmp_path / "pandas.parquet")
     check(sordino.build(tmp_path / "pandas", tmp_path / "pandas.parquet", key=key, k=1), key, payloads=None)
@@ -233,7 +233,7 @@ def test_additions_do_not_lose_what_records_have(tmp_path, key):
         index.add(ROWS[:1], ids=["a"], leave_empty=1)
     assert index.info()["version"] == 1
     index.add(ROWS[:1], ids=["a"], leave_empty=True)
-    # None says of a record that it has no value.
+    # None means that a record has no value.
     index.add(ROWS[1:2], ids=["b"], payloads=[None], attributes={"n": [None]})
     with sordino.Client(index, key=key) as client:
         assert client.payloads(["a", "b", "c"]) == [b"", b"", b"three"]

@@ -24,7 +24,7 @@ def alice():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, index, alice):
-    """An issuer's keys, and a token of its for Alice and one index."""
+    """An issuer's keys, and a token from the issuer for Alice and one index."""
     folder = tmp_path_factory.mktemp("issuer")
     alice.public().save(folder / "alice.pub")
     run(folder, "keys", "new", "issuer", "issuer.key")

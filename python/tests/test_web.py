@@ -168,7 +168,7 @@ def test_the_command_serves_a_page_and_its_index(wordnet, page, tmp_path):
         assert headers["X-Content-Type-Options"] == "nosniff"
         (rule,) = re.findall('Content-Security-Policy" content="([^"]+)"', (ROOT / "web" / "index.html").read_text())
         assert headers["Content-Security-Policy"] == f"{rule}; frame-ancestors 'none'"
-        # The name of another site that leads to this machine.
+        # Names of other sites may lead to this machine.
         for host in ["evil.example", "evil.example:" + url.rpartition(":")[2], "127.0.0.1"]:
             assert answered(url, "/config.json", Host=host)[0] == 421, host
         assert answered(url, "/", "HEAD")[2] == b""
@@ -182,7 +182,7 @@ def test_the_command_serves_a_page_and_its_index(wordnet, page, tmp_path):
         assert (len(table), hashlib.sha256(table).hexdigest()) == (config["table"]["bytes"], config["table"]["sha256"])
         notices = answered(url, "/notices.txt")[2].decode()
         assert "licence of these tests" in notices and "MIT" in notices
-        # What the page does: the reader's key opens what the index's server has.
+        # As the page does, opens the server's index with the reader's key.
         file = tmp_path / "reader.key"
         file.write_text(config["readerKey"])
         file.chmod(0o600)

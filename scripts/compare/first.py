@@ -1,4 +1,4 @@
-"""The first page: ten numbers, each with what it stands next to in the same run, and where a peer is faster."""
+"""The first page: ten numbers with the peers' figures from the same run, and the cases in which a peer is faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each kernel at each processor level of one machine: what a processor without AVX-512 gets."""
+"""Each kernel at each processor level of one machine: the levels of other processors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the run was made on."""
+"""The machine of the run."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ def table(run: Run) -> str:
     return markdown(["encrypt", *(f"{n} digits" for n in DIGITS)], rows)
 
 
-# Of Riffpe's rows, one of each kind.
+# One row of each kind from Riffpe's.
 SHOWN = ("Riffpe(n=100) [native]", "RiffpeX(n>=25) [native]")
 
 

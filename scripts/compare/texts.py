@@ -1,4 +1,4 @@
-"""Whole searches that bring texts, by each way of fetching them."""
+"""Whole searches that fetch texts, by each way of fetching."""
 
 from __future__ import annotations
 

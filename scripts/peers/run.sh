@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the peers that are no published packages, in pinned versions, on the inputs of the benches, and
-# prints one JSON object a line: {"group", "function", "parameter", "median_ns"}. What cannot be
-# run here is a line of group "missing", with the reason, and stops nothing.
+# Runs the peers that are not published packages, in pinned versions, on the inputs of the benches, and
+# prints one JSON object a line: {"group", "function", "parameter", "median_ns"}. A peer that cannot
+# run here is a line of group "missing", with the reason, and does not stop the others.
 set -u
 cd "$(dirname "$0")" || exit 1
 build=../../target/peers

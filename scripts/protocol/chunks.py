@@ -42,7 +42,7 @@ class Layout:
     def __init__(self, dim, slots, codec):
         self.dim, self.slots, self.codec = dim, slots, codec
         self.vector_len = -(-dim * BITS[codec] // 8)
-        # Codes of scalar codecs have base and scale in front, and the head says which scales.
+        # Codes of scalar codecs have base and scale before them, and the head defines the scales.
         self.scaled = codec in (INT8, INT12)
         self.head_len, self.front = (3, 2) if self.scaled else (dim + 4, 0)
         self.plain_len = 4 + self.head_len + slots * (4 + self.front + self.vector_len)
@@ -50,7 +50,7 @@ class Layout:
         self.shape = struct.pack(">IIB", dim, slots, BITS[codec])
 
     def read(self, plain, frame):
-        """Of a bucket's content the rows, the bases and the residuals to them."""
+        """The rows of a bucket's content, their bases, and their residuals to the bases."""
         count = int.from_bytes(plain[:4], "little")
         if len(plain) != self.plain_len or count > self.slots:
             raise ValueError("a bucket of another form")
@@ -68,7 +68,7 @@ class Layout:
         return rows, bases, left - frame.bases[bases]
 
     def _levels(self, codes):
-        """The integers of codes: signed ones of scalar codecs."""
+        """The integers of codes, which are signed for scalar codecs."""
         bits = np.unpackbits(codes, axis=1, bitorder="little")[:, : self.dim * BITS[self.codec]]
         bits = bits.reshape(len(codes), self.dim, BITS[self.codec]).astype(np.int32)
         levels = (bits << np.arange(BITS[self.codec])).sum(axis=2)
@@ -86,11 +86,11 @@ class Layout:
 
 
 class Residuals:
-    """What is left of vectors when their bases are taken away, as directions, scales and constants."""
+    """The differences of vectors and their bases, as directions, scales and constants."""
 
     def __init__(self, frame, bases, residuals):
         self.bases, self.scales = bases, lengths(residuals)
-        # A row that is its base has no direction: its scale of 0 is all that counts.
+        # A row that equals its base has no direction. Only its scale of 0 counts.
         inverse = np.divide(1, self.scales, out=np.zeros_like(self.scales), where=self.scales > 0)
         self.units = fixed(residuals * inverse[:, None])
         self.constants = self.scales + 2 * (residuals * frame.bases[bases]).sum(axis=1) * inverse

@@ -141,7 +141,7 @@ class Client:
             self.held = [seal(s) for s in m.segments]
 
     def _open_chunks(self, at, sealed=None, layout=None, purpose="chunk"):
-        """The rows of a segment's chunks and what is kept of their vectors, without deleted rows."""
+        """The rows of a segment's chunks and the residuals of their vectors, without deleted rows."""
         m, s = self.manifest, self.manifest.segments[at]
         layout = layout or m.chunk_layout(s)
         sealed = sealed or dict(enumerate(split(self.parts[s.rows], layout.sealed_len)))

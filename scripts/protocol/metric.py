@@ -48,13 +48,13 @@ class Frame:
         self.mean = self.rotated(self.centre)
 
     def rotated(self, vector):
-        """The image of a vector of `dim` coordinates, those that the metric adds being zero."""
+        """The image of a vector of `dim` coordinates. The coordinates that the metric adds are zero."""
         padded = np.zeros(self.rotation.dim, np.float32)
         padded[: self.dim] = vector
         return self.rotation.apply(padded).astype(np.float64)
 
     def known(self, bases):
-        """Numbers of bases; one that is not there is the first."""
+        """Numbers of bases. The first base replaces one that does not exist."""
         return np.where(bases < len(self.bases), bases, 0)
 
     def nearest(self, vector):
@@ -62,7 +62,7 @@ class Frame:
 
 
 class Asked:
-    """A query: the vector that is asked for, and how the scores that come back rank records."""
+    """A query: its vector, and the order in which the returned scores rank records."""
 
     def __init__(self, frame, vector):
         vector = np.asarray(vector, np.float32)
@@ -87,7 +87,7 @@ class Asked:
             self.unit = self.p.astype(np.float32)
 
     def lifted(self):
-        """What lifted unit vectors, such as centroids, are scored with."""
+        """The vector with which lifted unit vectors, such as centroids, are scored."""
         if self.frame.metric == INNER_PRODUCT:
             return self.unit
         if self.frame.metric == COSINE:
@@ -98,7 +98,7 @@ class Asked:
         return (self.p / (longest * weight) - added * (math.sqrt(0.5) / weight)).astype(np.float32)
 
     def keys(self, scores, bases, scales, constants):
-        """What records are ranked by, the larger the nearer, from the scores of their residuals' directions."""
+        """The keys by which records are ranked, larger for nearer records, from the scores of their residuals' directions."""
         scores, bases = np.asarray(scores, np.float64), self.frame.known(bases)
         if self.frame.metric != INNER_PRODUCT:
             squares = scales * (constants - 2 * self.far * scores) + self.squares[bases]
@@ -106,7 +106,7 @@ class Asked:
         return (scales * scores + self.products[bases] - self.top).astype(np.float32)
 
     def score(self, key):
-        """A key in the metric."""
+        """A key's score in the metric."""
         key = float(key)
         if self.frame.metric == EUCLIDEAN:
             return np.float32(-key) if key <= 0 else np.finfo(np.float32).tiny
@@ -136,7 +136,7 @@ def numbers(least, bits, codes):
 
 
 def entry(metric):
-    """What the scales of a segment have of each row."""
+    """The fields of each row in a segment's scales."""
     if metric == COSINE:
         return np.dtype([("code", "<u2")])
     return np.dtype([("base", "u1"), ("code", "u1")] + [("constant", "<f4")] * (metric == EUCLIDEAN))

@@ -67,8 +67,8 @@ class Pages:
         self.shape = struct.pack("<IB", p.page_len, p.payloads)
 
     def shares(self, places, records):
-        """Of each of `records` records the pages that a search fetches, the first ones of those that it touches; any page by
-        chance for one that is missing.
+        """For each of `records` records, the pages that a search fetches: the first of the pages that it touches. A random page for
+        a missing record.
         """
         left, shares = self.payloads.fetched - records, []
         for place in places + [None] * (records - len(places)):
@@ -87,7 +87,7 @@ class Pages:
         return range(first, first + count)
 
     def asked(self, shares):
-        """The pages of a request: always `fetched`, any by chance for each that is not wanted."""
+        """The pages of a request, always `fetched` of them, filled up with random pages."""
         pages = [page for share in shares for page in share]
         rest = range(self.payloads.fetched - len(pages))
         return pages + [randbelow(self.payloads.pages) for _ in rest]

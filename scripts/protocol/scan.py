@@ -16,8 +16,8 @@ PLAN = ring.Plan(Q, N)
 
 
 class Params:
-    """The sizes of a table of pages; `outer` is the set of the product of hint and secret. With `copies` the pages are dealt
-    into slots, otherwise each of the `fetched` groups has all of them.
+    """The sizes of a table of pages. `outer` is the parameter set for the product of hint and secret. With `copies`, the pages
+    are dealt into slots. Otherwise each of the `fetched` groups has all pages.
     """
 
     def __init__(self, pages, length, fetched, copies, outer):

@@ -84,7 +84,7 @@ export async function connect(page, server, key) {
   await page.click("#settings form button");
 }
 
-/** A server that gives on what `target` answers, after `change(path, body)`. */
+/** A server that passes on `target`'s answers, after `change(path, body)`. */
 export async function between(target, change) {
   const server = createServer((asked, answer) => {
     const onward = request(target + asked.url, { method: asked.method, headers: asked.headers }, async (reply) => {

@@ -179,7 +179,7 @@ test("the server lies", async () => {
   await page.press("#question", "Enter");
   assert.match(await problem(page), /The server gave a wrong answer.*no result is shown/);
   assert.ok(await page.isHidden("#found"));
-  // The client asks it nothing more, even after it is honest again.
+  // The client asks the server nothing more, even after it is honest again.
   lie = false;
   await page.fill("#question", "frozen water");
   await page.press("#question", "Enter");

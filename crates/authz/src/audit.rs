@@ -18,9 +18,9 @@
 //! own.
 //!
 //! # Security
-//! A head vouches for the entries that were there when it was signed. So sign one as often as losing the entries since
-//! would matter. Keep heads where the log's keeper cannot change them, since a keeper may show an older head with fewer
-//! entries. The signing key can rewrite everything; keep it apart from the log's storage.
+//! A head vouches for the entries that were there when it was signed. So sign heads so often that you can bear the loss
+//! of the entries after the last one. Keep heads where the log's keeper cannot change them, since a keeper may show an
+//! older head with fewer entries. The signing key can rewrite everything; keep it apart from the log's storage.
 
 mod bytes;
 mod entry;

@@ -2,8 +2,8 @@
 //!
 //! Cedar's parser, validator and evaluator call themselves once for each level of an expression. So the level is
 //! bounded here first, by a scan that keeps no more than a number for each open bracket. An operator deepens the
-//! expression around it, since `a + b + c` is `(a + b) + c`. So does an index, as in `a["b"]["c"]`. A comma begins
-//! again.
+//! expression around it, since `a + b + c` is `(a + b) + c`. So does an index, as in `a["b"]["c"]`. After a comma the
+//! count begins again.
 
 use crate::Error;
 use crate::error::at_most;

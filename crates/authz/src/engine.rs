@@ -68,7 +68,8 @@ impl Engine {
     /// forbids.
     ///
     /// # Errors
-    /// The errors of [`Self::new`] but [`Error::UnknownType`]; [`Error::Invalid`] for constructors such as `ip("300.1.1.1")` only.
+    /// The errors of [`Self::new`], except [`Error::UnknownType`]. [`Error::Invalid`] is only for constructors such as
+    /// `ip("300.1.1.1")`.
     pub fn without_schema(policies: &str, entities: &str) -> Result<Self, Error> {
         Self::build(None, policies, entities)
     }

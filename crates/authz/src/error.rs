@@ -126,7 +126,7 @@ pub enum Error {
         /// The number of floats expected.
         expected: usize,
     },
-    /// The bytes that are not an audit log, or contradict themselves.
+    /// Bytes that are not an audit log, or contradict themselves.
     #[error("audit log: corrupt {what}")]
     AuditForm {
         /// The part that does not fit.

@@ -15,7 +15,7 @@ use crate::{Error, Seed, Shape};
 /// The number of bytes that a thread takes at a time. A smaller scan stays on the calling thread.
 const PART: usize = 1 << 20;
 
-/// `D_1, ..., D_G`, or consecutive ones of them, row after row, and the seed of the public polynomials.
+/// `D_1, ..., D_G`, or some consecutive matrices of these, row after row, and the seed of the public polynomials.
 pub struct Table {
     pub(crate) params: Params,
     /// The shape of the groups in this table.

@@ -23,7 +23,7 @@ pub enum Error {
     /// The system refused threads or sockets.
     #[error("cannot start the network: {0}")]
     Start(#[source] std::io::Error),
-    /// A server's address is not of the form `http://host:port` or `https://host:port`, with `/name` behind it or not.
+    /// A server's address is neither `http://host:port` nor `https://host:port`, with or without `/name` at the end.
     #[error(
         "the address {address:?} is not of the form https://host:port or http://host:port, with /NAME of an index \
          behind it where the server has several"
@@ -46,7 +46,7 @@ pub enum Error {
         "an http:// address has no certificate: use https://, or leave out the roots and the certificate's name"
     )]
     Roots,
-    /// The address of a proxy is not one. It may hold a password, so it is not repeated.
+    /// A proxy's address is malformed. It may contain a password, so the error does not repeat it.
     #[error(
         "the proxy: expected http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT; HTTPS and SOCKS proxies are not supported"
     )]
@@ -126,9 +126,9 @@ pub enum Error {
         "the request is for version {found} of the index, and the server has version {serving}: refresh"
     )]
     Stale {
-        /// The request's.
+        /// The request's version.
         found: u64,
-        /// The server's.
+        /// The server's version.
         serving: u64,
     },
     /// The server, or something between, ended the call with an error.
@@ -151,7 +151,7 @@ pub enum Error {
     /// No complete reply came in time.
     #[error("no complete reply after {:.1} s: the line is slow, or the server hangs", after.as_secs_f32())]
     Deadline {
-        /// The time that it was waited for.
+        /// The time that the client waited.
         after: Duration,
     },
     /// One of the servers that hold an index's shards cannot be used.
@@ -188,7 +188,7 @@ pub enum Error {
     /// The server was stopped, and some requests were not answered in time.
     #[error("stopped before the last requests were answered, after {} s", after.as_secs_f32())]
     Drain {
-        /// The time that it was waited for.
+        /// The time that the server waited.
         after: Duration,
     },
 }

@@ -7,7 +7,7 @@ use crate::Error;
 
 /// The name of an index at a server that has several: 1 to 64 letters of ASCII, digits, `-` and `_`.
 ///
-/// It is the server's own, and no part of the index: the owner signs the index's id, not its name.
+/// The server gives the name, which is no part of the index: the owner signs the index's id, not its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IndexName(Arc<str>);
 

@@ -49,7 +49,7 @@ pub(crate) fn round(word: u32, width: u32) -> u32 {
 /// Rounds every word to the nearest multiple of `2^(32 - width)`, as a word of 32 bits, ties to even.
 ///
 /// A row of equal digits adds up the errors of all words. With ties upwards, as in [`round`], each would be half a unit
-/// too large on average: 64 to a column under digits of -128.
+/// too large on average: 64 units to a column under digits of -128.
 pub(crate) fn round_query(words: &mut [u32], width: u32) {
     let dropped = LOG_Q - width;
     for word in words {

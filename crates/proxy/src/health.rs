@@ -20,8 +20,8 @@ pub(crate) enum Health {
     Trouble { since: Instant, problem: Problem },
     /// The server could not be reached. Searches are still tried, and a watch notices its return.
     Absent,
-    /// The last check for a new version, of an index that the client holds as a whole, failed for such a reason. Searches fail
-    /// with this message until a check succeeds.
+    /// The last check for a new version failed for a reason that only a person can fix. The client holds this index as
+    /// a whole. Searches fail with this message until a check succeeds.
     Outage {
         problem: Problem,
         message: String,
@@ -45,7 +45,7 @@ impl Health {
         }
     }
 
-    /// The health after the server was asked for its version. `None` if it says nothing of the next search.
+    /// The health after the server was asked for its version. `None` if the answer says nothing about the next search.
     pub(crate) fn after_watch(seen: &Result<bool, Search>) -> Option<Self> {
         let error = seen.as_ref().err()?;
         (error.kind() == Kind::Away).then_some(Self::Absent)
@@ -64,7 +64,7 @@ impl Health {
     }
 }
 
-/// The health, according to the call that began last among those that say something about the next.
+/// The health, according to the call that began last among the calls that say something about the next one.
 pub(crate) struct Condition {
     begun: Instant,
     health: Health,
@@ -125,7 +125,7 @@ impl Condition {
         matches!(self.health, Health::Absent)
     }
 
-    /// Notes that the server answered a call that began then.
+    /// Notes that the server answered a call that began at this time.
     pub(crate) fn answered(&mut self, begun: Instant) {
         if self.is_absent() {
             self.note(begun, Health::Serving);

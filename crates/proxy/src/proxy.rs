@@ -110,7 +110,7 @@ async fn serve(tcp: TcpStream, service: &Service, place: &Place) {
         service_fn(
             |request| async move { Ok::<_, Infallible>(service.reply(request, place).await) },
         );
-    // An error on such a connection is the other side's.
+    // An error on such a connection concerns only the other side.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS)

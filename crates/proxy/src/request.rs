@@ -25,7 +25,7 @@ pub struct SearchRequest {
     pub vectors: Vec<Vec<f32>>,
     /// True if the request had a single `vector`.
     one: bool,
-    /// The number of results of each.
+    /// The number of results for each vector.
     pub k: usize,
     /// Results that are farther than this are left out.
     pub min_score: Option<f32>,
@@ -99,7 +99,7 @@ impl SearchRequest {
         })
     }
 
-    /// The error of the search for a vector. It names the vector if that is wrong.
+    /// The error of the search for a vector. It names the vector if the vector is wrong.
     pub(crate) fn error(&self, at: usize, error: Error) -> Error {
         match error {
             // The row in the error counts within a set of this one vector.

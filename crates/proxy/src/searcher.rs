@@ -54,7 +54,7 @@ struct State {
     threads: usize,
 }
 
-/// The newest version that the proxy has seen. The session's own cannot be read while the session updates it.
+/// The newest version that the proxy has seen. The session's own version cannot be read while the session updates it.
 #[derive(Clone, Copy)]
 pub(crate) struct Snapshot {
     pub(crate) version: u64,
@@ -177,7 +177,7 @@ impl fmt::Debug for Searcher {
     }
 }
 
-/// A searching thread, in the count of such threads. One that ends before the searcher does so only by a fault.
+/// A searching thread, which is counted. A thread ends before the searcher only by a fault.
 struct Worker(Arc<Shared>);
 
 impl Worker {

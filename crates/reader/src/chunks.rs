@@ -87,9 +87,9 @@ impl Chunks {
         Ok(())
     }
 
-    /// The vectors nearest to the query, best first, as places from the first of these on with their keys. With equal
-    /// keys there may be more than `k`. Equal keys of one segment have the order of its ids. Across segments they have
-    /// no order.
+    /// The vectors nearest to the query, best first, as places with their keys. Places count from the first of these
+    /// segments on. With equal keys there may be more than `k`. Equal keys of one segment have the order of its ids.
+    /// Across segments they have no order.
     pub(crate) fn nearest(
         &self,
         query: &FrameQuery,

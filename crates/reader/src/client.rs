@@ -75,7 +75,7 @@ impl Client {
     /// [`connect`](Self::connect), with all options.
     ///
     /// # Errors
-    /// The errors of [`connect`](Self::connect); over a gap not [`Error::Gap`].
+    /// The errors of [`connect`](Self::connect), except [`Error::Gap`] if `over_gap` is set.
     pub fn connect_with(
         transport: &mut impl Transport,
         keys: &ReaderKeys,

@@ -214,8 +214,8 @@ impl Kept {
             (Mode::Local(_), false) => 0,
             _ => shared(old, new),
         };
-        // The digests of the payloads' parts, the values from which their keys are derived, and how many are fetched in one
-        // request.
+        // Compares the digests of the payloads' parts, the values from which their keys are derived, and how many are
+        // fetched in one request.
         let payloads =
             records && old.payloads.is_some() && (&old.payloads, old.k) == (&new.payloads, new.k);
         let both = old.recent.iter().zip(&new.recent);

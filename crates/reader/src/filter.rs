@@ -13,10 +13,10 @@
 //! record lacks is unknown, even `!=` and `not in`. Only `is null` and `is not null` are always known. `not` of unknown is
 //! unknown, `and` with false is false, and `or` with true is true.
 //!
-//! In the text after `like`, `%` stands for any characters and `_` for one. A list is a text with JSON. `has`, `=`, `in` and
-//! `like` are true for it if they are true for one of its members. Only `has` looks for members that are not texts. A text that
-//! is not a list counts as a list with itself as member. Two texts that are dates or instants by ISO 8601 are compared as times.
-//! One without a zone counts as UTC.
+//! In the text after `like`, `%` stands for any characters and `_` for one. A list is a text with JSON. `has`, `=`,
+//! `in` and `like` are true for a list if they are true for one of its members. Only `has` looks for members that are
+//! not texts. A text that is not a list counts as a list with itself as member. Two texts that are dates or instants by
+//! ISO 8601 are compared as times. A time without a zone counts as UTC.
 
 use std::cmp::Ordering;
 
@@ -195,7 +195,7 @@ impl Condition {
         Err(fault.into())
     }
 
-    /// For each row, whether this is true, if that is known.
+    /// For each row, whether the condition is true, if that is known.
     fn truths(&self, rows: &Attributes) -> Vec<Option<bool>> {
         let joined = |all: &[Self], one: fn(Option<bool>, Option<bool>) -> Option<bool>| {
             let mut parts = all.iter().map(|part| part.truths(rows));

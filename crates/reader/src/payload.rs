@@ -1,5 +1,5 @@
-//! Fetches the pages of the records that a search found, with payloads and exact vectors. It is always the same number of pages,
-//! in one message.
+//! Fetches the pages of the records that a search found, with payloads and exact vectors. A search always fetches the
+//! same number of pages, in one message.
 
 use std::sync::Arc;
 

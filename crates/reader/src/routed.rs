@@ -221,7 +221,7 @@ impl Scorer {
         let found = time(&mut stages.rank, || {
             self.scored(asked, &sent.split, &bare, wanted.k, chosen)
         });
-        // If one of the two is wrong, the other is still read: that takes time, and the next message waits for it.
+        // If the clusters' products are wrong, the additions are still read: the next message waits for that time.
         let tail = match (sent.tail, &reply.tail) {
             (Some(sent), Some(reply)) => self.tail.best(sent, reply, asked, added, stages),
             _ => Ranked {

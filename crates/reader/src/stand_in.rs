@@ -21,7 +21,7 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    /// Makes one for an index of `n` rows.
+    /// Makes a bucket for an index of `n` rows.
     pub(crate) fn new(layout: &Layout, n: u32) -> Self {
         let seal = Seal::new(&[0; 32], Purpose::Bucket, [0; 16], 0);
         let sealed = BucketCodec(*layout).seal(&seal, 0, &content(layout));
@@ -33,7 +33,7 @@ impl StandIn {
         }
     }
 
-    /// Opens it instead of a search's bucket `at`.
+    /// Opens the made-up bucket instead of a search's bucket `at`.
     pub(crate) fn open(&self, at: usize, frame: &Frame, opened: &mut DecodedRows) {
         let before = opened.rows.len();
         let open = BucketCodec(self.layout).open(&self.seal, 0, &self.sealed, frame, opened);

@@ -43,7 +43,7 @@ pub const fn forms() -> [Form; 6] {
     ]
 }
 
-/// Every way for clients to get at payloads.
+/// Every way for clients to get payloads.
 pub const WAYS: [FetchKind; 4] = [
     FetchKind::Download,
     FetchKind::Pir,
@@ -84,7 +84,7 @@ pub struct Set {
     pub base: Vectors,
     /// The queries.
     pub queries: Vectors,
-    /// The `k` nearest of each query.
+    /// The `k` nearest neighbours of each query.
     pub truth: Truth,
 }
 

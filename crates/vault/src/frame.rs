@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `x` | `d` | a vector as its owner gives it; for the cosine scaled to length 1 |
 //! | `q` | `d` | a query; for the cosine and the inner product scaled to length 1 |
-//! | `mu` | `d` | the centre: of each coordinate a median |
+//! | `mu` | `d` | the centre: a median of each coordinate |
 //! | `y = R (x - mu)` | `w` | the vector from the centre, behind zeros for lifting, rotated |
 //! | `c_b` | `w` | base `b`, at most 256 of them, relative to the centre |
 //! | `r = y - c_b` | `w` | the residual of a row, to the base nearest to it |
@@ -66,7 +66,7 @@ pub struct Frame {
     centre: Vec<f32>,
     /// `R mu`.
     turned: Vec<f32>,
-    /// The `c_b`, one after the other, and the coordinates of one.
+    /// The `c_b`, one after the other, and the number of coordinates of each.
     bases: Vec<f32>,
     width: usize,
     /// The logarithm of `B` to base 2.

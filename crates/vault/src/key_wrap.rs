@@ -163,7 +163,7 @@ impl ReaderSecret {
     /// The seed, wrapped.
     ///
     /// # Errors
-    /// [`KeyWrap::wrap`]'s.
+    /// The errors of [`KeyWrap::wrap`].
     pub fn wrapped(&self, by: &impl KeyWrap) -> Result<Vec<u8>, KeyWrapError> {
         Kind::Reader.wrap(self.as_bytes(), by)
     }

@@ -102,7 +102,7 @@ impl Members {
         read.expect("all clusters were read when they came")
     }
 
-    /// The encoding: of each cluster the range, the rows, and the codes of the parts.
+    /// The encoding: for each cluster the range, the rows, and the codes of the parts.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
@@ -111,7 +111,7 @@ impl Members {
     /// Reads the clusters of `n` records.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it encodes other clusters, or names a row that does not exist.
+    /// [`Error::Malformed`] if the bytes encode other clusters, or name a row that does not exist.
     pub fn from_bytes(grid: &Grid, n: u32, bytes: Vec<u8>) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed {
             what: "members",

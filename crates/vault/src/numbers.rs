@@ -28,7 +28,7 @@ pub struct Numbers {
 struct Run {
     first: u64,
     last: u64,
-    /// How many numbers the runs before it have.
+    /// How many numbers the runs before this run have.
     before: u32,
 }
 

@@ -157,7 +157,7 @@ impl Group {
     }
 }
 
-/// The bytes that may end anywhere. If they are text, the beginning of an incomplete character at the end is removed.
+/// Bytes that may have been cut anywhere. If they are text, an incomplete character at the end is removed.
 fn whole_characters(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Err(error) = std::str::from_utf8(&bytes)
         && error.error_len().is_none()
@@ -261,8 +261,8 @@ impl Opener {
         group.seal.open(page, &self.shape, sealed)
     }
 
-    /// Reads the record in this extent from the contents of its first pages, one after the other. If they are fewer than it
-    /// touches, the record is shortened. `None` if the owner never wrote such a record.
+    /// Reads the record in this extent from the contents of its first pages, one after the other. If the record touches
+    /// more pages, it is shortened. `None` if the owner never wrote such a record.
     #[must_use]
     pub fn carried(&self, extent: &Extent, pages: &[u8]) -> Option<Carried> {
         let group = self.groups.iter().find(|group| group.has(extent.page))?;

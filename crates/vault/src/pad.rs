@@ -341,7 +341,7 @@ mod tests {
     fn masked_zeros_look_uniform() {
         let mut codes = vec![0i32; 1 << 14];
         pad(5, 9).mask(0, &mut codes);
-        // Each of the 26 bits is set in about half of the words: within 6 standard deviations, each of 64 words.
+        // Each of the 26 bits is set in about half of the words: within 6 standard deviations, which are 64 words each.
         for bit in 0..LOG_P {
             let set = codes.iter().filter(|x| *x >> bit & 1 == 1).count();
             assert!(set.abs_diff(1 << 13) < 384, "bit {bit}: {set}");

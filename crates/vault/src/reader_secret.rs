@@ -17,7 +17,7 @@ use sordino_index::manifest::CIPHERTEXT_LEN;
 /// The size in bytes of a reader's public key: the key of ML-KEM-768, then the key of X25519.
 pub const PUBLIC_KEY_LEN: usize = x_wing::ENCAPSULATION_KEY_SIZE;
 
-/// The size in bytes of its second half.
+/// The size in bytes of the key of X25519, its second half.
 const X25519_LEN: usize = 32;
 
 /// A reader's secret: the seed of its pair of keys.

@@ -263,7 +263,7 @@ mod tests {
                 assert!(length < 1.0001, "dim {dim}: {length}");
                 assert!(product + NOISE < HALF, "dim {dim}: {product}");
                 let score = Scores::new(dim.into()).step * to_f32(product);
-                // The most that rounding and noise move a score of two rests of length 1.
+                // The most by which rounding and noise move a score of two rests of length 1.
                 let (dim, norm) = (f64::from(dim), norm(dim.into()));
                 let error = to_f32(dim.sqrt() / norm + (dim / 4.0 + NOISE) / (norm * norm));
                 assert!(

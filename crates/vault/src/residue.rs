@@ -2,7 +2,7 @@
 //!
 //! Coordinates of stored vectors and of queries are `round(S x)` with `S = sqrt(P / 2.05)`. So an inner product of unit
 //! vectors is `S^2` times their cosine, and lies in the middle `1 / 1.025` of the numbers mod P. So a client can read
-//! it although it knows everything only mod P.
+//! the product, although it knows everything only mod P.
 
 use crate::vectors;
 

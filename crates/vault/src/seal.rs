@@ -69,8 +69,8 @@ impl Seal {
         if opened.is_ok() {
             return Some(plain);
         }
-        // The cipher stops at a wrong tag. Computing the keystream of another key takes the time of the one that it
-        // skipped.
+        // The cipher stops at a wrong tag. Computing the keystream of another key takes the time that decryption would
+        // have taken.
         Ctr32BE::<Aes256>::new(&[0; 32].into(), &[0; 16].into()).apply_keystream(&mut plain);
         std::hint::black_box(&plain);
         None

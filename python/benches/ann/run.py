@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the ann-benchmarks module beside faiss, with queries one at a time, in one process.
+"""Runs the ann-benchmarks module next to faiss, with queries one at a time, in one process.
 
     pip install sordino faiss-cpu
     python python/benches/ann/run.py [--sift BASE.npy QUERIES.npy] [--n 100000]
 
-The sets are uniform and clustered ones made here, and files. Recall is of ten against exact search. Prints a
-table in Markdown. faiss sees queries and vectors; its rows say what privacy costs.
+The sets are uniform and clustered vectors made here, and files. Recall is of ten results against exact search. Prints
+a table in Markdown. faiss sees queries and vectors; its rows say what privacy costs.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def module():
 
 
 class Faiss(BaseANN):
-    """faiss on unit vectors: Flat, or IVF with 1024 lists and so many probes."""
+    """faiss on unit vectors: Flat, or IVF with 1024 lists and `probes` probes."""
 
     def __init__(self, probes=None):
         self._probes = probes

@@ -1,4 +1,4 @@
-"""Arrays of any kind, as the native half takes them.
+"""Arrays of any kind, in the form that the native module takes.
 
 Numbers of any dtype and memory order are converted to C-contiguous `float32`. An array that already has this
 form is not copied. Integers and `float64` lose what `float32` cannot hold. Complex numbers, strings, objects
@@ -77,7 +77,7 @@ def numbers(rows: Any, what: str) -> np.ndarray:
 
 
 def _from_dlpack(rows: Any, what: str) -> np.ndarray:
-    """Return the array of an object that has no other way to give one."""
+    """Return the array of an object that gives one only by DLPack."""
     import numpy as np
 
     try:

@@ -1,4 +1,4 @@
-"""Attributes of records: typed columns, as the native half takes them."""
+"""Attributes of records: typed columns, in the form that the native module takes."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Result:
         Bytes of the messages of this call, without the overhead of the network.
     server_ms : float
         Milliseconds that this call waited for replies, summed over its queries. In one process this is the server's
-        work; over a network it includes the way.
+        work; over a network it includes the transfer.
     """
 
     __slots__ = ("bytes_down", "bytes_up", "ids", "payloads", "scores", "server_ms", "truncated")
@@ -273,7 +273,7 @@ class Client:
         name : str
             The attribute.
         where : str, optional
-            A condition that the records meet, as of `search`.
+            A condition that the records meet, as for `search`.
 
         Returns
         -------
@@ -385,7 +385,7 @@ def quoted(value: str | int | float | bool) -> str:
 
 
 def _where(condition: str | None) -> str | None:
-    """Return a condition as text, which the native half reads."""
+    """Return a condition as text, which the native module reads."""
     if not (condition is None or isinstance(condition, str)):
         raise FilterError(f"where is a {type(condition).__name__}: expected a condition as a str")
     if condition is not None and not _arrays.is_unicode(condition):

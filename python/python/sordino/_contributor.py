@@ -68,7 +68,8 @@ class Contributor:
             return list(numbers)
 
     def check(self) -> None:
-        """Raises `RollbackError` where the folder that agents share has an older version than this agent has read: nothing is added to it."""
+        """Raises `RollbackError` if the folder that agents share has an older version than this agent has read. Nothing is added to it
+        then."""
         pin = self._home.folder / "pin"
         if self._home.settings.server is not None or not pin.exists():
             return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Test = Callable[[Mapping[str, Any]], bool]
     # A tree is ("and", trees), ("or", trees), ("not", tree), or a name, a word and a value. The word is one of `_TESTS`, `EMPTY`,
-    # `DATED` or None. It is None for a test that attributes never decide. The tree is None if it is not known what the filter tests.
+    # `DATED` or None. The word is None for a test that attributes never decide. The tree is None if it is unknown what the filter tests.
     Tree = tuple[Any, ...] | None
 
 _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
@@ -113,7 +113,7 @@ def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
 
 
 def _needed(tree: Tree, kinds: Mapping[str, type]) -> str | None:
-    """Return a condition that all documents meet that pass one test, and others may meet; None if there is none.
+    """Return a condition for one test; None if there is none. Documents that pass the test meet it, and others may too.
 
     A document whose value is None, or not of the attribute's type, has no value of the attribute.
     """

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
     from ._embedding import Embedding
 
-# The results of a search that an index is built for. There are more than are asked for, so that some of them pass a filter by
-# tags.
+# The results of a search that an index is built for: more than agents ask for, so that some pass a filter by tags.
 MOST = 256
 
 # The number of the record that names the model of the vectors. An index cannot be empty, so it always has this record.
@@ -49,7 +48,7 @@ FIRST = 0
 # above it.
 DRAWN = 1 << 32
 
-# Why the server is not to be trusted.
+# The file that says why the server is not to be trusted.
 _STOPPED = "stopped.json"
 
 # Seconds that a change waits for changes of other processes: a compaction of 100,000 memories takes some of them.
@@ -62,9 +61,9 @@ class Settings:
 
     name: the author of what is remembered here.
     embedding: the model, as `Embedding` takes it.
-    server: the address of the memory's index, with its name there; None where it is a folder on this machine alone.
-    index: the folder of the index, where readers share one.
-    label: the label of what is remembered here: only readers who were granted it read that.
+    server: the address of the memory's index, with the index's name; None if it is only a folder on this machine.
+    index: the folder of the index, if readers share one.
+    label: the label of what is remembered here. Only readers with a grant of the label can read that.
     roots, token: files that connections need, as `sordino.Client` takes them.
     erase_within: seconds in which what was forgotten leaves the folder, while a process of this memory runs.
     """
@@ -86,13 +85,13 @@ class Home:
         self.folder = Path(folder).expanduser().absolute()
         _own(self.folder)
         self.settings = self._settings()
-        # Why the server is not to be trusted, where no file could be written.
+        # Why the server is not to be trusted, if no file could be written.
         self._distrusted: str | None = None
 
     @staticmethod
     def init(folder: str | os.PathLike[str], settings: Settings, embedding: Embedding, client: str | os.PathLike[str] | None = None) -> Home:
-        """Makes the owner's key and an index without memories, and for a server a client's key, or takes that of a file. A call that fails leaves
-        the folder as it was; what a killed one left is used by the next."""
+        """Makes the owner's key and an index without memories. For a server it also makes a client's key, or takes one from a file. A call
+        that fails leaves the folder as it was. The next call uses what a killed call left."""
         path = _checked_folder(folder, settings, "owner.key")
         with _whole(path):
             index = _index_of(path, settings)
@@ -119,15 +118,15 @@ class Home:
                     k=MOST,
                     own_readers=True,
                 )
-                # Writers know of it version 1, the number of the first memory, and one segment.
+                # The state from which writers start: version 1, the number of the first memory, and one segment.
                 _put(path / "state.json", json.dumps({"version": 1, "next": FIRST + 1, "base": 1}).encode())
             _put_settings(path, settings)
         return Home(path)
 
     @staticmethod
     def join(folder: str | os.PathLike[str], settings: Settings, owner: str | os.PathLike[str], write: bool = False) -> Home:
-        """Makes a reader's own pair of keys, or a writer's key, for the owner's public key in a file, and its public half to be granted. A call that
-        fails leaves the folder as it was."""
+        """Makes a reader's own pair of keys, or a writer's key, for the owner's public key in a file. Also saves the public half, for the
+        owner's grant. A call that fails leaves the folder as it was."""
         public = PublicKey.load(owner)
         if settings.server is None and settings.index is None:
             raise InputError("neither a server nor a folder: say --server URL, or --index FOLDER of the same machine")
@@ -160,7 +159,7 @@ class Home:
 
     @property
     def restoring(self) -> str:
-        """What a person does about an index that an older one was put over."""
+        """What a person does if an older index was put over this one."""
         return (
             "Put the newest one back. If a backup was restored on purpose, run this once: "
             f"sordino keys list {shlex.quote(os.fspath(self.index))} --key {shlex.quote(os.fspath(self.folder / 'owner.key'))} --restored"
@@ -199,7 +198,7 @@ class Home:
         return WriterKey.load(self.folder / "writer.key")
 
     def connection(self) -> dict[str, Any]:
-        """What `sordino.Client` and `sordino.pull` take for a server. A client's key that was lost, or never was, is made."""
+        """What `sordino.Client` and `sordino.pull` take for a server. A missing client's key is made."""
         _keep_login(self.folder, None)
         return {
             "client_key": ClientKey.load(self.folder / "client.key"),
@@ -240,7 +239,7 @@ class Home:
         _put(self.folder / name, content)
 
     def trusted(self) -> None:
-        """Raises `IntegrityError` where what the server gave was not to be trusted, now or in an earlier process."""
+        """Raises `IntegrityError` if this or an earlier process found that the server is not to be trusted."""
         path = self.folder / _STOPPED
         said = self.read(_STOPPED) if path.exists() else self._distrusted
         if said is not None or path.exists():
@@ -250,7 +249,8 @@ class Home:
             )
 
     def distrust(self, error: IntegrityError) -> None:
-        """A server that lied is asked nothing more, by this and the next processes: it would learn from what a client does after a lie."""
+        """Records that the server lied. This and later processes ask it nothing more: it would learn from what a client does after a
+        lie."""
         if isinstance(error, FormatVersionError):
             return
         try:
@@ -331,7 +331,7 @@ def _put_settings(folder: Path, settings: Settings) -> None:
 
 
 def _keep_owner(folder: Path, public: PublicKey) -> None:
-    """Has the owner's public key in the folder, whose other keys are for that owner."""
+    """Keeps the owner's public key in the folder, whose other keys are for that owner."""
     own = folder / "owner.pub"
     if not own.exists():
         public.save(own)
@@ -340,7 +340,7 @@ def _keep_owner(folder: Path, public: PublicKey) -> None:
 
 
 def _keep_login(folder: Path, client: str | os.PathLike[str] | None) -> None:
-    """Has a client's key in the folder: the one that is there, or that of a file, or a new one."""
+    """Keeps a client's key in the folder: the key that is there, a key from a file, or a new key."""
     own = folder / "client.key"
     if client is not None:
         given = ClientKey.load(client)
@@ -351,7 +351,7 @@ def _keep_login(folder: Path, client: str | os.PathLike[str] | None) -> None:
     public = folder / "client.pub"
     if not own.exists():
         given.save(own)
-        # That of a lost key would not let this one in.
+        # The public half of a lost key would not let the new key in.
         public.unlink(missing_ok=True)
     if not public.exists():
         ClientKey.load(own).public().save(public)
@@ -359,7 +359,7 @@ def _keep_login(folder: Path, client: str | os.PathLike[str] | None) -> None:
 
 @contextlib.contextmanager
 def _whole(folder: Path) -> Iterator[None]:
-    """The folder, which no other user may read, for the work that fills it, one at a time. If that fails, what it made is removed."""
+    """The folder, which no other user may read, for the work of one process that fills it. If the work fails, what it made is removed."""
     new = not folder.exists()
     held = None
     try:

@@ -221,7 +221,7 @@ class Index:
             The writer's public key, from `WriterKey.writer_public()`. Needed for a new writer. Compare its `digest()`
             with the writer.
         labels : str or iterable of str, optional
-            Labels that it reads and adds under, next to those that it has. Without one it adds records without a label.
+            Labels to read and add under, in addition to the writer's labels so far. Without one, records have no label.
         until : datetime or int
             The end of the right to add: an instant with a time zone, or seconds since 1970.
 
@@ -260,7 +260,7 @@ class Index:
         return self._native.stop_writing(_name(writer, "writer"))
 
     def take_back(self, after: int, *, revoke: str | None = None) -> int:
-        """Make a version without what writers added after a version, and since the owner's last change. Nothing of it is opened.
+        """Make a version without what writers added after version `after` and since the owner's last change. No addition is opened.
 
         Parameters
         ----------
@@ -305,8 +305,8 @@ class Index:
         Raises
         ------
         ForkError, RollbackError
-            If this version does not follow from the server's. `pull` the server's into another folder, and make the
-            change there again.
+            If this version does not follow from the server's. `pull` the server's version into another folder, and
+            make the change there again.
         NetworkError
             If the server cannot be reached, or refuses.
         """
@@ -456,7 +456,7 @@ class Index:
         Returns
         -------
         list of str or None
-            None for a record without a label, or that is not there.
+            None for a record without a label, or one that does not exist.
         """
         return self._native.labels(_arrays.ids(_arrays.several(ids)))
 
@@ -494,8 +494,8 @@ class Index:
         Parameters
         ----------
         keep_versions : int, optional
-            Remove the signed manifests of older versions than this number before the newest: they grow the directory for
-            good. A client that knows one of those is told of a gap (`GapError`), as by a server, which shows 256.
+            Keep this number of versions before the newest, and remove the signed manifests of older ones, which otherwise
+            stay for good. A client that knows a removed version gets `GapError`, as from a server, which shows 256.
 
         Returns
         -------
@@ -764,7 +764,7 @@ def pull(
 ) -> Index:
     """Bring a directory to the version that a server has, or make it: an owner or a writer on another machine starts there.
 
-    In local mode, in which clients download everything. The directory has its old version or the new one at any moment.
+    This is for local mode, in which clients download everything. At any moment, the directory has its old version or the new one.
 
     Parameters
     ----------
@@ -777,8 +777,8 @@ def pull(
     client_key, token, roots : optional
         As for `Client`.
     pin : bytes, optional
-        The result of `Client.pin()`. The server's version has to follow from it, and no more from the directory's: what
-        the directory has besides is given up, such as a writer's addition that the server refused.
+        The result of `Client.pin()`. The server's version must follow from it, and not from the directory's version.
+        What else the directory has is given up, such as a writer's addition that the server refused.
     wait : float, default 10
         The seconds to keep trying while the server is busy or cannot be reached.
 
@@ -809,7 +809,7 @@ def _door(
     roots: bytes | str | os.PathLike[str] | None,
     wait: float,
 ) -> dict[str, Any]:
-    """Return what a connection needs, as the native half takes it."""
+    """Return what a connection needs, in the form that the native module takes."""
     if not (client_key is None or isinstance(client_key, _sordino.ClientKey)):
         raise KeyKindError(f"client_key is a {type(client_key).__name__}: expected a ClientKey")
     door = {"url": _name(url, "url"), "client_key": client_key, "token": shown_token(token)}

@@ -49,7 +49,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class _Known:
-    """A file as it was read: which it was, its entries, the bytes that these take, and the last entry's bytes."""
+    """A file as it was read: which file it was, its entries, the bytes that these take, and the last entry's bytes."""
 
     stamp: tuple[int, int, int] | None = None
     entries: list[Waiting] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Journal:
     """The journal's file. Appending and dropping need its lock, `journal.lock`; reading does not."""
 
     def __init__(self, folder: Path, label: str | None = None) -> None:
-        """`label` is that of entries of earlier builds, which do not say theirs."""
+        """`label` is for entries of earlier builds, which contain no label."""
         try:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         except ImportError as error:
@@ -72,11 +72,12 @@ class Journal:
         self._known = _Known()
 
     def read(self) -> list[Waiting]:
-        """What waits, in the order of its coming. Raises `IntegrityError` for a damaged file; an entry that is there in part was never acknowledged."""
+        """The waiting entries, oldest first. Raises `IntegrityError` for a damaged file. An incomplete last entry was never
+        acknowledged."""
         return self._read().entries
 
     def _read(self) -> _Known:
-        """What the file has. Of a file that has grown since it was last read, only what is new is opened."""
+        """The file's content. If the file has grown since it was last read, only its new entries are opened."""
         known = self._known
         try:
             with open(self._path, "rb", buffering=0) as file:
@@ -130,7 +131,7 @@ class Journal:
             raise FileError(f"{self._path} has {whole} bytes, since the index cannot be written: see what sordino-memory compact says")
         new = not self._path.exists()
         try:
-            # Without a buffer: what of one a full disk did not take would be written when the file is closed, after the end of what is whole.
+            # Without a buffer: if the disk is full, the rest of a buffer would be written when the file is closed, after the whole entries.
             with open(self._path, "ab", buffering=0) as file:
                 # A process that was killed may have left a part of an entry.
                 file.truncate(whole)
@@ -208,7 +209,7 @@ def _key(path: Path, journal: Path) -> bytes:
     """The key of this journal. The first call makes it, and only this user can read it."""
     if journal.exists() and not path.exists():
         raise FormatError(f"{path} is missing, and {journal} has memories that only it opens: restore it, or move the journal away and lose them")
-    # On a full disk nothing more can be made, and what there is can be read.
+    # On a full disk no key can be made, but an existing key can be read.
     if not path.exists():
         try:
             _make_key(path)
@@ -227,7 +228,7 @@ def _make_key(path: Path) -> None:
             file.write(secrets.token_bytes(32))
             file.flush()
             os.fsync(file.fileno())
-        # The first of two processes that begin makes it.
+        # If two processes begin at once, the first makes the key.
         with contextlib.suppress(FileExistsError):
             os.link(part, path)
         _settle(path.parent)

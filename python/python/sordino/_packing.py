@@ -66,7 +66,7 @@ def known(kwargs: dict[str, Any], what: str) -> None:
 
 
 def listed(values: Any, what: str) -> list[Any]:
-    """Return values that belong to others by their order, as a list."""
+    """Return values whose order matches other values, as a list."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise InputError(f"{what}: one {type(values).__name__}, expected a list of them")
     _arrays.ordered(values, what, InputError)

@@ -86,7 +86,7 @@ def plain(value: Any) -> Any:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Return the same for a value inside `depth` lists and dicts."""
+    """Like `plain`, for a value inside `depth` lists and dicts."""
     if isinstance(value, Enum):
         return _plain(value.value, depth)
     if value is None or isinstance(value, (str, bool)):
@@ -121,7 +121,7 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def _of_array(value: Any, depth: int) -> Any:
-    """Return a numpy array, a column of a data frame or one of its values."""
+    """Like `_plain`, for a numpy array, a column of a data frame or one of its values."""
     import numpy as np
 
     array = np.asarray(value)

@@ -11,8 +11,8 @@ from ._index import real_number, whole_number
 class Plan(dict[str, Any]):
     """The costs of every mode, as a dict that prints as a table.
 
-    `recommended` names a mode, or is None. `modes` is a list of dicts, one for each mode. A dict has the bytes that
-    are downloaded once, that a search sends and receives, and of all searches. It has the milliseconds of server
+    `recommended` names a mode, or is None. `modes` is a list of dicts, one for each mode. A dict has the bytes of the
+    one-time download, of each direction of a search, and of all searches. It has the milliseconds of server
     and client on one thread, and the number of searches after which downloading everything is cheaper. It also says
     what the server does not see, and why the mode is excluded, if it is.
     """

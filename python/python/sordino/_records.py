@@ -155,7 +155,7 @@ class Records:
             yield rows, ids, payloads, attributes
 
     def _chunks(self) -> Iterator[tuple[np.ndarray, Any, list[Any] | None]]:
-        """Return vectors, and of a file ids and payloads."""
+        """Return vectors and, for a file, ids and payloads."""
         if self._array is not None:
             rows = max(1, _CHUNK // (4 * self._array.shape[1]))
             for first in range(0, len(self._array), rows):
@@ -173,7 +173,7 @@ class Records:
 def whole(
     vectors: Any, ids: Any, payloads: Any, attributes: Any, id_kind: Callable[[], str]
 ) -> tuple[tuple[np.ndarray, Any, Any, Any], dict[str, str]]:
-    """Return all records at once, as the native half takes them, and the columns of a table that were taken, by argument.
+    """Return all records at once, as the native module takes them, and the columns of a table that were taken, by argument.
 
     Texts of a file are read as ids of the index's kind.
     """

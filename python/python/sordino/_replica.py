@@ -36,14 +36,14 @@ class Replica:
 
     @property
     def shared(self) -> bool:
-        """Whether others add to the server's index, by what is here or by what the server is known to have had. Then a change was made
-        once the server has it, and an owner's is made again if another came first."""
+        """Whether others add to the server's index, by what is here or by what the server is known to have had. If so, a change is made
+        once the server has it, and an owner's change is made again if another change came first."""
         if self._home.settings.server is None:
             return False
         return (self._home.folder / _PULLED).exists() or int(open_index(self._home.index, key=self._key).info()["writers"]) > 0
 
     def pull(self) -> None:
-        """Takes the server's version. What the folder has besides is given up, if others add: a change that the server did not take."""
+        """Takes the server's version. If others add, what else the folder has is given up: a change that the server did not take."""
         server, path = self._home.settings.server, self._home.folder / _PULLED
         if server is None:
             return
@@ -79,8 +79,8 @@ class Replica:
             self._client = None
 
     def _note(self) -> None:
-        """Remembers the version, which the server has, where others may add to it. Else the owner's changes wait here for the server, and none
-        may be given up."""
+        """Remembers the version, which the server has, if others may add to it. Otherwise the owner's changes wait here for the server, and
+        none may be given up."""
         pin = self.newest().pin()
         path = self._home.folder / _PULLED
         if isinstance(self._key, OwnerKey) and not open_index(self._home.index, key=self._key).info()["writers"]:

@@ -1,4 +1,4 @@
-# The native half: what `python/src` makes. Its functions take arrays of one kind.
+# The native module, which `python/src` makes. Its functions take arrays of one kind.
 
 from collections.abc import Iterator
 from os import PathLike

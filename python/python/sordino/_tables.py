@@ -127,7 +127,7 @@ def _of_file(path: str, ids: Any, payloads: Any, attributes: Any) -> Source:
         return found
     absent: list[str] = []
     vectors = _named(names, _VECTORS)
-    # Of several the reader names all.
+    # If there are several, the reader's error names all of them.
     if len(vectors) == 1:
         found.file["vectors"] = found.taken["vectors"] = vectors[0]
     for argument, given, usual in [("ids", ids, _IDS), ("payloads", payloads, _TEXTS)]:
@@ -179,7 +179,7 @@ def _selected(frame: Any, names: list[Any]) -> Any:
 
 
 def _take_index(found: Source, frame: Any) -> None:
-    """Take the ids of a frame or a column of pandas whose index is called so."""
+    """Take the ids from the index of a pandas frame or column, if that index has a usual name for ids."""
     name = getattr(getattr(frame, "index", None), "name", None)
     if found.ids is None and isinstance(name, str) and _named([name], _IDS):
         found.taken["ids"], found.ids = f"{name} (the index)", frame.index
@@ -206,7 +206,7 @@ def _only(names: Sequence[Any], usual: tuple[str, ...], what: str, argument: str
 
 
 def _named(names: Iterable[Any], usual: tuple[str, ...]) -> list[str]:
-    """Return the columns that have a usual name; if there is none, those that have it in other capitals."""
+    """Return the columns that have a usual name or, if there is none, the columns that have it in other capitals."""
     # Frames of pandas may have other names than texts.
     texts = [name for name in names if isinstance(name, str)]
     return [name for name in texts if name in usual] or [name for name in texts if name.lower() in usual]

@@ -31,19 +31,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Said of a change that is here and did not arrive.
+# The message for a change that is here and did not arrive at the server.
 _UNSENT = (
     "What was changed is in this folder and not at the server. It is sent with the next change, or by sordino-memory push; where others have added to the "
     "memory before that, it is not: look whether it lasted, and else make it again"
 )
 
-# Said where the server has changes by the owner's key that are missing here.
+# The message if the server has changes by the owner's key that are missing here.
 _TWIN = (
     "another folder with this owner's key has changed the memory at the server, and what it wrote is missing here; or this folder was restored from a "
     "backup. Tell the memory's owner to let one folder alone write with that key"
 )
 
-# A compaction is due at this number of segments above those that the last one left, or a 150th of the memories if that is more: it writes all of them.
+# A compaction writes all memories. It is due at this number of segments more than the last one left, or a 150th of the memories if that
+# is more.
 _SEGMENTS = 64
 _SHARE = 150
 _MOST_SEGMENTS = 256
@@ -92,9 +93,9 @@ class Writer:
         self._written = 0
         #: True if writers add to the server's index: then a change that was made is at the server.
         self.shared = self._replica.shared
-        #: Numbers that this process gave, and that another program took first, with those that the memories have instead.
+        #: Numbers that this process gave, and that another program took first, with the numbers that the memories have instead.
         self.moved: dict[int, int] = {}
-        # The newest version of the folder that is the one that the owner's key knows, as the folder names it.
+        # The folder's line for the newest version that was compared with the owner's key.
         self._checked = b""
 
     def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
@@ -110,11 +111,12 @@ class Writer:
         return self.remember(records, vectors)
 
     def check(self) -> None:
-        """Raises `RollbackError` or `ForkError` where the folder does not have the version that the owner's key knows: nothing is written into it."""
+        """Raises `RollbackError` or `ForkError` if the folder lacks the version that the owner's key knows. Nothing is written into it
+        then."""
         try:
             line = (self._home.index / "CURRENT").read_bytes()
         except OSError:
-            # Those who open the index say why.
+            # Opening the index reports the reason.
             line = b""
         if line and line == self._checked:
             return
@@ -125,7 +127,8 @@ class Writer:
         self._checked = line
 
     def _known_here(self, sure: bool = False) -> bool:
-        """Whether the folder's version is the one that the owner's key knows, or a later one. Says it by an error if it is `sure`."""
+        """Whether the folder's version is the one that the owner's key knows, or a later one. If `sure`, raises an error if it is
+        neither."""
         index = open_index(self._home.index, key=self._key)
         known = index.pin()
         if known is None:
@@ -145,7 +148,7 @@ class Writer:
         return self._journal.read()
 
     def flush(self) -> int:
-        """Writes the waiting memories into the index, as one version for all of one label in a row. Returns the newest version."""
+        """Writes the waiting memories into the index, one version for each run of memories with one label. Returns the newest version."""
         return self._change(lambda _, state: state.version)
 
     def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
@@ -269,8 +272,8 @@ class Writer:
         self._replica.close()
 
     def _change(self, work: Callable[[Index, State], T]) -> T:
-        """Writes what waits, and does `work`, while no other writer of this folder changes it. Where others add to the server's index, this
-        starts from what they made, and has been sent when it returns. An owner's change that is the first to let others add need not have been."""
+        """Writes what waits, and does `work`, while no other writer of this folder changes it. If others add to the server's index, the
+        change starts from what they made, and was sent when this returns. The exception is an owner's change that first lets others add."""
         with self._home.alone("writing.lock"):
             index = open_index(self._home.index, key=self._key)
             self.shared = self._replica.shared
@@ -287,7 +290,7 @@ class Writer:
                 if sent:
                     self._drop()
                     return done
-                # A writer came first. What was done here is done again on top of that.
+                # A writer came first. What was done here is done again on top of the writer's addition.
         raise LockedError("writers add to this memory all the time: what waits is kept, and tried again")
 
     def _changed(self, index: Index, work: Callable[[Index, State], T]) -> T:

@@ -60,8 +60,8 @@ class SordinoDocumentStore:
         Clients download them sealed. The next `write_documents` makes a name that is added later an attribute of
         all documents.
     client_key, token, roots : optional
-        As for `sordino.Client`, for the address of a server: the key or the path of its file, and the paths of the
-        others. `client_key` and `token` may be a Secret, whose text is of `to_text()` or `sordino token issue --text`.
+        As for `sordino.Client`, for the address of a server: the key or the path of its file, and the paths of `token`
+        and `roots`. `client_key` and `token` may be a Secret with a text of `to_text()` or `sordino token issue --text`.
 
     Notes
     -----
@@ -478,7 +478,7 @@ class SordinoEmbeddingRetriever:
         dict
             `documents`: list of Document.
         """
-        # The policy takes what is empty for none.
+        # The policy treats an empty filter as none.
         _passing(filters)
         chosen = apply_filter_policy(self.filter_policy, self.filters, filters)
         most = self.document_store._documents.wanted(self.top_k if top_k is None else _number(top_k), "top_k")

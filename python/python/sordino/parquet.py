@@ -188,7 +188,7 @@ def build(
             try:
                 for task in tasks:
                     waiting.add(pool.submit(make, job, task))
-                    # Results are not kept here as well.
+                    # Limits the results that are held here.
                     while len(waiting) > count + 1:
                         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                         yield from (done.pop().result() for _ in range(len(done)))
@@ -223,7 +223,7 @@ def groups(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> 
 
 
 def sizes(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, int, int]]:
-    """Return the same with the number of records of each row group."""
+    """Return what `groups` returns, with the number of records of each row group."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -327,7 +327,7 @@ def _column(table: pa.Table, name: str) -> pa.Array:
     if name not in table.column_names:
         raise FormatError(f"no column {name!r}: found {', '.join(table.column_names) or 'none'}")
     column = table.column(name).combine_chunks()
-    # For some types that is one array, for others still chunks.
+    # For some types the result is one array, for others still chunks.
     return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
 

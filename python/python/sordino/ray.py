@@ -40,16 +40,16 @@ __all__ = ["Options", "app", "batches", "build"]
 # Seconds between looks for replicas that came or went.
 LOOK = 1.0
 
-# Seconds that a replica which is about to stop goes on, so that no gatherer asks it any more.
+# Seconds that a stopping replica still answers, until no gatherer asks it.
 DRAIN = 3 * LOOK
 
-# Seconds in which tasks of a build that failed are to have ended.
+# Seconds that a failed build waits for its tasks to end.
 CANCELLED = 60.0
 
-# Seconds before a task is done again whose files could not be read.
+# Seconds before a task whose files could not be read is tried again.
 PAUSE = 2.0
 
-# Seconds for which a version may stay out of place before a replica is restarted.
+# Seconds for which a replica may fail to serve a newer version before it is restarted.
 BEHIND = 60.0
 
 # Ray looks at each process this often; it need not log each time that a gatherer asks for addresses.
@@ -77,7 +77,7 @@ class Options(BaseModel):
     gatherers: int = Field(1, ge=1)
     #: The gatherers' "HOST:PORT"; a host of 0.0.0.0 is reached from other machines.
     listen: str = "127.0.0.1:7700"
-    #: Paths of the public keys of those who may ask, or one text with commas between them; without it anyone may.
+    #: Paths of the public keys of clients that may ask, or one text with commas between the paths; without keys anyone may ask.
     clients: list[str] | str | None = None
     #: Paths of a certificate chain and its key, for TLS.
     cert: str | None = None
@@ -86,14 +86,14 @@ class Options(BaseModel):
     metrics: str | None = None
     #: Processors of a replica. Ray places replicas by them, and a scan uses the same number of threads.
     cpus: float = Field(1, gt=0)
-    #: Memory of a replica in bytes, by which Ray places.
+    #: Memory of a replica in bytes. Ray places replicas by it.
     memory: int | None = None
-    #: A resource of Ray's that a gatherer takes one of, so that it is placed on nodes which have it.
+    #: A Ray resource of which a gatherer takes one, so that Ray places it on a node with this resource.
     gatherer_resource: str | None = None
     #: Requests a second that a gatherer answers, of all clients and of one address.
     rate: float | None = None
     rate_per_address: float | None = None
-    #: Where a shard has replicas, ask a second one too once the first is later than 95 of 100 answers were.
+    #: If a shard has replicas, also ask a second one when the first is later than 95 of 100 answers were.
     hedge: bool = False
 
 
@@ -153,7 +153,7 @@ class Shard:
 
     def __del__(self) -> None:
         if hasattr(self, "_server"):
-            # Ray has taken it off the list of replicas; gatherers look at that now and then.
+            # Ray has taken it off its list of replicas, which gatherers read now and then.
             time.sleep(DRAIN)
             self._server.stop()
 
@@ -212,7 +212,7 @@ class Gatherer:
         while True:
             await asyncio.sleep(LOOK)
             for number, urls in enumerate(await self._look(), 1):
-                # Where none is found, those that were there may still answer.
+                # If none is found, the earlier replicas may still answer.
                 if urls and urls != self._urls[number - 1]:
                     self._server.reach(number, urls)
                     self._urls[number - 1] = urls
@@ -300,13 +300,13 @@ def build(
     """
     environment = {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(cpus)))}}
     retries = max(0, attempts - 1)
-    # An error of the records is one at every attempt.
+    # An error of the records comes back at every attempt.
     failures = [OSError, ConnectionError]
     task = ray.remote(num_cpus=cpus, max_retries=retries, retry_exceptions=failures, runtime_env=environment)(_patient)
 
     def run(job: Job, tasks: Iterator[Task]) -> Iterator[bytes]:
         waiting: list[Any] = []
-        # Centroids may be some megabytes: once for all tasks.
+        # Centroids may be some megabytes, so they are stored once for all tasks.
         facts = ray.put(job)
         try:
             for one in tasks:
@@ -318,7 +318,7 @@ def build(
                 done, waiting = ray.wait(waiting)
                 yield from ray.get(done)
         finally:
-            # None writes into the folder any more once it is somebody else's.
+            # No task may write into the folder after this build has ended.
             for one in waiting:
                 ray.cancel(one)
             if waiting:
@@ -332,7 +332,7 @@ def _patient(job: Job, task: Task) -> bytes:
     try:
         return make(job, task)
     except OSError:
-        # Ray does a task again at once, and a file system that fails may take a moment.
+        # Ray repeats a task at once, and a file system may take a moment to recover.
         time.sleep(PAUSE)
         raise
 
@@ -358,7 +358,7 @@ def _gather(options: Options, urls: list[list[str]]) -> sordino.Server:
                 hedge=options.hedge,
             )
         except sordino.ListenError:
-            # The port may be that of the gatherer in whose place this one comes.
+            # The gatherer that this one replaces may still have the port.
             if time.monotonic() > end:
                 raise
             time.sleep(LOOK)

@@ -43,7 +43,7 @@ pub(super) fn contains(index: &Index, py: Python<'_>, ids: &Given<'_>) -> PyResu
     found.map_err(|error| errors::search(py, &error))
 }
 
-/// The labels of records; None for one without a label, or that is not there.
+/// The labels of records; None for a record without a label, or one that does not exist.
 pub(super) fn labels(
     index: &Index,
     py: Python<'_>,

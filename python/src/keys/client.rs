@@ -37,7 +37,7 @@ impl ClientKey {
 
     /// Reads a client's key.
     ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    /// Raises `KeyFileError` for a wrong or damaged file, `KeyKindError` for a key of a different kind.
     #[staticmethod]
     fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
         let key = read(py, &path.0)?.client();
@@ -93,9 +93,9 @@ impl ClientPublicKey {
         write(py, &KeyFile::of_client_public(&self.0), &path.0)
     }
 
-    /// Reads a client's public key, of its own or the client's file.
+    /// Reads a client's public key, from its own file or the client's.
     ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key.
+    /// Raises `KeyFileError` for a wrong or damaged file, `KeyKindError` for a key of a different kind.
     #[staticmethod]
     fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
         let key = read(py, &path.0)?.client_public();

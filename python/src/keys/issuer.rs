@@ -1,4 +1,4 @@
-//! Keys of those who issue tokens.
+//! Keys of issuers of tokens.
 
 use pyo3::prelude::*;
 use sordino_net::{ClientPublicKey, KeyFile, KeyKind};
@@ -6,7 +6,7 @@ use sordino_net::{ClientPublicKey, KeyFile, KeyKind};
 use super::{Place, digest, number, parse, pickled, read, short, write};
 use crate::errors;
 
-/// The public key of an issuer of tokens, which a server trusts. No secret.
+/// The public key of an issuer of tokens, which a server trusts. It is not secret.
 ///
 /// The key that issues is used on the command line alone: `sordino keys new issuer`, `sordino token issue`.
 #[pyclass(module = "sordino", frozen)]
@@ -26,8 +26,8 @@ impl IssuerPublicKey {
 
     /// Reads an issuer's public key.
     ///
-    /// Raises `KeyFileError` for another or a damaged file, `KeyKindError` for another key, and for the issuer's own: that
-    /// lets anybody in, and must not be where a server is.
+    /// Raises `KeyFileError` for a wrong or damaged file, `KeyKindError` for a key of a different kind. The issuer's
+    /// secret key is also refused: it lets anybody in, and must not be on a server's machine.
     #[staticmethod]
     fn load(py: Python<'_>, path: Place) -> PyResult<Self> {
         Self::of(py, &read(py, &path.0)?)

@@ -90,7 +90,7 @@ impl ReaderKey {
         Ok(ReaderPublicKey(secret.public()))
     }
 
-    /// The owner, and of a pair of the reader's own whose it is.
+    /// The owner and, for a reader's own pair, its public key, both shortened.
     fn __repr__(&self) -> String {
         let owner = short(&self.0.owner().to_bytes());
         match self.0.secret() {

@@ -9,7 +9,7 @@
 //! Both sides are laid out in tiles of 8 points: tile 0 of all rows, then tile 1 of all rows, and so on. So a tile's
 //! accumulators stay in registers while both sides stream by. Up to four queries form a group and take turns within a
 //! tile. Point `c` of tile `i` of query `k` of `Q` is at `((i D + r) Q + k) 8 + c`. A stored value takes only `B = 5`
-//! or 7 bytes, since the bytes that it reads bound the speed of a pass for one query.
+//! or 7 bytes, since a pass for one query is as fast as memory is read.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

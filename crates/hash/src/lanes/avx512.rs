@@ -145,7 +145,7 @@ fn rotate_7(x: __m512i) -> __m512i {
 /// loads put quarters of four blocks next to each other, and a 4 x 4 transpose within each 128-bit part finishes.
 ///
 /// # Safety
-/// 64 bytes must be readable there.
+/// 64 bytes must be readable at each block.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 unsafe fn transpose(blocks: &[*const u8; 16], offset: usize) -> [__m512i; 16] {

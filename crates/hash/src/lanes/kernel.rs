@@ -176,7 +176,7 @@ macro_rules! kernel {
         /// Applies the compression function in every lane to the blocks at `offset` of `blocks`.
         ///
         /// # Safety
-        /// 64 bytes must be readable there.
+        /// 64 bytes must be readable at each block.
         #[target_feature(enable = $features)]
         unsafe fn compress(
             cv: &mut [Vector; 8],

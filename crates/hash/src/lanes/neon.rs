@@ -151,7 +151,7 @@ fn rotate_8(x: uint32x4_t) -> uint32x4_t {
 /// pointers.
 ///
 /// # Safety
-/// 64 bytes must be readable there.
+/// 64 bytes must be readable at each block.
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn transpose(blocks: &[*const u8; 4], offset: usize) -> [uint32x4_t; 16] {

@@ -28,8 +28,8 @@ fn hash(node: &Node<'_>, mode: &Mode) -> [u8; 32] {
     bytes_of(&cv)
 }
 
-/// Splits a message into every block but the last, and the last block. That has 1 to 64 bytes, or none for the empty
-/// message.
+/// Splits a message into every block but the last, and the last block. The last block has 1 to 64 bytes, or none for
+/// the empty message.
 fn split_tail(bytes: &[u8]) -> (&[[u8; BLOCK]], &[u8]) {
     let (blocks, tail) = bytes.split_at(bytes.len().saturating_sub(1) & !(BLOCK - 1));
     (blocks.as_chunks().0, tail)

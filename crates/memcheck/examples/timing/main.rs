@@ -15,7 +15,7 @@ use sordino_memcheck::timing::{Class, THRESHOLD, Times};
 /// The measurements from which on the outcome counts.
 const ENOUGH: usize = 100_000;
 
-/// The outcome that a kernel is to have.
+/// The expected outcome of a kernel.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Expected {
     /// Time does not depend on the secret.

@@ -18,7 +18,8 @@ pub(crate) fn all(bench: &mut Bench) {
     format_preserving(bench);
 }
 
-/// A generator for an encryption. Both classes have fresh ones, so that bytes which samplers skip do not tell them apart.
+/// A fresh generator for an encryption of either class, so that bytes which samplers skip do not tell the classes
+/// apart.
 fn fresh(rng: &mut StdRng) -> StdRng {
     StdRng::seed_from_u64(rng.next_u64())
 }

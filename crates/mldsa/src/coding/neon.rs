@@ -61,7 +61,7 @@ static Z_18: Fields = fields(18);
 static Z_20: Fields = fields(20);
 static A: Fields = fields(24);
 
-/// Unpacks the eight fields in `bytes`. `mask` cuts the bits of its neighbours above each.
+/// Unpacks the eight fields in `bytes`. `mask` cuts the neighbours' bits above each field.
 #[inline]
 fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES], mask: u32) -> [int32x4_t; 2] {
     let first: &[u8; 16] = bytes

@@ -4,7 +4,7 @@ use crate::signer::Signs;
 use ml_dsa::signature::{MultipartVerifier, SignatureEncoding, Verifier};
 use sordino_mldsa::{Error, ExpandedKey, MlDsa44, MlDsa65, MlDsa87, Params, Signature};
 
-/// Verifies as code does that is generic in the type of the key.
+/// Verifies like code that is generic in the type of the key.
 fn verifies<S, K: Verifier<S> + MultipartVerifier<S>>(
     key: &K,
     message: &[u8],

@@ -64,8 +64,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A server at `https://host:port`, or at `http://host:port` for a connection without TLS. Where the server has
-    /// several indexes, `/name` of one is behind it.
+    /// A server at `https://host:port`, or at `http://host:port` for a connection without TLS. If the server has
+    /// several indexes, `/name` of an index follows the port.
     #[must_use]
     pub fn new(address: impl Into<String>) -> Self {
         let mut address = address.into();
@@ -86,7 +86,7 @@ impl Endpoint {
         }
     }
 
-    /// The certificates, in PEM. One of them must have signed the server's; no others are trusted then. Without them an
+    /// Trusts only these certificates, in PEM: one of them must have signed the server's certificate. Without them, an
     /// `https` server must have a certificate that this system trusts.
     #[must_use]
     pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
@@ -116,7 +116,8 @@ impl Endpoint {
         self
     }
 
-    /// Shows this token, which was issued to the holder of the [`key`](Self::key): for a server that does not list that.
+    /// Shows this token, which was issued to the holder of the [`key`](Self::key): for a server that does not list the
+    /// key.
     #[cfg(feature = "client")]
     #[must_use]
     pub fn token(mut self, token: impl Into<Vec<u8>>) -> Self {
@@ -124,7 +125,7 @@ impl Endpoint {
         self
     }
 
-    /// Logs in with this key. A server that shows no KEM key answers everyone, and is shown nothing of it.
+    /// Logs in with this key. A server that shows no KEM key answers everyone, and learns nothing of this key.
     #[cfg(feature = "client")]
     #[must_use]
     pub fn key(mut self, key: impl Into<Arc<ClientKey>>) -> Self {

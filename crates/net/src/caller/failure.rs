@@ -190,7 +190,7 @@ fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
             rfc3339(not_before.as_secs()),
             rfc3339(time.as_secs())
         ),
-        // Of a certificate between the server's and the root nothing more is known.
+        // Nothing more is known about a certificate between the server's and the root.
         Fault::Expired => "a certificate of the server's chain has expired by this machine's clock: its operator has to renew it, \
                            or this clock is wrong"
             .to_owned(),

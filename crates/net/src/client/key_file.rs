@@ -4,8 +4,8 @@
 //! sordino-KIND-1: hex(key | first 8 bytes of a BLAKE3 digest of kind and key) \n
 //! ```
 //!
-//! The digest notices a damaged file, which otherwise would be another key. Of a secret, which is
-//! uniform, 8 bytes of its digest tell nothing that can be used.
+//! The digest reveals a damaged file, which otherwise would be another key. Secrets are uniform, so
+//! 8 bytes of a secret's digest tell nothing that can be used.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -107,7 +107,7 @@ impl KeyFile {
         self.kind
     }
 
-    /// True if it was read from a file with a secret that others than its owner may read.
+    /// True if the key is secret, and came from a file that others than the file's owner may read.
     #[must_use]
     pub fn is_exposed(&self) -> bool {
         self.exposed
@@ -157,7 +157,7 @@ impl KeyFile {
         Ok(Self::new(kind, key))
     }
 
-    /// The content of its file, which is the secret if the key is one: for an environment variable or a store of secrets.
+    /// The content of the key's file, for an environment variable or a store of secrets. It shows a secret key.
     #[must_use]
     pub fn text(&self) -> Zeroizing<String> {
         let check = self.kind.check(&self.key);
@@ -175,10 +175,10 @@ impl KeyFile {
         text
     }
 
-    /// Writes it to a file that does not exist yet; secrets with mode 0600.
+    /// Writes the key to a new file, and a secret key with mode 0600.
     ///
     /// # Errors
-    /// Fails if it exists or cannot be written; then nothing is left behind.
+    /// Fails if the file exists, or if it cannot be written; then no part of it is left behind.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -223,7 +223,7 @@ impl KeyFile {
         }
     }
 
-    /// The owner's public key: of its own, a reader's or the owner's file.
+    /// The owner's public key, from its own file, a reader's or the owner's.
     ///
     /// # Errors
     /// [`Error::KeyKind`] if it is a different kind of key.
@@ -254,7 +254,7 @@ impl KeyFile {
         }
     }
 
-    /// The client's public key: of its own or the client's file.
+    /// The client's public key, from its own file or the client's.
     ///
     /// # Errors
     /// [`Error::KeyKind`] if it is a different kind of key.
@@ -279,7 +279,7 @@ impl KeyFile {
         }
     }
 
-    /// The issuer's public key: of its own or the issuer's file.
+    /// The issuer's public key, from its own file or the issuer's.
     ///
     /// # Errors
     /// [`Error::KeyKind`] if it is a different kind of key.

@@ -20,8 +20,8 @@ const BEHIND: usize = 4096;
 /// The largest number of attempts at a push while other pushes interfere.
 const ATTEMPTS: usize = 3;
 
-/// The bytes that a server reads and prepares, at least, while one byte arrives over the slowest link: 64 MiB a
-/// second.
+/// The least number of bytes that a server reads and prepares while one byte arrives over the slowest link: 64 MiB
+/// per second.
 const READING: u64 = 1024;
 
 /// The work of a push.
@@ -39,13 +39,13 @@ pub struct Pushed {
 
 impl Connection {
     /// Brings the server's index to the newest version of an owner's directory. It sends the manifests after the
-    /// server's version, the parts that the server lacks, and the switch. What has arrived stays there unless another
-    /// push begins meanwhile, so the same call goes on where one was interrupted.
+    /// server's version, the parts that the server lacks, and the switch. What has arrived stays at the server unless
+    /// another push begins. So after an interruption, the same call continues the push.
     ///
     /// # Errors
     /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's.
-    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there. What is wrong with the
-    /// directory, and other refusals of the server.
+    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there. Faults of the directory, and
+    /// other refusals of the server.
     pub fn push(
         &mut self,
         dir: impl AsRef<Path>,
@@ -54,7 +54,7 @@ impl Connection {
         self.push_watched(dir, keys, &mut |_| ())
     }
 
-    /// [`push`](Self::push) that has `watch` called with the length of each piece that has arrived.
+    /// Like [`push`](Self::push), and calls `watch` with the length of each piece that has arrived.
     ///
     /// # Errors
     /// The errors of `push`.
@@ -67,7 +67,7 @@ impl Connection {
         self.push_from(&Folder::new(dir.as_ref(), Files), keys, watch)
     }
 
-    /// [`push_watched`](Self::push_watched) of a folder on any disk.
+    /// Like [`push_watched`](Self::push_watched), for a folder on any disk.
     ///
     /// # Errors
     /// The errors of `push`.

@@ -72,7 +72,7 @@ pub trait Post {
 /// Messages, sizes, logins and errors are the same as with [`Connection`](crate::Connection).
 ///
 /// # Security
-/// A request is sent once, as there.
+/// A request is sent once, as with [`Connection`](crate::Connection).
 pub struct WebConnection<P> {
     post: P,
     index: Option<IndexName>,

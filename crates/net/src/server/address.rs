@@ -59,7 +59,7 @@ impl Budgets {
         }
     }
 
-    /// Takes one from the budget of an address, if any is left. [`holder`] made the address.
+    /// Takes one request from the budget of an address, if any is left. [`holder`] made the address.
     pub(crate) fn take(&self, address: IpAddr, now: Instant) -> bool {
         let mut buckets = self.lock();
         if buckets.of.len() >= ADDRESSES && !buckets.of.contains_key(&address) {

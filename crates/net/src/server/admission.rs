@@ -1,7 +1,8 @@
 //! The path of a request from its first byte to its answer, and the places that it takes in each phase.
 //!
-//! A request that has only its headers so far holds a place among the requests that are being received. Others can take
-//! this place. It gets a place in flight only when it is whole and, where keys are asked for, signed by a known one.
+//! A request that has only its headers so far holds a place among the requests that are being received. Other requests
+//! can take this place. It gets a place in flight only when it is whole and, where keys are asked for, proves a known
+//! key.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

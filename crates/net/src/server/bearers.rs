@@ -293,8 +293,8 @@ fn per_second(minute: u32, most: f64) -> f64 {
     (f64::from(minute) / 60.0).min(most)
 }
 
-/// The action that a message needs. `None` for the manifest, which every client may get that may do something with
-/// the index. In an index without payloads, the fetch at the end of a search gets exact vectors.
+/// The action that a message needs. `None` for the manifest: every client that may do something with the index may
+/// get it. In an index without payloads, the fetch at the end of a search gets exact vectors.
 pub(crate) fn action(
     request: Option<Request<&[u8]>>,
     has_payloads: bool,

@@ -1,11 +1,12 @@
 //! Changes of the index by its owner, over the network.
 //!
 //! The owner makes parts and manifests where its key is, and sends what the server lacks, in steps. First come the
-//! manifests from the one after the server's to the newest, then parts, then the word to switch. Each step is signed by
-//! the owner for this run of the server, and what it carries is checked on its own again. So a step that is recorded,
+//! manifests from the one after the server's to the newest, then parts, then the order to switch. The owner signs each
+//! step for this run of the server, and the server also checks the step's content. So a step that is recorded,
 //! repeated or reordered does no more than the owner once meant.
 //!
-//! A writer that the served version names pushes what it added in the same steps: [`writers`](super::writers) says what it may.
+//! A writer that the served version names pushes its additions in the same steps: [`writers`](super::writers) has
+//! rules.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -41,8 +41,8 @@ const SEARCHED: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
 /// The bytes of a search that are read.
 const MOST_READ: u64 = 1 << 16;
 
-/// A port for the operator, open from now on. At `/healthz` it says that the process lives. At `/readyz` it says that
-/// the process serves, which it does when a service [listens](crate::Listen::exporter) with it. `/metrics` counts.
+/// A port for the operator, open from now on. `/healthz` says that the process lives. `/readyz` says that the process
+/// serves, once a service [listens](crate::Listen::exporter) with this port. `/metrics` shows the counts.
 ///
 /// Clones are handles to the same port, which is closed with the last of them.
 #[derive(Clone, Debug)]
@@ -150,7 +150,7 @@ async fn serve(mut tcp: TcpStream, service: &OnceLock<Exported>) {
         let reply = reply(&request, service.get());
         async move { Ok::<_, Infallible>(reply) }
     });
-    // An error on such a connection is the scraper's.
+    // An error on such a connection concerns only the scraper.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(TIME)

@@ -14,11 +14,11 @@ use super::service_state::{Served, ServiceState};
 use super::terms::{Policy, Terms};
 use crate::{Access, Error, IndexName, Limits};
 
-/// Indexes that are served to clients by name, and can be opened, replaced and closed while they are.
+/// Indexes that are served to clients by name, and can be opened, replaced and closed meanwhile.
 ///
-/// Clients name one behind the address, `https://host:port/name`. The same clients may ask at all for all of them. A
-/// token's indexes and the index's [`Policy`] decide which of these clients an index is for. A client that may not ask
-/// an index gets the same reply as one that names none. Strangers are refused before the name is looked up. Clones are
+/// Clients name an index after the address, `https://host:port/name`. All indexes have the same list of clients. A
+/// token's indexes and the index's [`Policy`] decide which of these clients may ask an index. Others get the same
+/// reply as for an index that does not exist. Strangers are refused before the name is looked up. Clones are
 /// handles to the same service.
 #[derive(Clone, Debug)]
 pub struct Indexes {
@@ -60,8 +60,8 @@ impl Indexes {
         self.open_with(name, server, policy, None)
     }
 
-    /// The same, and the owner may change it over the network, until it is closed. Any other client is refused there in
-    /// the same way as at an index that does not exist.
+    /// Like [`open`](Self::open), and the owner may change the index over the network until it is closed. A change by
+    /// any other client is refused as at an index that does not exist.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).

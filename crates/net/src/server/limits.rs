@@ -19,14 +19,14 @@ pub struct Limits {
     pub connects_per_address: f64,
     /// Requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
-    /// Requests being received or verified, of which nothing is known yet. They are shared between addresses and
-    /// connections. Where there are too many, requests of the one with the most are given up, the oldest first.
+    /// Requests being received or verified, of which nothing is known yet. Addresses and connections share them. If
+    /// there are too many, the server gives up requests of the one with the most, the oldest first.
     pub receiving: usize,
-    /// The same, of one address.
+    /// The same bound for one address.
     pub receiving_per_address: usize,
     /// Requests in flight: whole, and with a good tag or signature where one is needed. A key, or an
-    /// address where anyone may ask, gets another place as long as it has fewer than are free. Where there are
-    /// several indexes, so does each of these.
+    /// address where anyone may ask, gets another place as long as it has fewer than are free. If there are
+    /// several indexes, the same rule holds for each index.
     pub in_flight: usize,
     /// The most requests that one scan answers. The others wait for the next scan.
     pub batch: usize,
@@ -34,10 +34,10 @@ pub struct Limits {
     pub rate: f64,
     /// Requests per second of one client key.
     pub rate_per_key: f64,
-    /// Requests per second about one index, where there are several: fewer than in all, so that one leaves some to the others.
+    /// Requests per second about one of several indexes: fewer than in all, so that one index leaves some to others.
     pub rate_per_index: f64,
-    /// Requests per second of one address that has proven no key. Where keys are known these are questions for the
-    /// server's run and requests that are refused. Where anyone may ask, they are all.
+    /// Requests per second of one address that has proven no key. Where keys are known, these are questions for the
+    /// server's run and requests that are refused. Where anyone may ask, these are all requests.
     pub rate_per_address: f64,
     /// A new connection must make a request within this time; where keys are known, one with a good
     /// tag or signature.
@@ -51,7 +51,7 @@ pub struct Limits {
     pub request: Duration,
     /// Bytes per second at which a client must at least send its request and take its reply.
     pub slowest: u32,
-    /// The most that a client's clock may be from the server's. Signatures are remembered
+    /// The most by which a client's clock may differ from the server's. Signatures are remembered
     /// twice as long.
     pub skew: Duration,
     /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by it.
@@ -113,7 +113,7 @@ sordino_index::setters! {
 }
 
 impl Limits {
-    /// These bounds where all clients come from one address: to a shard, and behind a proxy.
+    /// These bounds for a server whose clients all come from one address: a shard, or a server behind a proxy.
     #[must_use]
     pub fn from_one_address(self) -> Self {
         Self {

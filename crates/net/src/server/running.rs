@@ -74,7 +74,7 @@ impl Listen {
         }
     }
 
-    /// Listens on this address too: all of them share the bounds and the certificate.
+    /// Listens on this address too: all addresses share the bounds and the certificate.
     #[must_use]
     pub fn also_on(mut self, address: SocketAddr) -> Self {
         self.addresses.push(address);
@@ -82,14 +82,14 @@ impl Listen {
     }
 
     /// Gives metrics out on another address, in the clear: at `/metrics`, for the operator. There,
-    /// `/healthz` says that it lives and `/readyz` that it serves.
+    /// `/healthz` says that the process lives, and `/readyz` that it serves.
     #[must_use]
     pub fn metrics(mut self, address: SocketAddr) -> Self {
         self.metrics = Metrics::On(address);
         self
     }
 
-    /// The same on a port that is open already, and has said until now that nothing is served yet.
+    /// Like [`metrics`](Self::metrics), on a port that is already open and has said until now that nothing is served.
     #[must_use]
     pub fn exporter(mut self, exporter: Exporter) -> Self {
         self.metrics = Metrics::Open(exporter);

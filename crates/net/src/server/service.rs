@@ -1,4 +1,4 @@
-//! A service: an index, the clients that may ask it, and how much at a time.
+//! A service: an index, the clients that may ask it, and the limits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::served_index::ServedIndex;
 use super::service_state::{Served, ServiceState};
 use crate::{Access, Endpoint, Error, Limits, Shards};
 
-/// An index that is served to clients, and can be replaced while it is.
+/// An index that is served to clients, and can be replaced meanwhile.
 ///
 /// Clones are handles to the same service.
 #[derive(Clone, Debug)]
@@ -31,14 +31,14 @@ impl Service {
     }
 
     /// Prepares a service over the servers that hold an index's shards, of the version that they [have](Shards::open)
-    /// now. Each query goes to all of them, and to one that fails once more. Clients get whole answers of one version,
-    /// or one refusal that does not say which shard failed.
+    /// now. Each query goes to all shards, and once more to a shard that fails. Clients get whole answers of one
+    /// version, or one refusal that does not say which shard failed.
     ///
     /// # Security
     /// A client must never send the same encrypted query twice, since an observer of both learns that it is one search.
-    /// Here the service sends it, within itself. A shard that gets it twice learns no more than that the service asked
-    /// twice. The answer is what it could have computed again by itself. Nothing of the query decides when or how
-    /// often.
+    /// Here the service repeats the query, within itself. A shard that gets it twice learns only that the service asked
+    /// twice: it could have computed the answer again by itself. Nothing in the query decides when or how often the
+    /// service asks.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
@@ -76,8 +76,8 @@ impl Service {
         self.hosted.index()
     }
 
-    /// Replaces the version in place with the one that all shards have now, if it is another; true if it is. While not
-    /// all have the next version, servers that still have the one before answer about it.
+    /// Replaces the served version with the version that all shards have now. Returns true if that is another version.
+    /// While some shards lack the next version, servers that still have the version before answer about it.
     ///
     /// # Errors
     /// [`Error::Shard`].
@@ -93,7 +93,7 @@ impl Service {
     }
 
     /// Replaces the servers that hold one of the shards, the first shard being 1. Requests from now on go to these in
-    /// turns, and where one fails, to the next. While there are none, requests are refused.
+    /// turns and, if one fails, to the next. While a shard has no server, requests are refused.
     ///
     /// # Errors
     /// [`Error::GathersNothing`] if the index is here; [`Error::NoShard`] if there is no such shard; [`Error::Address`], [`Error::Roots`], [`Error::Certificate`].
@@ -115,8 +115,8 @@ impl Service {
         self.shared.served.measure();
     }
 
-    /// Replaces the version `before` with the one that follows from it. False, with nothing done, if another version is
-    /// in place by now. True, with nothing done, if it is in place already.
+    /// Replaces the version `before` with `server`'s, which follows from it. If another version is in place by now,
+    /// returns false and does nothing. If `server`'s version is in place already, returns true and does nothing.
     #[must_use]
     pub fn replace_after(&self, before: &Server, server: Server) -> bool {
         let replaced = self.hosted.replace_after(before, server);
@@ -128,7 +128,7 @@ impl Service {
     /// directory that the served version was read from. The owner signs each step; an index may have `most` bytes.
     ///
     /// # Errors
-    /// [`sordino_server::Error::Locked`] if another process changes the directory; if it cannot be read.
+    /// [`sordino_server::Error::Locked`] if another process changes the directory. Other errors if it cannot be read.
     pub fn accept_changes(
         &self,
         dir: impl AsRef<Path>,
@@ -142,8 +142,8 @@ impl Service {
         Ok(())
     }
 
-    /// Changes the clients that may ask, and the rates of `limits`: of all, of a key and of an address. The other
-    /// bounds stay as the service was made with. Requests that were accepted before are remembered, so that none is
+    /// Changes the clients that may ask, and the rates of `limits`: of all, of a key and of an address. The service's
+    /// other limits stay as they were. Requests that were accepted before are remembered, so that none is
     /// accepted again.
     ///
     /// # Errors

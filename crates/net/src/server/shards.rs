@@ -42,8 +42,8 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Names the servers, one of each shard, the first shard's first. Nothing is asked yet. Within a request's time of
-    /// `limits` a shard can be asked twice, so each time it has a third.
+    /// Names the servers, one of each shard, the first shard's first. Nothing is asked yet. A shard must answer within
+    /// a third of a request's time in `limits`, so it can be asked twice within that time.
     ///
     /// # Errors
     /// [`Error::Shards`], [`Error::Address`], [`Error::Roots`], [`Error::Certificate`], [`Error::Start`].
@@ -55,7 +55,8 @@ impl Shards {
         Self::replicated(endpoints.into_iter().map(|one| [one]), owner, limits)
     }
 
-    /// The same of several servers for each shard. They take requests in turns; where one fails, the next is asked.
+    /// Like [`new`](Self::new), with several servers for each shard. They take requests in turns; if one fails, the
+    /// next is asked.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
@@ -91,8 +92,8 @@ impl Shards {
         Ok(all)
     }
 
-    /// The same, but a shard's next server may get a query too. It gets it once the first has taken longer than 95 of
-    /// 100 answers did, and the first whole answer counts. One request in ten at most goes to two. Payloads are fetched
+    /// Lets a shard's next server get a query too, once the first server has taken longer than 95 of 100 answers did.
+    /// The first whole answer counts. At most one request in ten goes to two servers. Payloads are fetched
     /// from one server, which has the keys of sessions.
     #[must_use]
     pub fn hedged(mut self) -> Self {
@@ -131,8 +132,9 @@ impl Shards {
     /// download.
     ///
     /// # Errors
-    /// [`Error::Shard`]: with [`Stale`](sordino_server::Error::Stale) if they have several versions, as for a while after a
-    /// change; if one is of another index, in another place, cannot be reached, or gives out what the owner did not sign.
+    /// [`Error::Shard`]: with [`Stale`](sordino_server::Error::Stale) if the shards have several versions, as for a
+    /// while after a change. Also if one is of another index, in another place, cannot be reached, or gives out what
+    /// the owner did not sign.
     pub fn open(&self) -> Result<Server, Error> {
         let opened = self.gather(None)?;
         opened.ok_or_else(|| Error::Reply("of no version".to_owned()))

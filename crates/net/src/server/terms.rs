@@ -30,9 +30,9 @@ pub struct Policy(Arc<Decide>);
 
 impl Policy {
     /// A policy that allows what `decide` says. It gets the action and the digest of the client's public key, `None`
-    /// where anyone may ask. Where a client shows a token that was handed on, it is asked about each holder's key, and
-    /// has to allow all. Actions are [`Search`](Action::Search), [`Payload`](Action::Payload) or
-    /// [`Download`](Action::Download). A download of payloads is asked about as both of the last.
+    /// where anyone may ask. If a client shows a token that was handed on, `decide` is asked about each holder's key,
+    /// and has to allow all. Actions are [`Search`](Action::Search), [`Payload`](Action::Payload) or
+    /// [`Download`](Action::Download). A download of payloads needs the last two.
     #[must_use]
     pub fn new(decide: impl Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))
@@ -137,8 +137,8 @@ impl Terms {
         };
         let allowed = match action {
             Ok(Some(action)) => decide(action),
-            // Every client gets the manifest that may use the index in some way. Bytes that are not a message are refused
-            // later, with the same answer.
+            // Every client that may use the index in some way gets the manifest. Bytes that are not a message are
+            // refused later, with the same answer.
             Ok(None) | Err(_) => ASKED.into_iter().any(decide),
         };
         allowed.then_some(()).ok_or(Refusal::Index)

@@ -30,7 +30,7 @@ pub enum Access {
         keys: Vec<ClientPublicKey>,
         /// The name of this server in tokens.
         audience: String,
-        /// The keys that may have issued them.
+        /// The keys of the issuers whose tokens count.
         issuers: Vec<PublicKey>,
     },
 }

@@ -1,8 +1,8 @@
 //! Changes by writers: what each may push.
 //!
-//! A writer that the served version names pushes versions that include the served one, with additions of its own after
-//! it. Their times are not after the server's clock. So it moves the index forward by what it signed, and by nothing
-//! else. It pushes nothing once its right has ended by the server's clock.
+//! A writer that the served version names pushes versions that include the served one, and after it only additions of
+//! its own. The additions' times are at most five minutes after the server's clock. So a writer moves the index forward
+//! by what it signed, and by nothing else. It pushes nothing once its right has ended by the server's clock.
 
 use std::sync::{OnceLock, PoisonError, RwLock};
 

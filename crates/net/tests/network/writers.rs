@@ -130,7 +130,7 @@ fn writers_push_what_they_added_and_the_later_one_starts_from_that() {
     assert!(team.finds(100) && team.finds(200) && team.finds(300));
     let manifest = team.running.service().server().manifest().clone();
     assert_eq!(manifest.additions().len(), 3);
-    // Of the newest version, the server's folder keeps this form and the one before.
+    // The server's folder keeps two forms of the newest version: this one and the one before.
     let files = std::fs::read_dir(team.path("remote").join("manifests")).unwrap();
     assert!(files.count() <= 5);
     // The owner includes the additions in its next change.

@@ -53,16 +53,16 @@ pub struct Deal {
 pub struct Place {
     /// The number of the slot.
     pub slot: usize,
-    /// The row in it.
+    /// The row in the slot.
     pub row: usize,
-    /// The column in it.
+    /// The column in the slot.
     pub column: usize,
 }
 
 /// Slots for the wanted units, and a place for each slot to ask for. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Assigned {
-    /// For each wanted unit 1 and the slot that asks for it, or 0.
+    /// For each wanted unit, 1 plus the number of the slot that asks for it, or 0.
     slots: Vec<usize>,
     /// The place that each slot asks for.
     places: Vec<Place>,
@@ -75,7 +75,7 @@ impl std::fmt::Debug for Assigned {
 }
 
 impl Assigned {
-    /// For each wanted unit 1 and the slot that asks for it, or 0 if none does.
+    /// For each wanted unit, 1 plus the number of the slot that asks for it, or 0 if none does.
     #[must_use]
     pub fn slots(&self) -> &[usize] {
         &self.slots

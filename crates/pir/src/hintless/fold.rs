@@ -2,8 +2,8 @@
 //!
 //! A bit is encrypted for external products as GSW does over rings (Gentry, Sahai, Waters, eprint 2013/340; Mughees,
 //! Chen, Ren, eprint 2021/1081). Every digit of a ciphertext's `c_0` has an encryption of the bit times the digit's
-//! factor. Every digit of `c_1` has an encryption of that times `s`. A query has the former, and a server makes the
-//! latter with the key for `s^2`: from `c_0 + c_1 s = m + e` comes `c_0 s + c_1 s^2 = (m + e) s`.
+//! factor. Every digit of `c_1` has an encryption of this product times `s`. A query has the first kind, and a server
+//! makes the second with the key for `s^2`: from `c_0 + c_1 s = m + e` follows `c_0 s + c_1 s^2 = (m + e) s`.
 
 use sordino_lattice::aligned::Aligned;
 use sordino_lattice::pages::Pages;

@@ -300,7 +300,7 @@ struct Found {
 }
 
 impl Found {
-    /// Adds the noise of one answer: that of the sums before rounding, and that after it.
+    /// Adds the noise of one answer, before and after its sums are rounded.
     fn add(&mut self, server: &Server, client: &Client, wanted: usize, seed: u8, byte: u8) {
         let (params, q) = (*client.params(), modulus());
         let len = params.record_len();

@@ -101,7 +101,7 @@ impl Assignment {
         }
     }
 
-    /// 1 and the slot that asks for wanted unit `i`, or 0.
+    /// 1 plus the number of the slot that asks for wanted unit `i`, or 0.
     pub(crate) fn slot_of(&self, i: usize) -> usize {
         (0..MOST_SLOTS).fold(0, |found, slot| {
             let [bit, ..] = (self.of[i] >> slot & 1).to_le_bytes();

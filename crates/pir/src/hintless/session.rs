@@ -14,8 +14,8 @@ use super::ring::{GADGETS, N, SQUARE, modulus, plan, steps};
 /// The secret that encrypts a client's queries during one session. Erased when dropped.
 ///
 /// # Security
-/// The server can link the queries of one session, because they name its keys. A client that wants to end that starts
-/// a new session.
+/// The server can link the queries of one session, because they name its keys. To prevent further links, a client
+/// starts a new session.
 pub struct Session {
     /// `s`, in NTT form.
     s: Poly<Ntt>,

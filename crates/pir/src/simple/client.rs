@@ -18,7 +18,7 @@ pub type Record = Vec<u8>;
 
 /// Decrypts the answer to one query. It holds `s` or `H s`, and which record the query asked for.
 ///
-/// Recovery consumes the secret, because a second query under the same `s` would show the difference of the two.
+/// Recovery consumes the secret, because a second query under the same `s` would show the difference of both queries.
 /// Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Secret {

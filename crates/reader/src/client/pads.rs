@@ -12,7 +12,7 @@ impl Client {
     /// Expands the pads of masked mode and keeps them while this version has them. It takes every segment whose pads still fit
     /// into `limit` bytes. Searches then multiply and need not encrypt. Returns the total of kept bytes.
     ///
-    /// `keystream` makes [what it is asked for](Keystream) in little-endian words, or what [`Keystream::words`] does. Other
+    /// `keystream` makes [what it is asked for](Keystream), in little-endian words, as [`Keystream::words`] does. Other
     /// words make all replies wrong.
     pub async fn keep_pads(
         &mut self,

@@ -73,7 +73,7 @@ impl SearchBatch {
     /// The results of the searches, or the most serious of their errors.
     ///
     /// # Errors
-    /// An error of a search: the first among the most serious. After a bad reply it reports that, too.
+    /// An error of a search: the first among the most serious. After a bad reply, the error reports that, too.
     pub fn outcome<T>(
         &self,
         found: impl IntoIterator<Item = Result<T, Error>>,

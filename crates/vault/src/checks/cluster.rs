@@ -54,9 +54,9 @@ impl ClusterChecks {
         rows.collect()
     }
 
-    /// The largest sum of squares of the errors of a part's check rows. `products` are the products of a cluster's places with
-    /// one query, and `checks` those that belong to its check rows, mod `P`, without pads. If the reply is honest, the sum is
-    /// no more than the [`tolerance`](sordino_index::manifest::Grid::tolerance).
+    /// The largest sum of squares of the errors of a part's check rows. `products` are the products of a cluster's
+    /// places with one query, and `checks` the products of its check rows, mod `P`, without pads. If the reply is
+    /// honest, the sum is no more than the [`tolerance`](sordino_index::manifest::Grid::tolerance).
     ///
     /// # Security
     /// Does the same steps for all products. The result must not depend on which cluster of the group was chosen. The server

@@ -33,7 +33,7 @@ impl Weights {
         let mut stream = Stream::new(&self.key, at as u64);
         let lists = (0..copies).map(|_| Zeroizing::new(Vec::with_capacity(count)));
         let mut lists: Vec<_> = lists.collect();
-        // These rows are whole blocks together, and need no more than one call of the stream gives.
+        // The weights of 256 rows fill whole blocks, and no more of them than one call of the stream gives.
         for first in (0..count).step_by(256) {
             let rows = &stream.chunk(256 * LEN)[..LEN * (count - first).min(256)];
             match copies {

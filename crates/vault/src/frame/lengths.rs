@@ -13,8 +13,8 @@ pub struct Lengths {
     bits: u8,
 }
 
-/// For each number of fraction bits, the exponents that it leaves codes for. There are few choices, so that joined segments
-/// seldom differ.
+/// Numbers of exponents, each with the fraction bits that leave codes for them. There are few choices, so that joined
+/// segments seldom differ.
 const OCTAVES: [(i16, u8); 4] = [(3, 14), (15, 12), (63, 10), (255, 8)];
 
 /// The exponents of normal numbers in single precision that no sum of lengths exceeds.
@@ -48,8 +48,8 @@ impl Lengths {
             return 0;
         }
         let least = f64::from(i32::from(self.least)).exp2();
-        // Both are numbers with the exponents of doubles. Their bits sort like the numbers, and this is a unit of the last bit
-        // that is kept.
+        // Both are normal doubles, whose bits sort like the numbers. `unit` is the position of the last bit that is
+        // kept.
         let unit = 52 - u32::from(self.bits);
         let above = length.max(least).to_bits() - least.to_bits();
         let steps = above.div_ceil(1 << unit);

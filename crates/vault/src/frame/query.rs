@@ -23,8 +23,8 @@ pub struct FrameQuery {
     terms: Zeroizing<Vec<f64>>,
     /// The part of an inner product that keys leave out: `<mu, q>` and the largest `<c_b, p>`.
     rest: f64,
-    /// A lifted score times the first number plus the second is the key: of an inner product, or else the negated square of a
-    /// distance.
+    /// A lifted score times the first number, plus the second, is the key: an inner product, or else the negated square
+    /// of a distance.
     of_lifted: (f64, f64),
 }
 

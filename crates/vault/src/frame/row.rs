@@ -19,8 +19,8 @@ pub struct RowScale {
 }
 
 impl RowScale {
-    /// The row of a code, for a residual to the centre. The residual's length is at most and on average half a step below
-    /// the coded number.
+    /// The row of a code, for a residual to the centre. The residual's length is at most the coded number, and on
+    /// average half a step below it.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the nearest")]
     pub fn of_length(lengths: Lengths, code: u16) -> Self {

@@ -127,7 +127,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Splits the words of coordinates from `first` on. What a negative part takes away, the next one has more.
+    /// Splits the words of coordinates from `first` on. If a part is negative, the next one is larger by 1.
     fn split(&mut self, first: usize, words: &[u32]) {
         for (at, &word) in (first..).zip(words) {
             let [low, more, ..] = word.to_le_bytes();

@@ -228,9 +228,9 @@ class Known:
 
 
 def extended(index: Index, key: OwnerKey, transfer: Transfer, *, replace: bool) -> int:
-    """Adds all records, many at a time, once each of them was looked at. Returns how many were replaced.
+    """Adds all records in batches after all were checked. Returns how many were replaced.
 
-    Raises `IdsError` if some are there that are not to be replaced; then, and where a row stops all, nothing is changed.
+    Raises `IdsError` if some exist and must not be replaced. Then, and if a row stops the migration, nothing is changed.
     """
     known = Known(index, key)
     try:

@@ -25,7 +25,7 @@ from ._wordnet import FOLDER, Definition, WordNet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# What scripts/web.sh makes of web/ and of the client in js/; a wheel has it here.
+# The page that scripts/web.sh makes from web/ and the client in js/. A wheel has it here.
 _PAGE = Path(__file__).parent / "page"
 
 # Hits of a search.
@@ -118,7 +118,7 @@ def _indexed(chosen: list[Definition], folder: Path) -> tuple[OwnerKey, Index]:
     place = folder / f"index-{len(chosen)}-{digest[:16]}"
     if (place / "CURRENT").exists():
         return key, open_index(place, key=key)
-    # What an interrupted run left.
+    # Removes what an interrupted run left.
     shutil.rmtree(place, ignore_errors=True)
     print(f"Embedding {len(chosen)} definitions and encrypting their index, once ...", flush=True)
     start = time.perf_counter()

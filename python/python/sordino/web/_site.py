@@ -25,7 +25,7 @@ _TYPES = {
 }
 _OTHER = "application/octet-stream"
 
-# What the page's own rule says, for its worker too; and no other page shows this one in a frame.
+# The page's own content policy, which thus also covers its worker. No other page may show this page in a frame.
 _POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; "
     "connect-src 'self' http: https:; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -33,7 +33,7 @@ _POLICY = (
 
 
 class Site:
-    """Files by their names, served on 127.0.0.1 alone, and a context manager that stops. Nothing of the disk is served but these.
+    """Serves only the files of `show`, on 127.0.0.1. A context manager, which stops at its end.
 
     Browsers give a page keys and random numbers on this machine or over https, and nowhere else.
     """
@@ -54,7 +54,7 @@ class Site:
         return int(self._server.server_address[1])
 
     def show(self, files: Mapping[str, bytes]) -> None:
-        """Serves these, from now on."""
+        """Serves these files from now on."""
         self._files.update({name: (body, hashlib.sha256(body).hexdigest()) for name, body in files.items()})
 
     def stop(self) -> None:
@@ -69,15 +69,15 @@ class Site:
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Answers GET and HEAD: with a file, or with the word that the browser's copy is still right."""
+    """Answers GET and HEAD: with a file, or with the status that the browser's copy is current."""
 
     files: Mapping[str, tuple[bytes, str]]
     protocol_version = "HTTP/1.1"
-    # Of a connection on which nothing moves.
+    # Seconds after which an idle connection ends.
     timeout = 30
 
     def do_GET(self) -> None:
-        # Another site's name that leads here would let that site read the demo's key.
+        # If another site's name led here, that site could read the demo's key.
         _, port = self.connection.getsockname()
         if self.headers.get("Host", "").lower() not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             self._answer(421, f"This page is at http://127.0.0.1:{port}/\n".encode(), "text/plain; charset=utf-8")
@@ -101,7 +101,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
         if tag is not None:
-            # The browser keeps it, and asks each time whether it is still so.
+            # The browser keeps the file, and asks each time whether it has changed.
             self.send_header("Cache-Control", "no-cache")
             self.send_header("ETag", tag)
         self.send_header("Content-Security-Policy", _POLICY)
@@ -116,4 +116,4 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self.close_connection = True
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Says nothing: what is loaded is always the same."""
+        """Logs nothing: a page always loads the same files."""

@@ -48,7 +48,7 @@ def _tokens(tokenizer: dict[str, Any], count: int) -> tuple[np.ndarray, np.ndarr
     import numpy as np
 
     model, vocabulary = tokenizer["model"], tokenizer["model"]["vocab"]
-    # What web/embedding.js does, and no more.
+    # web/embedding.js supports only this.
     known = model["type"] == "BPE" and model["byte_fallback"] and not model["ignore_merges"] and tokenizer["pre_tokenizer"] is None
     texts = sorted(vocabulary, key=vocabulary.__getitem__)
     if not known or sorted(vocabulary.values()) != list(range(count)) or any("\n" in text for text in texts):

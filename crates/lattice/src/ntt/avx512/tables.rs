@@ -97,7 +97,7 @@ pub(in crate::ntt) struct Tables {
     backward: Pairs,
     /// Factors of cyclic inverses: `psi^(-j n / h)` is factor `h + j`, for the stage of distance `h`.
     cyclic: Pairs,
-    /// Factors that turn cyclic inverses into parts of a negacyclic one. For each length `len` of the latter, they
+    /// Factors that turn cyclic inverses into parts of a negacyclic one. For a negacyclic inverse of length `len`, they
     /// start with factor `len`; see [`twists`].
     twists: Pairs,
 }

@@ -91,7 +91,7 @@ impl KeyKind {
         }
     }
 
-    /// True if it must be kept secret.
+    /// True if the key must be kept secret.
     #[must_use]
     pub fn is_secret(self) -> bool {
         match self {

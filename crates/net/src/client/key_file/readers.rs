@@ -9,11 +9,10 @@ use super::{KeyFile, KeyKind};
 use crate::Error;
 
 impl KeyFile {
-    /// The file of a reader's keys: its own pair, or the key that readers share. An owner's keys lead to the shared
-    /// one.
+    /// The file of a reader's keys: its own pair, or the key that readers share. An owner's keys give the shared key.
     ///
     /// # Panics
-    /// Never panics: keys have one of the two.
+    /// Never panics: a reader's keys are a pair or the shared key.
     #[must_use]
     pub fn of_reader(keys: &ReaderKeys) -> Self {
         let (kind, secret) = match keys.secret() {
@@ -32,7 +31,7 @@ impl KeyFile {
         Self::new(KeyKind::ReaderPublic, key.as_bytes())
     }
 
-    /// The reader's keys: of a reader's or the owner's file.
+    /// The reader's keys, from a reader's file or the owner's.
     ///
     /// # Errors
     /// [`Error::KeyKind`] if it is a different kind of key.
@@ -49,7 +48,7 @@ impl KeyFile {
         }
     }
 
-    /// A reader's public key: of its own or the pair's file.
+    /// A reader's public key, from its own file or the pair's.
     ///
     /// # Errors
     /// [`Error::KeyKind`] if it is a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
@@ -92,7 +91,7 @@ impl KeyFile {
         }
     }
 
-    /// A writer's public key: of its own or the writer's file.
+    /// A writer's public key, from its own file or the writer's.
     ///
     /// # Errors
     /// [`Error::KeyKind`] if it is a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.

@@ -36,7 +36,7 @@ fn a_changed_byte_is_noticed_wherever_it_is() {
             assert!(KeyFile::parse(&text[..at]).is_err());
         }
     }
-    // The check is of this kind only.
+    // The digest at the end covers the kind of the key.
     let text = any_key(KeyKind::Owner)
         .text()
         .replace("owner-key", "client-key");

@@ -184,7 +184,7 @@ fn whom_a_token_was_handed_on_to_ends_no_login_of_its_holder() {
     }
     let tag = bob[0].tag(b"");
     assert_eq!(check(&logins, &tag, b""), Err(Refusal::Login));
-    // Half of the places belong to her, and he gets one more login.
+    // Alice fills her half of the places. Each further login of Bob ends one of his own.
     let mut hers: Vec<ClientLogin> = (0..4)
         .map(|_| log_bearer_in(&logins, entrant(&[1])))
         .collect();

@@ -18,7 +18,7 @@ const MOST_ANSWERED: usize = 1 << 27;
 
 /// The server's work, in the bytes that a link of 16 Mbit/s transfers in the same time, on a core with AVX-512. It
 /// counts a key switch with its split (26 us), an external product (83 us), and a ciphertext of the answer (74 us). It
-/// also counts the products of a polynomial in two groups: 1.4 us. That is 2 us if the polynomial is alone in its
+/// also counts the products of a polynomial in two groups as 1.4 us. They take 2 us if the polynomial is alone in its
 /// unit, and 1 us otherwise. The numbers are fitted to eleven layouts, of 3 to 100 MB.
 const SWITCH: usize = 52;
 const EXTERNAL: usize = 165;

@@ -34,7 +34,7 @@ pub(crate) fn of_switch(gadget: Gadget, met: f64) -> f64 {
 }
 
 /// `E`: the energy of a selector's noise, which is the sum of its coefficients' variances. The part that was rounded
-/// away counts `times`.
+/// away is multiplied by `times`.
 fn energy(depth: u32, times: f64) -> f64 {
     let switches: f64 = GADGETS[..depth as usize]
         .iter()
