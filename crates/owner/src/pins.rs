@@ -6,9 +6,8 @@
 //! <the index's id> <version> <digest of its manifest> <its place>        for each index, and each place that it is in
 //! ```
 //!
-//! A place is a folder or an address. %XX is a control character or a per cent sign in it. A zero byte, which no name
-//! has, and two digits stand for a byte of a folder's name that is not UTF-8. A folder opened by a second path has a
-//! second line for that path.
+//! A place is a folder or an address. %XX is a control character or a per cent sign in it. A zero byte, which no name has, and two
+//! digits stand for a byte of a folder's name that is not UTF-8. A folder opened by a second path has a second line for that path.
 //!
 //! # The order of a change
 //! The store first makes a version the newest, and then the owner remembers it. After a crash between the two, the owner
