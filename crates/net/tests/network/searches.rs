@@ -136,7 +136,7 @@ fn value(metrics: &str, series: &str) -> f64 {
 }
 
 #[test]
-fn a_replaced_index_serves_whoever_connects_next() {
+fn a_replaced_index_serves_the_next_connections() {
     let set = set();
     let running = open_door(server(4, &set), Limits::default());
     let mut connection = connect(&running);

@@ -353,7 +353,7 @@ fn a_step_is_taken_once_though_its_index_was_closed_meanwhile() {
 }
 
 #[test]
-fn whoever_is_no_owner_learns_no_names_by_steps_of_changes() {
+fn only_owners_learn_names_by_steps_of_changes() {
     let folder = tempfile::tempdir().unwrap();
     let (dir, public) = (folder.path().join("a"), keys().public());
     let running = changing(&dir);

@@ -10,7 +10,7 @@ use sordino_ckks::column::{Client, Database, Hint, HintDelta, Params, Reply, Seg
 use super::parties::{SEED, client_of, dots, integer_query, residues};
 
 #[test]
-fn updates_equal_encoding_anew() {
+fn updates_equal_a_fresh_encoding() {
     let mut rng = ChaCha12Rng::from_seed([4; 32]);
     let (params, dim) = (Params::modular_26_t4(), 10);
     let mut base = residues(&mut rng, 700 * dim, 26);
@@ -45,14 +45,14 @@ fn updates_equal_encoding_anew() {
             &mut client,
         );
         assert_eq!(database.len() * dim, base.len());
-        let (mut anew, _) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
-        anew.set_version(database.version());
-        assert_eq!(hint, anew.hint());
+        let (mut fresh, _) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
+        fresh.set_version(database.version());
+        assert_eq!(hint, fresh.hint());
         assert_eq!(client.version(), database.version());
         let query = integer_query(&mut rng, dim, 26);
         let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
         let reply = database.score(&encrypted).unwrap();
-        assert_eq!(reply, anew.score(&encrypted).unwrap());
+        assert_eq!(reply, fresh.score(&encrypted).unwrap());
         assert_eq!(
             client.decrypt_modular(secret, &reply).unwrap().len(),
             database.len()

@@ -95,7 +95,7 @@ fn what_is_kept_is_not_taken_away() {
 }
 
 #[tokio::test]
-async fn whoever_is_displaced_is_told() {
+async fn a_displaced_client_is_told() {
     let shares = Shares::new(1, 1, true);
     let first = shares.admit(on(1, 1, false)).expect("a place");
     let _second = shares.admit(on(2, 2, false)).expect("a place");
@@ -125,7 +125,7 @@ fn strangers_do_not_take_the_place_of_a_known_key() {
 }
 
 #[test]
-fn room_is_made_by_whoever_may_be_displaced() {
+fn room_is_made_by_clients_that_may_be_displaced() {
     let shares = Shares::new(8, 8, true);
     let held: Vec<_> = (0..3)
         .filter_map(|host| shares.admit(Newcomer::from(ip(host))))
