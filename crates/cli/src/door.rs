@@ -185,8 +185,8 @@ impl Door {
 
     /// Applies the options of `new` that differ from these arguments, as far as a running server can.
     /// All files are read before anything changes, so a mistake changes nothing.
-    pub(crate) fn change<S>(&mut self, new: Anew, running: &Running<S>) -> Result<(), Error> {
-        let Anew {
+    pub(crate) fn change<S>(&mut self, new: NewOptions, running: &Running<S>) -> Result<(), Error> {
+        let NewOptions {
             door: new,
             limits,
             mut others,
@@ -281,7 +281,7 @@ fn issuer(path: &Path) -> Result<PublicKey, Error> {
 }
 
 /// The options of a command line that was read again.
-pub(crate) struct Anew {
+pub(crate) struct NewOptions {
     pub(crate) door: Door,
     pub(crate) limits: Limits,
     /// The names of other options that differ.

@@ -1,6 +1,6 @@
 //! `sordino gather`: serves an index whose shards other servers hold.
 
-use crate::door::{Anew, Door, differing};
+use crate::door::{Door, NewOptions, differing};
 use crate::endpoint::endpoint;
 use crate::serve::owner;
 use crate::server_loop::{self, Serve, Served, Source, Version};
@@ -185,11 +185,11 @@ impl Source for Others {
         Served::One(Version::of(service.server().manifest()))
     }
 
-    fn anew(&self, command: Command) -> Option<Anew> {
+    fn new_options(&self, command: Command) -> Option<NewOptions> {
         let Command::Gather(new) = command else {
             return None;
         };
-        Some(Anew {
+        Some(NewOptions {
             limits: new.door.limits(),
             others: self.args.fixed(&new),
             door: new.door,

@@ -5,7 +5,7 @@ mod policy;
 mod root;
 mod tenants;
 
-use crate::door::{Anew, Door, LIMITS, differing};
+use crate::door::{Door, LIMITS, NewOptions, differing};
 use crate::error::FAILURE;
 use crate::place::Place;
 use crate::server_loop::{self, Serve, Served, Source, Version};
@@ -202,8 +202,8 @@ impl Source for Folder {
         Served::One(Version::of(service.server().manifest()))
     }
 
-    fn anew(&self, command: Command) -> Option<Anew> {
-        self.args.anew(command)
+    fn new_options(&self, command: Command) -> Option<NewOptions> {
+        self.args.new_options(command)
     }
 }
 
@@ -230,11 +230,11 @@ impl Args {
     }
 
     /// The new options, if `command` is this command.
-    fn anew(&self, command: Command) -> Option<Anew> {
+    fn new_options(&self, command: Command) -> Option<NewOptions> {
         let Command::Serve(new) = command else {
             return None;
         };
-        Some(Anew {
+        Some(NewOptions {
             limits: new.limits(),
             others: self.fixed(&new),
             door: new.door,

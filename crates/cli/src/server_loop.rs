@@ -2,7 +2,7 @@
 
 use crate::certificate::CertificateWatch;
 use crate::config::Refused;
-use crate::door::{Anew, Door};
+use crate::door::{Door, NewOptions};
 use crate::{Arguments, Command, Error, Output, notify};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
@@ -133,7 +133,7 @@ pub(crate) trait Source {
     fn served(&self, service: &Self::Service) -> Served;
 
     /// The new options, if `command` is the same command.
-    fn anew(&self, command: Command) -> Option<Anew>;
+    fn new_options(&self, command: Command) -> Option<NewOptions>;
 }
 
 /// The command line and its configuration files, read again.
@@ -196,7 +196,7 @@ impl<S: Source> Serve<S> {
         let changed = command().and_then(|command| {
             // The command line's words are the ones with which this process was started.
             let other = || Error::Usage("not the command that was started".to_owned());
-            let new = self.source.anew(command).ok_or_else(other)?;
+            let new = self.source.new_options(command).ok_or_else(other)?;
             self.source.door().change(new, &self.running)
         });
         match changed {

@@ -105,7 +105,7 @@ fn replaced_entities_decide() {
 /// A thread remembers decisions of engines that no longer exist. A new engine, perhaps at the same address, never gets
 /// them.
 #[test]
-fn engines_that_are_made_anew_decide_anew() {
+fn rebuilt_engines_decide_by_the_new_policies() {
     let policy = |allowed: bool| match allowed {
         true => "permit(principal, action, resource);",
         false => "forbid(principal, action, resource);",

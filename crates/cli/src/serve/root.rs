@@ -1,6 +1,6 @@
 //! `sordino serve --root`: the indexes in a folder, by name.
 
-use crate::door::{Anew, Door};
+use crate::door::{Door, NewOptions};
 use crate::serve::Args;
 use crate::serve::tenants::Tenants;
 use crate::server_loop::{self, Named, Serve, Served, Source, Version};
@@ -87,7 +87,7 @@ impl Source for Several {
         }
     }
 
-    fn anew(&self, command: Command) -> Option<Anew> {
-        self.args.anew(command)
+    fn new_options(&self, command: Command) -> Option<NewOptions> {
+        self.args.new_options(command)
     }
 }

@@ -257,8 +257,8 @@ fn after_a_refused_reply_it_searches_no_more() {
     assert_eq!(proxy.get("/readyz").0, 200);
     let message = problem["error"]["message"].as_str().unwrap();
     assert!(message.contains("do not repeat the search"), "{message}");
-    let anew = Proxy::new(&place, &relay.url, "");
-    assert_eq!(anew.search(&some).0, 200);
+    let other = Proxy::new(&place, &relay.url, "");
+    assert_eq!(other.search(&some).0, 200);
 }
 
 /// A search that the server does not answer keeps one connection busy. Meanwhile the proxy answers other

@@ -361,7 +361,7 @@ fn a_query_waits_for_a_server_that_is_still_starting() {
 /// The client sends more requests per second than the server answers to one address. The client
 /// repeats the refused requests.
 #[test]
-fn a_query_that_is_refused_for_its_rate_is_made_anew() {
+fn a_query_that_is_refused_for_its_rate_is_made_again() {
     let place = Place::new();
     place.build_mode("masked");
     let open = "@masked --key @owner.pub --plaintext --anyone --rate-per-address 10";

@@ -52,10 +52,10 @@ fn found(server: &Server, row: u64) -> Vec<(Id, Vec<u8>)> {
 }
 
 fn assert_alike(followed: &Server, dir: &Path) {
-    let anew = Server::open_dir(dir, &keys().public()).expect("a server");
-    assert_eq!(followed.manifest(), anew.manifest());
+    let restarted = Server::open_dir(dir, &keys().public()).expect("a server");
+    assert_eq!(followed.manifest(), restarted.manifest());
     for row in 0..5 {
-        assert_eq!(found(followed, row), found(&anew, row));
+        assert_eq!(found(followed, row), found(&restarted, row));
     }
 }
 
@@ -65,7 +65,7 @@ fn file(dir: &Path, part: &Part) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_server_that_follows_answers_as_one_that_is_started_anew() {
+fn a_server_that_follows_answers_as_a_restarted_one() {
     for (dir, mut store) in built() {
         let rng = &mut rng(6);
         let owner = keys().public();
@@ -129,7 +129,7 @@ fn a_part_that_did_not_change_is_not_read_again() {
 }
 
 #[test]
-fn an_index_that_was_built_anew_shares_nothing() {
+fn a_rebuilt_index_shares_nothing() {
     let (first, _store) = build(Form::Masked(Packing::T4));
     let (second, _other) = build(Form::Open(Packing::T4));
     let owner = keys().public();

@@ -48,8 +48,8 @@ fn readers_follow_and_find_what_is_there() {
             let received = client.bytes_once() - before;
             assert!(bed.recall(&server, &client) > 0.99, "{way:?}, {step}");
             // A new reader gets the same results.
-            let anew = connect(&server);
-            assert!(bed.recall(&server, &anew) > 0.99, "{way:?}, {step}");
+            let again = connect(&server);
+            assert!(bed.recall(&server, &again) > 0.99, "{way:?}, {step}");
             if exact {
                 // Deletions alone do not change the combinations, so clients do not download them
                 // again.

@@ -181,7 +181,7 @@ fn rows_that_are_mapped_are_not_read() {
 }
 
 #[test]
-fn damaged_files_are_made_anew() {
+fn damaged_files_are_made_again() {
     for form in FORMS {
         let bed = bed(form, &keys());
         let dir = tempfile::tempdir().unwrap();
@@ -380,7 +380,7 @@ fn other() -> Bed {
 }
 
 #[test]
-fn files_that_the_manifest_contradicts_are_made_anew() {
+fn files_that_the_manifest_contradicts_are_made_again() {
     for form in FORMS {
         let bed = bed(form, &keys());
         let dir = tempfile::tempdir().unwrap();

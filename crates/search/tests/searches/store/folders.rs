@@ -171,7 +171,7 @@ fn an_index_can_be_verified_while_it_is_changed() {
 
 /// An owner changes the index twice, and so removes parts of the version that is being read.
 #[test]
-fn contents_are_read_anew_where_a_change_takes_them_away() {
+fn contents_are_read_again_where_a_change_takes_them_away() {
     let mut bed = bed(&spec(Form::Masked(Packing::T4)), 1.0);
     let dir = bed.dir.path().to_owned();
     let mut versions = Vec::new();
