@@ -252,7 +252,7 @@ class Contributor:
         return [one for one in entries if one.label not in refused]
 
     def _not_granted(self, labels: set[str | None]) -> set[str | None]:
-        """Those of these labels under which the version here does not let this key add."""
+        """The labels, of these, under which the version here does not let this key add."""
         facts = self._facts()
         until = facts["writes_until"]
         which = (facts["index"], facts["owner_version"])

@@ -232,7 +232,7 @@ class Home:
         return of_file(NoIndexError(text), self.index)
 
     def told(self, error: Error) -> str:
-        """The words of an error. Those of a server that refuses this agent say what the agent's person can do."""
+        """The words of an error. If a server refused this agent, they say what a person can do."""
         if not isinstance(error, RefusedError) or isinstance(error, BusyError):
             return str(error)
         public = self.folder / "client.pub"

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 # The newest version that the server is known to have had, in the form of `Client.pin`.
 _PULLED = "pulled"
 
-# Words of a server that receives two changes at once.
+# Words of a server that receives two changes at once, and of one that has received another just before.
 _AT_ONCE = "another change may have begun meanwhile"
+_OVERTAKEN = "it pushes what another writer added"
 
 # The tries to send a version while others send theirs.
 _TRIES = 16
@@ -81,7 +82,9 @@ class Replica:
             except (ForkError, RollbackError):
                 return False
             except StatusError as error:
-                # Another push began while the server received this one. One of the two is refused at the next try.
+                # Another push began while the server received this one, or ended just before. The server then has another version.
+                if _OVERTAKEN in str(error):
+                    return False
                 if _AT_ONCE not in str(error):
                     raise
                 time.sleep(random.uniform(0.02, 0.2))
