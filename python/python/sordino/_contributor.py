@@ -72,8 +72,8 @@ class Contributor:
         self._key = home.writer_key()
         self._journal = Journal(home.folder, home.settings.label)
         self._replica = Replica(home, self._key)
-        # The line that names the folder's version, and the time until which that version lets this key add.
-        self._right: tuple[bytes, int | None] = (b"", None)
+        # The line that names the folder's version, and facts about that version.
+        self._known: tuple[bytes, dict[str, Any]] = (b"", {})
         # True if the server refused the last addition, or this key.
         self._denied = False
         # Whether this key may add under a label, by label, and the owner's version that says so.
@@ -234,7 +234,13 @@ class Contributor:
         self._replica.close()
 
     def _facts(self) -> dict[str, Any]:
-        return self._home.opened(self._key).info()
+        try:
+            line = (self._home.index / "CURRENT").read_bytes()
+        except FileNotFoundError:
+            raise self._home.gone() from None
+        if self._known[0] != line:
+            self._known = (line, self._home.opened(self._key).info())
+        return self._known[1]
 
     def _settled(self, work: Callable[[], T]) -> T:
         """Reads the folder. While another thread or process takes the server's version, the files there do not belong together: then this waits."""
@@ -299,17 +305,10 @@ class Contributor:
     def _check_right(self) -> None:
         """Refuses memories that could never be added."""
         for fresh in (False, True):
-            current = self._home.index / "CURRENT"
             # The owner may have granted the right since the last check.
-            if fresh or not current.exists():
+            if fresh or not (self._home.index / "CURRENT").exists():
                 self._ask()
-            try:
-                line = current.read_bytes()
-            except FileNotFoundError:
-                raise self._home.gone() from None
-            if self._right[0] != line:
-                self._right = (line, self._settled(self._facts)["writes_until"])
-            until = self._right[1]
+            until = self._settled(self._facts)["writes_until"]
             if until is not None and until > time.time():
                 return
         text = "this agent may not write" if until is None else "this agent's right to write has ended"
