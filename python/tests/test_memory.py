@@ -813,6 +813,9 @@ def test_settings_that_would_fail_later_are_refused_at_once(home, tmp_path):
     (tmp_path / "roots.pem").write_text("-----BEGIN CERTIFICATE-----\n")
     assert "certificates without a server" in run(new, "init", "--name", "tests", "--roots", tmp_path / "roots.pem", code=1)
     assert "there is no file" in run(new, "join", "--name", "tests", "--owner", owner, *url, "--token", tmp_path / "none", code=1)
+    # Under such a label nothing could ever leave the journal.
+    for label in (" a", "a\n", "x" * 65, "a\u200bb", "\u0301a", "a\u3164"):
+        assert "expected 1 to 64 bytes" in run(new, "init", "--name", "tests", "--label", label, code=1)
     for index in (tmp_path / "none", home.folder):
         assert "which has a file CURRENT" in run(new, "join", "--name", "tests", "--owner", owner, "--index", index, code=1)
     assert not new.exists()
@@ -921,7 +924,7 @@ def test_export_and_import_carry_labels(home, tmp_path, embedding):
     assert sordino.open(other / "index", key=key).labels([1, 2]) == ["finance", None]
     for wrong in ("7", '""', "[]"):
         (tmp_path / "bad.jsonl").write_text('{"text": "x", "label": ' + wrong + "}\n")
-        assert "expected a label, or null" in run(other, "import", tmp_path / "bad.jsonl", code=1)
+        assert "expected 1 to 64 bytes" in run(other, "import", tmp_path / "bad.jsonl", code=1)
     # A writer without the grant imports nothing.
     alice = tmp_path / "alice"
     run(alice, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)

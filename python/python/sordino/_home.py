@@ -35,7 +35,7 @@ from ._embedding import DEFAULT
 from ._files import content
 from ._index import build
 from ._index import open as open_index
-from ._record import first_attributes
+from ._record import first_attributes, label_name
 from ._sordino import ClientKey, OwnerKey, PublicKey, ReaderKey, WriterKey, client_keygen, keygen, reader_keygen, writer_keygen
 
 if TYPE_CHECKING:
@@ -361,6 +361,7 @@ def _checked(found: Any, what: str) -> Settings:
     name = found.get("name")
     if not isinstance(name, str) or not re.fullmatch(r"[^\x00-\x1f\x7f]{1,64}", name):
         raise InputError(f"name = {name!r}: expected 1 to 64 letters, the author of what is remembered here")
+    label_name(found.get("label"))
     server = found.get("server")
     if server is not None and not ((parts := _ADDRESS.fullmatch(server)) and 0 < int(parts["port"] or 1) < 1 << 16):
         raise InputError(f"server = {server!r}: expected an address, https://host:port/NAME, with the NAME of the index at the server, of letters, digits and hyphens")

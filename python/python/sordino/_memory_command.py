@@ -18,7 +18,7 @@ from ._console import command, filled
 from ._embedding import DEFAULT, Embedding
 from ._errors import Error, InputError
 from ._home import Home, Settings, owner_file
-from ._record import Record, instant, iso
+from ._record import Record, instant, iso, label_name
 from ._sordino import ReaderPublicKey, WriterPublicKey
 from ._writer import Pusher, Writer
 
@@ -307,7 +307,7 @@ def _import(given: argparse.Namespace) -> None:
                     if unknown := set(one) - {"id", "text", "tags", "when", "by", "label"}:
                         raise InputError(f"{', '.join(sorted(unknown))}: expected text, tags, when, by and label, and an id, for which a new one is given")
                     records.append(Record.made(one.get("text"), one.get("tags"), one.get("when"), by))
-                    labels.append(_label(one.get("label", own)))
+                    labels.append(label_name(one.get("label", own)))
                 except (ValueError, Error) as error:
                     raise InputError(f"{given.file}, line {number}: {error}. Nothing was remembered") from None
     except UnicodeDecodeError as error:
@@ -320,12 +320,6 @@ def _import(given: argparse.Namespace) -> None:
             print(f"{len(change.ids)} memories, to {change.ids[-1]}", file=sys.stderr)
     finally:
         memory.close()
-
-
-def _label(given: Any) -> str | None:
-    if given is None or (isinstance(given, str) and given):
-        return given
-    raise InputError(f"label = {given!r}: expected a label, or null")
 
 
 def _lines(given: argparse.Namespace) -> None:
