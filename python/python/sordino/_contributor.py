@@ -267,8 +267,9 @@ class Contributor:
         known = self._labels[1]
         # A right that is over, and a version that has no room, have errors of their own.
         if until is not None and until > time.time() and facts["additions"] < MOST_ADDITIONS:
-            # The addition itself says what is wrong with a folder.
-            with contextlib.suppress(FileError):
+            # The addition itself says what is wrong with a folder. In one that went back, a try would remove files of newer versions.
+            with contextlib.suppress(FileError, RollbackError):
+                self.check()
                 known |= {label: self._may_add(label, facts["dim"]) for label in labels - set(known)}
         return {label for label in labels if not known.get(label, True)}
 
