@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
     from typing import TextIO
 
@@ -32,6 +33,15 @@ def command(main: Callable[[Sequence[str] | None], int]) -> Callable[..., int]:
             return _CLOSED
 
     return ended
+
+
+def filled(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments of a command. Refuses empty values, since the command would do as if nothing was said."""
+    given = parser.parse_args(arguments)
+    for name, value in vars(given).items():
+        if any(one == "" for one in (value if isinstance(value, list) else [value])):
+            parser.error(f"{name.replace('_', '-')}: an empty value, as of a variable that is not set; give a value, or leave the option out")
+    return given
 
 
 def _flush() -> None:

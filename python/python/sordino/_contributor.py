@@ -3,26 +3,43 @@ key."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
+import shlex
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
-from ._errors import AccessError, GapError, IntegrityError, LockedError, NetworkError, RollbackError
-from ._home import DRAWN
-from ._index import open as open_index
+from ._errors import (
+    AccessError,
+    AttributesError,
+    BusyError,
+    Error,
+    FileError,
+    GapError,
+    InputError,
+    IntegrityError,
+    LockedError,
+    NetworkError,
+    RefusedError,
+    RollbackError,
+    SegmentsError,
+)
+from ._home import DRAWN, FIRST
 from ._journal import Journal, Waiting
 from ._replica import Replica
 from ._writer import patiently
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
 
     from ._home import Home
     from ._record import Record
+
+T = TypeVar("T")
 
 # Random numbers are below this bound, since programs that read JSON support whole numbers of 53 bits.
 _MOST = 1 << 52
@@ -31,8 +48,17 @@ _MOST = 1 << 52
 _BATCH = 1024
 _TRIES = 8
 
+# The most numbers that a note names.
+_NAMED = 8
+
 # The most additions between two changes by the owner.
 MOST_ADDITIONS = 64
+
+# What becomes of the memories of a writer that the owner revoked.
+_REVOKED = (
+    "The memory's owner did not grant this key, or revoked it: ask for sordino-memory grant. What waits here is kept until then, and sordino-memory export "
+    "writes it to a file"
+)
 
 
 class Contributor:
@@ -46,17 +72,20 @@ class Contributor:
         self._key = home.writer_key()
         self._journal = Journal(home.folder, home.settings.label)
         self._replica = Replica(home, self._key)
-        # The line that names the folder's version, and the time until which that version lets this key add.
-        self._right: tuple[bytes, int | None] = (b"", None)
-        # True if the server refused the last addition because of its content or label.
+        # The line that names the folder's version, and facts about that version.
+        self._known: tuple[bytes, dict[str, Any]] = (b"", {})
+        # True if the server refused the last addition, or this key.
         self._denied = False
+        # Whether this key may add under a label, by label, and the owner's version that says so.
+        self._labels: tuple[Any, dict[str | None, bool]] = (None, {})
+        #: Entries of the journal under labels that the owner does not let this key add. They wait for a grant, and later entries do not wait for them.
+        self.held: list[Waiting] = []
 
-    def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
-        """Puts memories into the journal, on disk, and returns their numbers. Raises `AccessError` if the owner does not let this
-        key add."""
-        self._check_right()
-        if self._denied:
-            self.flush()
+    def remember(self, records: Sequence[Record], vectors: np.ndarray, labels: Sequence[str | None] | None = None) -> list[int]:
+        """Puts memories into the journal, on disk, and returns their numbers. Without `labels` each has the folder's. Raises `AccessError` if the
+        owner does not let this key add."""
+        labels = [self._home.settings.label] * len(records) if labels is None else labels
+        self.check_labels(labels)
         with self._home.alone("journal.lock"):
             taken = {one.id for one in self._journal.read()}
             numbers: dict[int, None] = {}
@@ -64,8 +93,49 @@ class Contributor:
                 number = DRAWN + secrets.randbelow(_MOST - DRAWN)
                 if number not in taken:
                     numbers[number] = None
-            self._journal.append([Waiting(*one, self._home.settings.label) for one in zip(numbers, records, vectors)])
+            self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors, labels)])
             return list(numbers)
+
+    def check_labels(self, labels: Iterable[str | None]) -> None:
+        """Raises `AccessError` for memories that could never be added, by what is known here. Before that, it asks the server."""
+        asked = set(labels)
+        try:
+            self._check_right()
+            if self._denied:
+                self.flush()
+            if self._settled(lambda: self._not_granted(asked)):
+                # The owner may have granted it since.
+                self._ask()
+            refused = self._settled(lambda: self._not_granted(asked))
+        except AccessError as error:
+            raise AccessError(f"nothing was remembered: {error}") from None
+        if refused:
+            tried = {None, self._home.settings.label, *(one.label for one in self._journal.read())}
+            may = _named(tried - self._settled(lambda: self._not_granted(tried)))
+            raise AccessError(
+                f"nothing was remembered: the owner did not grant this agent to add memories {_named(refused)}, and did grant {may or 'none that is known here'}: "
+                f"ask for {_grant(refused)}, or change label in {self._home.folder / 'memory.json'}"
+            )
+
+    def deny(self) -> None:
+        """Notes that the server has refused this key. The next memory is stored only if the server lets this key in again."""
+        self._denied = True
+
+    def refused(self) -> str | None:
+        """Why nothing can be added here, if that is so."""
+        if closed := self._home.closed():
+            return closed
+        try:
+            self.check_labels([self._home.settings.label])
+        except NetworkError:
+            # Memories wait here for the server.
+            pass
+        except Error as error:
+            return str(error).removeprefix("nothing was remembered: ")
+        return None
+
+    def labels(self, numbers: Sequence[int]) -> None:
+        """None: only the owner's key reads the names of labels."""
 
     def check(self) -> None:
         """Raises `RollbackError` if the folder that agents share has an older version than this agent has read. Nothing is added to it
@@ -91,22 +161,23 @@ class Contributor:
                 self.check()
                 self._home.trusted()
                 try:
-                    self._replica.pull()
+                    patiently(self._replica.pull)
                 except GapError:
                     raise
                 except IntegrityError as error:
                     self._home.distrust(error)
                     raise
-                except AccessError:
-                    # The owner has revoked this key, so later memories are refused before they are stored.
+                except AccessError as error:
+                    # Later memories are refused before they are stored.
                     self._denied = True
-                    raise
+                    raise AccessError(f"{error}. {_REVOKED}") from None
                 client = self._replica.newest()
-                waiting = self._journal.read()[:_BATCH]
+                waiting = self._waiting()
                 if not waiting:
+                    self._denied = False
                     return int(client.stats()["version"])
                 # An addition has one label.
-                waiting = _first(waiting)
+                waiting = _first(waiting[:_BATCH])
                 payloads = client.payloads([one.id for one in waiting])
                 # An earlier try, here or in another process, may have added some of them without getting the answer.
                 absent = [one for one, payload in zip(waiting, payloads) if payload is None]
@@ -114,7 +185,7 @@ class Contributor:
                     self._add(absent)
                 if self._replica.push():
                     with self._home.alone("journal.lock"):
-                        self._journal.drop(len(waiting))
+                        self._journal.drop({one.id for one in waiting})
                 else:
                     # Another agent was first: the next try starts from its version.
                     tries += 1
@@ -125,8 +196,14 @@ class Contributor:
         raise _refused("changed")
 
     def delete(self, numbers: Sequence[int]) -> list[int]:
-        """Refused: only the owner forgets memories."""
-        raise _refused("forgotten")
+        """Gives up entries that wait for a grant, which nobody else has. Others are refused: only the owner forgets memories."""
+        with self._home.alone("writing.lock"), self._home.alone("journal.lock"):
+            self._waiting()
+            if not set(numbers) <= {one.id for one in self.held}:
+                raise _refused("forgotten")
+            self._journal.drop(set(numbers))
+            self._waiting()
+        return list(numbers)
 
     def compact(self) -> bool:
         """Does nothing: the owner's processes compact the index."""
@@ -140,7 +217,9 @@ class Contributor:
         """Does nothing: this agent reads the index to which others write."""
 
     def take_in(self) -> bool:
-        """Does nothing: the owner's processes do this."""
+        """Tries again to add what waits for a grant. What writers added, the owner's processes take in."""
+        if self.held:
+            self.flush()
         return False
 
     def forgotten(self) -> int:
@@ -156,13 +235,65 @@ class Contributor:
         self._replica.close()
 
     def _facts(self) -> dict[str, Any]:
-        return open_index(self._home.index, key=self._key).info()
+        try:
+            line = (self._home.index / "CURRENT").read_bytes()
+        except FileNotFoundError:
+            raise self._home.gone() from None
+        if self._known[0] != line:
+            self._known = (line, self._home.opened(self._key).info())
+        return self._known[1]
+
+    def _settled(self, work: Callable[[], T]) -> T:
+        """Reads the folder. While another thread or process takes the server's version, the files there do not belong together: then this waits."""
+        try:
+            return work()
+        except IntegrityError:
+            with self._home.alone("writing.lock"):
+                return work()
+
+    def _waiting(self) -> list[Waiting]:
+        """The entries of the journal that this key may add, and notes the others."""
+        entries = self._journal.read()
+        refused = self._not_granted({one.label for one in entries})
+        self.held = [one for one in entries if one.label in refused]
+        return [one for one in entries if one.label not in refused]
+
+    def _not_granted(self, labels: set[str | None]) -> set[str | None]:
+        """The labels, of these, under which the version here does not let this key add."""
+        facts = self._facts()
+        until = facts["writes_until"]
+        which = (facts["index"], facts["owner_version"])
+        if self._labels[0] != which:
+            self._labels = (which, {})
+        known = self._labels[1]
+        # A right that is over, and a version that has no room, have errors of their own.
+        if until is not None and until > time.time() and facts["additions"] < MOST_ADDITIONS:
+            # The addition itself says what is wrong with a folder. In one that went back, a try would remove files of newer versions.
+            with contextlib.suppress(FileError, RollbackError):
+                self.check()
+                known |= {label: self._may_add(label, facts["dim"]) for label in labels - set(known)}
+        return {label for label in labels if not known.get(label, True)}
+
+    def _may_add(self, label: str | None, dim: int) -> bool:
+        """Whether this key may add under a label. The version has no names of labels, so this tries a record that is never stored: its time is no
+        number, and its id is taken."""
+        import numpy as np
+
+        row = np.ones((1, dim), np.float32)
+        try:
+            patiently(lambda: self._home.opened(self._key).add(row, [FIRST], [b""], attributes={"when": ["never"]}, label=label))
+        except (AttributesError, SegmentsError):
+            # The right is checked before these.
+            return True
+        except (AccessError, InputError):
+            pass
+        return False
 
     def _add(self, entries: Sequence[Waiting]) -> None:
         import numpy as np
 
         records = [one.record for one in entries]
-        index, rows = open_index(self._home.index, key=self._key), np.stack([one.vector for one in entries])
+        index, rows = self._home.opened(self._key), np.stack([one.vector for one in entries])
         numbers, payloads = [one.id for one in entries], [record.payload() for record in records]
         label = entries[0].label
         try:
@@ -176,14 +307,10 @@ class Contributor:
     def _check_right(self) -> None:
         """Refuses memories that could never be added."""
         for fresh in (False, True):
-            current = self._home.index / "CURRENT"
             # The owner may have granted the right since the last check.
-            if fresh or not current.exists():
+            if fresh or not (self._home.index / "CURRENT").exists():
                 self._ask()
-            line = current.read_bytes()
-            if self._right[0] != line:
-                self._right = (line, self._facts()["writes_until"])
-            until = self._right[1]
+            until = self._settled(self._facts)["writes_until"]
             if until is not None and until > time.time():
                 return
         text = "this agent may not write" if until is None else "this agent's right to write has ended"
@@ -194,8 +321,12 @@ class Contributor:
         with self._home.alone("writing.lock"):
             self._home.trusted()
             try:
-                self._replica.pull()
+                patiently(self._replica.pull)
+            except AccessError as error:
+                raise AccessError(f"{error}. {_REVOKED}") from None
             except NetworkError as error:
+                if isinstance(error, RefusedError) and not isinstance(error, BusyError):
+                    raise type(error)(f"nothing was remembered: {self._home.told(error)}") from None
                 text = "nothing was remembered: the server has to say first that this agent may write, and cannot be asked. Try again later"
                 raise type(error)(f"{text} ({error})") from None
 
@@ -203,6 +334,27 @@ class Contributor:
 def _first(waiting: list[Waiting]) -> list[Waiting]:
     """The first memories that have one label."""
     return list(next(iter(itertools.groupby(waiting, lambda one: one.label)))[1])
+
+
+def _named(labels: Iterable[str | None]) -> str:
+    return " and ".join("without a label" if label is None else f"under the label {label}" for label in sorted(labels, key=lambda label: label or ""))
+
+
+def _grant(labels: Iterable[str | None]) -> str:
+    """The owner's command that lets this agent add under these labels."""
+    return " ".join(["sordino-memory grant NAME --write", *(f"--label {shlex.quote(label)}" for label in sorted(filter(None, labels)))])
+
+
+def held_note(held: Sequence[Waiting]) -> str | None:
+    """Says which memories wait for a grant, and what ends the wait."""
+    if not held:
+        return None
+    labels = {one.label for one in held}
+    some = ", ".join(str(one.id) for one in held[:_NAMED]) + (", ..." if len(held) > _NAMED else "")
+    return (
+        f"{len(held)} memories wait in this folder, since the owner did not grant this agent to add {_named(labels)}. Ask the owner for {_grant(labels)}, and "
+        f"they are added; sordino-memory export writes them to a file; forget gives them up: {some}"
+    )
 
 
 def _refused(done: str) -> AccessError:

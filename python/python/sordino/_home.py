@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._errors import (
+    BusyError,
     ExistsError,
     FileError,
     FormatError,
@@ -26,17 +28,22 @@ from ._errors import (
     LockedError,
     MissingFileError,
     NoIndexError,
+    RefusedError,
     of_file,
 )
 from ._embedding import DEFAULT
+from ._files import content
 from ._index import build
-from ._record import first_attributes
+from ._index import open as open_index
+from ._record import first_attributes, label_name
 from ._sordino import ClientKey, OwnerKey, PublicKey, ReaderKey, WriterKey, client_keygen, keygen, reader_keygen, writer_keygen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ._embedding import Embedding
+    from ._errors import Error
+    from ._index import Index
 
 # The results of a search that an index is built for: more than agents ask for, so that some pass a filter by tags.
 MOST = 256
@@ -47,6 +54,18 @@ FIRST = 0
 # The owner numbers memories below this bound in sequence. Writers cannot agree on the next number, so they draw random numbers
 # above it.
 DRAWN = 1 << 32
+
+# The address of an index at a server.
+_ADDRESS = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:(?P<port>[0-9]{1,5}))?/[A-Za-z0-9-]+")
+
+# Words of a server that has no such key on its list.
+_UNKNOWN = "the key is not known here"
+
+# Said where nothing can be written.
+_CLOSED = (
+    "{path} is read-only for this process: memories are recalled, and none is remembered, changed or forgotten. Mount it for writing, or give this user the "
+    "right to write there"
+)
 
 # The file that says why the server is not to be trusted.
 _STOPPED = "stopped.json"
@@ -145,6 +164,10 @@ class Home:
             _put_settings(path, settings)
         return Home(path)
 
+    def check(self) -> None:
+        """Refuses settings that name files or an index that are not there."""
+        _check_files(self.settings)
+
     @property
     def index(self) -> Path:
         """The folder of the index, if it is on this machine."""
@@ -187,6 +210,39 @@ class Home:
             raise of_file(MissingFileError(text), pair)
         return ReaderKey.load(pair)
 
+    def opened(self, key: OwnerKey | WriterKey | ReaderKey, restored: bool = False) -> Index:
+        """The index, in its folder on this machine. Raises `NoIndexError`, which says how it comes back."""
+        try:
+            return open_index(self.index, key=key, restored=restored)
+        except NoIndexError:
+            raise self.gone() from None
+
+    def gone(self) -> NoIndexError:
+        """The error for an index whose folder is gone."""
+        index, found = shlex.quote(os.fspath(self.index)), f"no index in {self.index}"
+        if not self.owns:
+            text = f"{found}: ask the memory's owner where it is, and say that folder as index in {self.folder / 'memory.json'}"
+        else:
+            public, key = (shlex.quote(os.fspath(self.folder / name)) for name in ("owner.pub", "owner.key"))
+            text = (
+                f"{found}: move the folder back, or restore its backup with sordino index restore BACKUP {index} --key {public}, and then "
+                f"run sordino keys list {index} --key {key} --restored"
+            )
+        return of_file(NoIndexError(text), self.index)
+
+    def told(self, error: Error) -> str:
+        """The words of an error. If a server refused this agent, they say what a person can do."""
+        if not isinstance(error, RefusedError) or isinstance(error, BusyError):
+            return str(error)
+        public = self.folder / "client.pub"
+        if _UNKNOWN in str(error):
+            return f"the server does not know this agent: ask its operator to add {public} to its list by --client, or for a token"
+        return f"{error}. This agent's public key for the server is {public}"
+
+    def closed(self) -> str | None:
+        """Why this process can write no file of this folder, if that is so."""
+        return None if os.access(self.folder, os.W_OK) else _CLOSED.format(path=self.folder)
+
     def owner_key(self) -> OwnerKey:
         """The key for writing memories. Raises `KeyKindError` if it is not here."""
         if not self.owns:
@@ -215,7 +271,8 @@ class Home:
         try:
             opened = open(self.folder / name, "a")  # noqa: SIM115
         except OSError as error:
-            raise of_file(FileError(f"{self.folder / name}: {error.strerror}"), self.folder / name, error.errno or 0) from None
+            text = _CLOSED.format(path=self.folder) if error.errno in (errno.EROFS, errno.EACCES) else f"{self.folder / name}: {error.strerror}"
+            raise of_file(FileError(text), self.folder / name, error.errno or 0) from None
         with opened as file:
             while True:
                 try:
@@ -304,9 +361,10 @@ def _checked(found: Any, what: str) -> Settings:
     name = found.get("name")
     if not isinstance(name, str) or not re.fullmatch(r"[^\x00-\x1f\x7f]{1,64}", name):
         raise InputError(f"name = {name!r}: expected 1 to 64 letters, the author of what is remembered here")
+    label_name(found.get("label"))
     server = found.get("server")
-    if server is not None and not server.startswith(("https://", "http://")):
-        raise InputError(f"server = {server!r}: expected an address, https://host:port/NAME")
+    if server is not None and not ((parts := _ADDRESS.fullmatch(server)) and 0 < int(parts["port"] or 1) < 1 << 16):
+        raise InputError(f"server = {server!r}: expected an address, https://host:port/NAME, with the NAME of the index at the server, of letters, digits and hyphens")
     return Settings(**found)
 
 
@@ -322,7 +380,23 @@ def _checked_folder(folder: str | os.PathLike[str], settings: Settings, key: str
     for other in ["reader.pair", "writer.key"] if key == "owner.key" else ["owner.key"]:
         if (path / other).exists():
             raise of_file(ExistsError(f"{path} has {other}, of a memory that was made otherwise: name another --home"), path)
+    _check_files(settings)
     return path
+
+
+def _check_files(settings: Settings) -> None:
+    """Refuses settings that name files or a folder of an index that are not there."""
+    for name, given in [("roots", settings.roots), ("token", settings.token)]:
+        found = content(given, name)
+        if name == "roots" and found is not None and b"BEGIN CERTIFICATE" not in found:
+            raise InputError(f"roots = {given!r}: no certificate in it; expected a file in PEM, with BEGIN CERTIFICATE")
+    if settings.roots is not None and not (settings.server or "").startswith("https://"):
+        raise InputError(f"roots = {settings.roots!r}: certificates without a server that has one; expected server = https://host:port/NAME")
+    if settings.index is not None and not (Path(settings.index) / "CURRENT").exists():
+        raise of_file(
+            NoIndexError(f"index = {settings.index!r}: no index is there; expected the folder index of the owner's memory, which has a file CURRENT"),
+            settings.index,
+        )
 
 
 def _put_settings(folder: Path, settings: Settings) -> None:

@@ -14,7 +14,7 @@ from ._errors import FileError, FormatError, InputError, IntegrityError, of_file
 from ._record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -149,11 +149,11 @@ class Journal:
         except OSError as error:
             raise of_file(FileError(f"nothing was remembered: {self._path}: {error.strerror}"), self._path, error.errno or 0) from None
 
-    def drop(self, number: int) -> None:
-        """Removes the first entries, which are now in the index, and waits until the removal is on disk. Otherwise a power
-        failure could bring them back, including memories forgotten since."""
+    def drop(self, numbers: Container[int]) -> None:
+        """Removes the entries with these numbers, which are now in the index, and waits until the removal is on disk. Otherwise a
+        power failure could bring them back, including memories forgotten since."""
         entries = self.read()
-        rest = b"".join(map(self._sealed, entries[number:]))
+        rest = b"".join(self._sealed(one) for one in entries if one.id not in numbers)
         part = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
             if rest:

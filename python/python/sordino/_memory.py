@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from ._client import Client
-from ._contributor import Contributor
+from ._contributor import Contributor, held_note
 from ._errors import (
     AccessError,
     BusyError,
@@ -27,13 +27,14 @@ from ._errors import (
     InputError,
     IntegrityError,
     KeyKindError,
+    LockedError,
     NetworkError,
+    NoIndexError,
     RefusedError,
     RollbackError,
     UnknownIdError,
 )
 from ._home import FIRST, MOST
-from ._index import open as open_index
 from ._index import whole_number
 from ._journal import Waiting
 from ._record import Record, Where, iso
@@ -78,6 +79,9 @@ _ALIKE = 0.6
 # Said where the journal stays.
 _TROUBLE = "What was remembered is safe in the journal, but cannot be written into the index: {error}"
 
+# Said while others write, which ends by itself.
+_MEANWHILE = "Others write into this memory at this moment. What was remembered is on disk here, and follows by itself"
+
 # Memories that are read at once where all are.
 _BLOCK = 4096
 
@@ -89,6 +93,14 @@ class Remembered:
     id: int
     record: Record
     score: float | None = None
+
+
+@dataclass(frozen=True)
+class Exported(Remembered):
+    """A memory with its label, if the key reads labels: the owner's does, and a process reads the label of what it remembered and did not send."""
+
+    label: str | None = None
+    labelled: bool = False
 
 
 @dataclass(frozen=True)
@@ -146,13 +158,17 @@ class Memory:
         (change,) = self.remember_all([record])
         return change, record
 
-    def remember_all(self, records: Sequence[Record]) -> Iterator[Change]:
-        """Stores many memories, a batch at a time."""
+    def remember_all(self, records: Sequence[Record], labels: Sequence[str | None] | None = None) -> Iterator[Change]:
+        """Stores many memories, a batch at a time: each under its label, or under the folder's. Nothing is stored if this key may not add under one of
+        them."""
         self._writes()
+        labels = [self._home.settings.label] * len(records) if labels is None else labels
+        if self._writer is not None:
+            self._writer.check_labels(labels)
         for first in range(0, len(records), _BULK):
-            some = records[first : first + _BULK]
+            some, under = records[first : first + _BULK], labels[first : first + _BULK]
             rows = self._stored([record.text for record in some])
-            yield self._changed(lambda writer: writer.remember(some, rows))
+            yield self._changed(lambda writer: writer.remember(some, rows, under))
 
     def update(self, id: Any, text: Any = None, tags: Any = None, when: Any = None) -> tuple[Change, Record]:
         """Replaces the text, the tags or the time of a memory, which keeps its number."""
@@ -231,15 +247,26 @@ class Memory:
         for first in range(0, len(ids), _BLOCK):
             yield from (one for one in _read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
 
-    def exported(self) -> tuple[Iterator[Remembered], str | None]:
+    def exported(self) -> tuple[Iterator[Exported], str | None]:
         """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
+        waiting = {one.id: one.label for one in self._writer.waiting()} if self._writer else {}
         try:
             first = list(itertools.islice(found := self.all(), 1))
-            return itertools.chain(first, found), None
+            return self._labelled(itertools.chain(first, found), waiting), None
         except (AccessError, IntegrityError) as error:
-            if not (waiting := self._writer.waiting() if self._writer else []):
+            if not waiting or self._writer is None:
                 raise
-            return iter([Remembered(one.id, one.record) for one in waiting]), str(error)
+            return iter([Exported(one.id, one.record, None, one.label, True) for one in self._writer.waiting()]), str(error)
+
+    def _labelled(self, found: Iterator[Remembered], waiting: dict[int, str | None]) -> Iterator[Exported]:
+        """Memories with their labels. What waits has no label in the index yet."""
+        while some := list(itertools.islice(found, _BLOCK)):
+            ids = [one.id for one in some]
+            read = self._writer.labels(ids) if self._writer else None
+            known = dict(zip(ids, read)) if read is not None else {}
+            known |= waiting
+            for one in some:
+                yield Exported(one.id, one.record, None, known.get(one.id), one.id in known)
 
     def stats(self) -> dict[str, Any]:
         """The number of memories, their times and tags, and the place where they are stored."""
@@ -254,6 +281,9 @@ class Memory:
             tags.update(one.record.tags)
         client, waiting = self._fresh()
         facts = client.stats()
+        refused, said = self._writer.refused() if self._writer else None, self.note()
+        if refused is not None and refused not in (said or ""):
+            said = f"Nothing can be remembered here: {refused}" + (f". {said}" if said else "")
         return {
             "memories": len(times),
             "oldest": iso(min(times)) if times else None,
@@ -263,12 +293,12 @@ class Memory:
             "server": self._home.settings.server,
             "index": facts["index"],
             "version": facts["version"],
-            "writes": self._writer is not None,
+            "writes": self._writer is not None and refused is None,
             "in_journal": len(waiting),
             "forgotten_in_folder": self._writer.forgotten() if self._writer else None,
             "embedding": self._embedding.name,
             "embedding_shows": self._embedding.shows,
-            "note": self.note(),
+            "note": said,
         }
 
     def other_tags(self, tags: Sequence[str]) -> list[str]:
@@ -292,7 +322,8 @@ class Memory:
 
     def note(self) -> str | None:
         """What the last answer should be read with, such as a server that could not be reached."""
-        return " ".join(filter(None, [self._gap, self._trouble, None if self._pusher is None else self._pusher.note()])) or None
+        held = held_note(self._writer.held) if self._writer else None
+        return ". ".join(filter(None, [self._gap, self._trouble, held, None if self._pusher is None else self._pusher.note()])) or None
 
     def wait(self) -> None:
         """Waits until all memories are in the index. Raises the error if that fails."""
@@ -335,6 +366,8 @@ class Memory:
                 self._over_gap()
             except AccessError as error:
                 self._let_go()
+                if isinstance(self._writer, Contributor):
+                    self._writer.deny()
                 raise AccessError(f"{error}. The memory's owner did not grant this key, or revoked it: ask for sordino-memory grant") from None
             except IntegrityError as error:
                 self._distrust(error)
@@ -348,7 +381,7 @@ class Memory:
                     self._client, self._alone = Client(self._home.index, key=self._key), True
                 if refused:
                     self._let_go()
-                    raise type(error)(f"{error}. This agent's public key for the server is {self._home.folder / 'client.pub'}") from None
+                    raise type(error)(self._home.told(error)) from None
                 if self._client is None:
                     raise type(error)(_AWAY.format(place=self._home.place, error=error)) from None
                 self._gap = f"the server cannot be reached ({error}), so this is what was known before: version {self._client.stats()['version']}"
@@ -383,7 +416,7 @@ class Memory:
         except (NetworkError, IntegrityError, FileError) as error:
             if isinstance(error, NetworkError):
                 self._note_silence(start, error)
-            return f"what others have added since may be missing: {error}"
+            return f"what others have added since may be missing: {self._told(error)}"
         return None
 
     def _answering(self) -> None:
@@ -401,7 +434,12 @@ class Memory:
         here = "://" not in self._home.place
         how = {} if here else self._home.connection() | {"cache": self._home.folder / "cache"}
         known = self._pinned()
-        client = Client(self._home.place, key=self._key, pin=known, over_gap=over_gap and known is not None, **how)
+        try:
+            client = Client(self._home.place, key=self._key, pin=known, over_gap=over_gap and known is not None, **how)
+        except NoIndexError:
+            if not here:
+                raise
+            raise self._home.gone() from None
         try:
             self._meet(client)
         except Error:
@@ -412,7 +450,7 @@ class Memory:
     def _pinned(self) -> bytes | None:
         """The newest version that is known here: the owner's key knows it, or this folder of what was read."""
         if self._home.owns:
-            return open_index(self._home.index, key=self._key).pin()
+            return self._home.opened(self._home.owner_key()).pin()
         pin = self._home.folder / "pin"
         return pin.read_bytes() if pin.exists() else None
 
@@ -512,6 +550,8 @@ class Memory:
             if self._flushed < mine:
                 return Change(ids, f"kept here, and sent to the server with the next version. {self._trouble or ''}".strip())
             version = self._version
+        if set(ids) & {one.id for one in self._writer.held}:
+            return Change(ids, "kept here: the owner did not grant this agent its label")
         if isinstance(self._writer, Writer):
             ids = [self._writer.moved.get(id, id) for id in ids]
         if self._pusher is None or self._writer.shared:
@@ -525,7 +565,14 @@ class Memory:
             self._writer.check()
         except Error as error:
             with self._turn:
-                self._trouble = _TROUBLE.format(error=error)
+                self._trouble = self._why(error)
+
+    def _why(self, error: Error | OSError) -> str:
+        """Why memories stay in the journal."""
+        return _MEANWHILE if isinstance(error, LockedError) else _TROUBLE.format(error=self._told(error))
+
+    def _told(self, error: Error | OSError) -> str:
+        return self._home.told(error) if isinstance(error, Error) else str(error)
 
     def _send(self, version: int) -> None:
         """Sends a new version, unless writing it sent it already."""
@@ -555,10 +602,11 @@ class Memory:
                 idle = _REST if self._tend(idle=True) else _LOOK
 
     def _left(self) -> int:
-        """The number of memories that wait in the journal, from all processes. A flush reports a journal that cannot be read."""
+        """The number of memories of all processes that wait in the journal for the next version. A flush reports a journal that cannot be read."""
         assert self._writer is not None
         try:
-            return len(self._writer.waiting())
+            held = {one.id for one in self._writer.held}
+            return sum(one.id not in held for one in self._writer.waiting())
         except Error:
             return _BATCH
 
@@ -569,7 +617,7 @@ class Memory:
         try:
             version = self._writer.flush()
         except (Error, OSError) as error:
-            trouble = _TROUBLE.format(error=error)
+            trouble = self._why(error)
         with self._turn:
             self._trouble, self._tried = trouble, True
             if trouble is None:

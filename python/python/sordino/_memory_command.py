@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._console import command
+from ._console import command, filled
 from ._embedding import DEFAULT, Embedding
 from ._errors import Error, InputError
 from ._home import Home, Settings, owner_file
-from ._record import Record, instant, iso
+from ._record import Record, instant, iso, label_name
 from ._sordino import ReaderPublicKey, WriterPublicKey
 from ._writer import Pusher, Writer
 
@@ -40,7 +40,7 @@ Take {name}'s client key off the server's list too. A holder of owner.key has ev
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command. Returns 0 if it is done, 1 if it could not be, with a line on standard error."""
-    given = _parser().parse_args(arguments)
+    given = filled(_parser(), arguments)
     try:
         return int(given.run(given) or 0)
     except (Error, ImportError) as error:
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sordino-memory", description=__doc__)
-    parser.add_argument("--home", default=os.environ.get("SORDINO_MEMORY", _HOME), help=f"the memory's folder on this machine ({_HOME})")
+    parser.add_argument("--home", default=os.environ.get("SORDINO_MEMORY") or _HOME, help=f"the memory's folder on this machine ({_HOME})")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(name: str, run: Any, text: str) -> argparse.ArgumentParser:
@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--public", help="the reader's file reader.public, if it is new; compare its digest with the reader")
     made.add_argument("--label", action="append", default=[], help="a label that it may read, and what has no label")
     made.add_argument("--write", action="store_true", help="and add memories, under these labels or without one; it changes and forgets none")
-    made.add_argument("--until", default="", help="the end of the right to add, by ISO 8601; a year from now, if nothing is said")
+    made.add_argument("--until", help="the end of the right to add, by ISO 8601; a year from now, if nothing is said")
     made = add("revoke", _revoke, "Take a reader off the list, and write the memory again under other keys")
     made.add_argument("reader")
     made = add("take-back", _take_back, "Take out what writers have added since a version, such as by a stolen key")
@@ -127,11 +127,11 @@ def _join(given: argparse.Namespace) -> None:
     Embedding(given.embedding)
     home = Home.join(given.home, settings, owner_file(given.owner), given.write)
     if given.write:
-        file, more, digest = "writer.public", " --write", WriterPublicKey.load(home.folder / "writer.public").digest()
+        file, more, digest = "writer.public", " --write", _digest(WriterPublicKey.load(home.folder / "writer.public"))
     else:
-        file, more, digest = "reader.public", "", ReaderPublicKey.load(home.folder / "reader.public").digest()
+        file, more, digest = "reader.public", "", _digest(ReaderPublicKey.load(home.folder / "reader.public"))
     print(f"Keys in {home.folder}. Give the memory's owner {file}, and the server's keeper client.pub.")
-    print(f"The owner: sordino-memory grant {given.name} --public {file}{more}, once this digest is compared: {digest}")
+    print(f"The owner: sordino-memory grant {given.name} --public {file}{more}, once this is compared: {digest}")
     _print_lines(home)
 
 
@@ -145,6 +145,8 @@ def _grant(given: argparse.Namespace) -> int:
     home = Home(given.home)
     writer = Writer(home)
     public: ReaderPublicKey | WriterPublicKey | None = None
+    if given.public is None:
+        _check_known(given, writer)
     if given.write:
         until = instant(given.until, "until") if given.until else int(time.time()) + _YEAR
         if until <= time.time():
@@ -160,8 +162,33 @@ def _grant(given: argparse.Namespace) -> int:
         writer.grant(given.reader, public, given.label)
     print(f"{given.reader} can read the memory" + (f", and the labels {', '.join(given.label)}" if given.label else ", but for what has a label"))
     if public is not None:
-        print(f"The key's digest, to be compared with {given.reader}: {public.digest()}")
+        print(f"To be compared with {given.reader}: {_digest(public)}")
     return _pushed(home)
+
+
+def _check_known(given: argparse.Namespace, writer: Writer) -> None:
+    """Refuses a grant without a public key to somebody who has none here."""
+    found = [reader for reader in writer.access()["readers"] if reader["name"] == given.reader and reader["key"] is not None]
+    if found and (not given.write or found[0]["writes"] is not None):
+        return
+    file = "writer.public" if given.write else "reader.public"
+    words = ["sordino-memory", "--home", given.home, "grant", given.reader, "--public", file, *(["--write"] if given.write else [])]
+    words += [word for label in given.label for word in ("--label", label)] + (["--until", given.until] if given.until else [])
+    what = "has a reader's key alone" if found else "is new here"
+    join = "sordino-memory join --write" if given.write else "sordino-memory join"
+    raise InputError(f"{given.reader} {what}: expected the file {file} that {given.reader}'s {join} made: {shlex.join(words)}")
+
+
+def _digest(public: ReaderPublicKey | WriterPublicKey) -> str:
+    """What two people compare: the digest of a key, in the form of `who`, which shows a writer's by its reader's half."""
+    if isinstance(public, ReaderPublicKey):
+        return f"key {_short(public)}"
+    return f"key {_short(public.reader_public())}, writer's key {_short(public)}"
+
+
+def _short(public: ReaderPublicKey | WriterPublicKey) -> str:
+    digest = public.digest()
+    return "-".join(digest[at : at + 4] for at in range(0, 32, 4))
 
 
 def _take_back(given: argparse.Namespace) -> int:
@@ -219,16 +246,22 @@ def _stats(given: argparse.Namespace) -> None:
 def _export(given: argparse.Namespace) -> int:
     memory = _memory(given)
     try:
-        number = 0
+        number, unlabelled = 0, False
         # Nothing is made where nothing can be read.
         memories, why = memory.exported()
         with _new(given.file) as file:
             for number, one in enumerate(memories, 1):
                 record = one.record
                 line = {"id": one.id, "text": record.text, "tags": list(record.tags), "when": iso(record.when), "by": record.by}
+                if one.labelled:
+                    line["label"] = one.label
+                else:
+                    unlabelled = True
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
             file.flush()
         print(f"{number} memories" + (f". {note}" if (note := memory.note()) else ""), file=sys.stderr)
+        if unlabelled:
+            print("Labels are not in it: only the owner's key reads them. An import puts them under the label of its memory.json, or under none", file=sys.stderr)
         if why is not None:
             print(f"Others cannot be read: these were remembered here, and wait to be written into the index. {why}", file=sys.stderr)
         return 0 if why is None else 1
@@ -259,7 +292,8 @@ def _new(path: str | None) -> Iterator[TextIO]:
 
 
 def _import(given: argparse.Namespace) -> None:
-    records = []
+    records, labels = [], []
+    own = Home(given.home).settings.label
     try:
         with open(given.file, encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
@@ -270,9 +304,10 @@ def _import(given: argparse.Namespace) -> None:
                     by = one.get("by", "") if isinstance(one, dict) else None
                     if not isinstance(by, str):
                         raise InputError("expected an object with text, tags, when and by")
-                    if unknown := set(one) - {"id", "text", "tags", "when", "by"}:
-                        raise InputError(f"{', '.join(sorted(unknown))}: expected text, tags, when and by, and an id, for which a new one is given")
+                    if unknown := set(one) - {"id", "text", "tags", "when", "by", "label"}:
+                        raise InputError(f"{', '.join(sorted(unknown))}: expected text, tags, when, by and label, and an id, for which a new one is given")
                     records.append(Record.made(one.get("text"), one.get("tags"), one.get("when"), by))
+                    labels.append(label_name(one.get("label", own)))
                 except (ValueError, Error) as error:
                     raise InputError(f"{given.file}, line {number}: {error}. Nothing was remembered") from None
     except UnicodeDecodeError as error:
@@ -281,7 +316,7 @@ def _import(given: argparse.Namespace) -> None:
         raise InputError(f"{given.file}: {error.strerror}") from None
     memory = _memory(given)
     try:
-        for change in memory.remember_all(records):
+        for change in memory.remember_all(records, labels):
             print(f"{len(change.ids)} memories, to {change.ids[-1]}", file=sys.stderr)
     finally:
         memory.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 MOST_TEXT = 16_384
 MOST_TAGS = 32
 MOST_TAG = 64
+
+# The bytes of a label, and characters that an index refuses in one, since they are not seen or can be written otherwise.
+_MOST_LABEL = 64
+_UNSEEN = re.compile(
+    "[\u0300-\u036f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
 
 # The columns of truth values to which tags are hashed. A filter by tags uses these columns before memories are ranked, and the
 # tags themselves afterwards.
@@ -157,6 +164,18 @@ def tagged(tags: Iterable[Any] | None) -> tuple[str, ...]:
     if len(found) > MOST_TAGS:
         raise InputError(f"tags: {len(found)}, at most {MOST_TAGS}; keep those by which it is to be found")
     return tuple(found)
+
+
+def label_name(label: Any) -> str | None:
+    """A label, or None for none. Raises `InputError` for a name that an index refuses: what was remembered under it could never leave the journal."""
+    if label is None:
+        return None
+    fits = isinstance(label, str) and is_unicode(label) and 1 <= len(label.encode()) <= _MOST_LABEL and label == label.strip()
+    if not fits or not label.isprintable() or _UNSEEN.search(label):
+        raise InputError(
+            f"label = {label!r:.80}: expected 1 to {_MOST_LABEL} bytes, without control characters, invisible ones, accents apart from their letter, and spaces at the ends"
+        )
+    return str(label)
 
 
 def _column(tag: str) -> str:

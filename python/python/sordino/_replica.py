@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import random
+import time
 from typing import TYPE_CHECKING
 
 from ._client import Client
-from ._errors import ForkError, GapError, RollbackError
-from ._index import open as open_index
+from ._errors import ForkError, GapError, LockedError, NoIndexError, RollbackError, StatusError
 from ._index import pull
 from ._sordino import OwnerKey
 
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 # The newest version that the server is known to have had, in the form of `Client.pin`.
 _PULLED = "pulled"
+
+# Words of a server that receives two changes at once, and of one that has received another just before.
+_AT_ONCE = "another change may have begun meanwhile"
+_OVERTAKEN = "it pushes what another writer added"
+
+# The tries to send a version while others send theirs.
+_TRIES = 16
 
 
 class Replica:
@@ -29,7 +37,10 @@ class Replica:
     def newest(self) -> Client:
         """A client of the folder's newest version."""
         if self._client is None:
-            self._client = Client(self._home.index, key=self._key)
+            try:
+                self._client = Client(self._home.index, key=self._key)
+            except NoIndexError:
+                raise self._home.gone() from None
         else:
             self._client.refresh()
         return self._client
@@ -40,7 +51,7 @@ class Replica:
         once the server has it, and an owner's change is made again if another change came first."""
         if self._home.settings.server is None:
             return False
-        return (self._home.folder / _PULLED).exists() or int(open_index(self._home.index, key=self._key).info()["writers"]) > 0
+        return (self._home.folder / _PULLED).exists() or int(self._home.opened(self._key).info()["writers"]) > 0
 
     def pull(self) -> None:
         """Takes the server's version. If others add, what else the folder has is given up: a change that the server did not take."""
@@ -57,7 +68,7 @@ class Replica:
         if known is not None and isinstance(self._key, OwnerKey):
             # The pull has checked that it follows from what the server had. The owner's own file may name the change that was
             # given up.
-            open_index(self._home.index, key=self._key, restored=True)
+            self._home.opened(self._key, restored=True)
         self._note()
 
     def push(self) -> bool:
@@ -65,12 +76,22 @@ class Replica:
         settings = self._home.settings
         if settings.server is None:
             return True
-        try:
-            open_index(self._home.index, key=self._key).push(settings.server, roots=settings.roots, wait=5.0)
-        except (ForkError, RollbackError):
-            return False
-        self._note()
-        return True
+        for _ in range(_TRIES):
+            try:
+                self._home.opened(self._key).push(settings.server, roots=settings.roots, wait=5.0)
+            except (ForkError, RollbackError):
+                return False
+            except StatusError as error:
+                # Another push began while the server received this one, or ended just before. The server then has another version.
+                if _OVERTAKEN in str(error):
+                    return False
+                if _AT_ONCE not in str(error):
+                    raise
+                time.sleep(random.uniform(0.02, 0.2))
+            else:
+                self._note()
+                return True
+        raise LockedError("others send memories to the server at this moment: try again")
 
     def close(self) -> None:
         """Releases the index."""
@@ -83,7 +104,7 @@ class Replica:
         none may be given up."""
         pin = self.newest().pin()
         path = self._home.folder / _PULLED
-        if isinstance(self._key, OwnerKey) and not open_index(self._home.index, key=self._key).info()["writers"]:
+        if isinstance(self._key, OwnerKey) and not self._home.opened(self._key).info()["writers"]:
             path.unlink(missing_ok=True)
         elif not path.exists() or path.read_bytes() != pin:
             self._home.write(_PULLED, pin)

@@ -21,7 +21,7 @@ from ._record import Record
 from ._replica import Replica
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
 
@@ -89,8 +89,10 @@ class Writer:
         self._journal = Journal(home.folder, home.settings.label)
         self._replica = Replica(home, self._key)
         self._followed = 0.0
-        # The entries of the journal that the last change has written.
-        self._written = 0
+        # The entries of the journal that the last change has written, by number.
+        self._written: set[int] = set()
+        #: Entries that wait for the owner to grant their label; the owner's key has all.
+        self.held: list[Waiting] = []
         #: True if writers add to the server's index: then a change that was made is at the server.
         self.shared = self._replica.shared
         #: Numbers that this process gave, and that another program took first, with the numbers that the memories have instead.
@@ -98,17 +100,19 @@ class Writer:
         # The folder's line for the newest version that was compared with the owner's key.
         self._checked = b""
 
-    def remember(self, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
-        """Puts memories into the journal, on disk, and returns their numbers. It does not wait for changes of the index."""
+    def remember(self, records: Sequence[Record], vectors: np.ndarray, labels: Sequence[str | None] | None = None) -> list[int]:
+        """Puts memories into the journal, on disk, and returns their numbers. Without `labels` each has the folder's. It does not wait for changes of
+        the index."""
+        labels = [self._home.settings.label] * len(records) if labels is None else labels
         with self._home.alone("journal.lock"):
             state = self._known()
             if state is not None:
                 following = self._following(state)
                 numbers = list(range(following, following + len(records)))
-                self._journal.append([Waiting(*one, self._home.settings.label) for one in zip(numbers, records, vectors)])
+                self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors, labels)])
                 return numbers
         self.flush()
-        return self.remember(records, vectors)
+        return self.remember(records, vectors, labels)
 
     def check(self) -> None:
         """Raises `RollbackError` or `ForkError` if the folder lacks the version that the owner's key knows. Nothing is written into it
@@ -129,7 +133,7 @@ class Writer:
     def _known_here(self, sure: bool = False) -> bool:
         """Whether the folder's version is the one that the owner's key knows, or a later one. If `sure`, raises an error if it is
         neither."""
-        index = open_index(self._home.index, key=self._key)
+        index = self._home.opened(self._key)
         known = index.pin()
         if known is None:
             return True
@@ -142,6 +146,17 @@ class Writer:
             kind, which = (RollbackError, "an older one") if same and there < version else (ForkError, "a different one")
             raise kind(f"{self._home.index} has version {there}, and the owner's key knows version {version}: {which} was put there. {self._home.restoring}")
         return False
+
+    def check_labels(self, labels: Iterable[str | None]) -> None:
+        """Does nothing: the owner's key writes under any label."""
+
+    def refused(self) -> str | None:
+        """Why nothing can be written here, if that is so."""
+        return self._home.closed()
+
+    def labels(self, numbers: Sequence[int]) -> list[str | None]:
+        """The labels of memories that are in the index."""
+        return patiently(lambda: self._home.opened(self._key).labels(list(numbers)))
 
     def waiting(self) -> list[Waiting]:
         """The memories of the journal that are not in the index yet."""
@@ -204,7 +219,7 @@ class Writer:
 
     def take_in(self) -> bool:
         """Makes room for more additions if writers have made many. Returns True if it did."""
-        facts = open_index(self._home.index, key=self._key).info()
+        facts = self._home.opened(self._key).info()
         if not facts["writers"] or (self._home.settings.server is None and facts["additions"] < _TAKEN_IN):
             return False
 
@@ -233,11 +248,11 @@ class Writer:
 
     def version(self) -> int:
         """The newest version of the index."""
-        return int(open_index(self._home.index, key=self._key).info()["version"])
+        return int(self._home.opened(self._key).info()["version"])
 
     def access(self) -> dict[str, Any]:
         """The readers, and what each can read."""
-        return patiently(open_index(self._home.index, key=self._key).access) or {"readers": []}
+        return patiently(self._home.opened(self._key).access) or {"readers": []}
 
     def grant(self, name: str, public: ReaderPublicKey | None, labels: Sequence[str]) -> int:
         """Lets a reader read. Returns the version."""
@@ -262,7 +277,7 @@ class Writer:
         with self._home.alone("writing.lock"):
             if self._home.settings.server is not None:
                 self._meet()
-            index = open_index(self._home.index, key=self._key)
+            index = self._home.opened(self._key)
             version = patiently(lambda: index.take_back(after, revoke=revoke))
             self._sent()
             return version
@@ -275,7 +290,7 @@ class Writer:
         """Writes what waits, and does `work`, while no other writer of this folder changes it. If others add to the server's index, the
         change starts from what they made, and was sent when this returns. The exception is an owner's change that first lets others add."""
         with self._home.alone("writing.lock"):
-            index = open_index(self._home.index, key=self._key)
+            index = self._home.opened(self._key)
             self.shared = self._replica.shared
             if not self.shared:
                 return self._changed(index, work)
@@ -327,14 +342,14 @@ class Writer:
         if not self._replica.push():
             raise LockedError("a writer has added to this memory meanwhile: try again")
 
-    def _flush(self, index: Index, state: State, told: bool) -> int:
-        """Writes the journal into the index, and returns the number of entries. After another program's changes or a killed
+    def _flush(self, index: Index, state: State, told: bool) -> set[int]:
+        """Writes the journal into the index, and returns the numbers of its entries. After another program's changes or a killed
         process, some of them may be in the index already, or their numbers may be taken."""
         with self._home.alone("journal.lock"):
             waiting = self._journal.read()
             if not waiting:
-                return 0
-            number = len(waiting)
+                return set()
+            numbers = {one.id for one in waiting}
             state.next = self._following(state)
             if not told:
                 waiting = self._renumbered(waiting, state)
@@ -344,7 +359,7 @@ class Writer:
         for label, entries in itertools.groupby(waiting, lambda one: one.label):
             self._add(index, list(entries), label)
             _look(index, state)
-        return number
+        return numbers
 
     def _drop(self) -> None:
         """Removes from the journal the entries that are in the index and, if others add to the server's index, also at the

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, get_args
 
-from .._console import command
+from .._console import command, filled
 from .._errors import Error, ExistsError, IdsError, InputError, IntegrityError, MissingFileError, of_file
 from .._index import Index, Metric, Mode, build
 from .._index import open as open_index
@@ -40,7 +40,7 @@ _TOLD = 20
 @command
 def main(line: Sequence[str] | None = None) -> int:
     """Runs the command. Returns its exit code: 0 done, 1 not done, 2 wrong usage, 3 an index or key that is not to be trusted, 130 interrupted."""
-    options = _parser().parse_args(line)
+    options = filled(_parser(), line)
     try:
         told = _migrate(options)
     except Error as error:
