@@ -104,8 +104,8 @@ def seen(tolerance, width):
 
 
 def log2_spread(ratio):
-    """log2 of the probability that a reply passes which has small errors in a large number of scores, whose squares add
-    up to `ratio` tolerances. In the normal approximation, the sum is ratio * tolerance / 4 times chi-squared with 63
+    """log2 of the probability that a reply with small errors in many scores passes. The errors' squares add up to
+    `ratio` tolerances. In the normal approximation, the sum is ratio * tolerance / 4 times chi-squared with 63
     degrees of freedom."""
     x, k = 4 / ratio, COUNT - 1
     return min(0.0, k / 2 * (1 - x / k + math.log(x / k))) / LOG2 if x < k else 0.0

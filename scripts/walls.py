@@ -5,7 +5,8 @@
 
 The server, also as the service of sordino-net, must not contain crates that seal, wrap or sign, or features that handle keys. A reader
 and the proxy must not contain the server and the owner, and the owner must not contain the reader and the server. The script asks cargo
-for the crates of each, on any platform. Prints each forbidden crate and its path, and exits with 1 if there is one.
+for the crates of each, on any platform. It prints each forbidden crate with its path, and then
+exits with 1.
 """
 import subprocess
 import sys

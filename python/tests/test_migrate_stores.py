@@ -56,7 +56,7 @@ def held(ids, index="my.index"):
 
 
 def same_answers(queries, theirs, index="my.index"):
-    """Compares the store's first ten of each query with the index's: hidden scores have a small noise, so records that are nearly as near may change places."""
+    """Compares the first ten of both for each query. Noise of hidden scores may exchange records that are almost equally near."""
     key = sordino.OwnerKey.load("owner.key")
     with sordino.Client(sordino.open(index, key=key), key=key.reader()) as client:
         ours = client.search(queries, K).ids.tolist()

@@ -67,7 +67,7 @@ pub enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// A type name in a form that Cedar does not write.
+    /// A type name that is not a valid Cedar name.
     #[error("a type name is not a name")]
     Name,
     /// An action that the schema does not have.

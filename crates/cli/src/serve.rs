@@ -61,8 +61,7 @@ pub struct Args {
     /// Keep the encoded vectors in this folder. The next start maps them, which takes a fraction of the time, and the
     /// server scores them where they lie. They take about twice the bytes of the index. In routed mode they take 11
     /// kB for each score of a reply, and with scanned payloads 11 kB for each byte of a search's pages. The server
-    /// trusts these files
-    /// like its own memory, so no other user may write there. You may remove them at any time.
+    /// trusts these files like its own memory, so no other user may write there. You may remove them at any time.
     #[arg(help_heading = WORK, long, value_name = "FOLDER")]
     keep_encoded: Option<PathBuf>,
     /// Most requests that one pass over the index answers.

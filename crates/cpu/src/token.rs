@@ -43,7 +43,7 @@ macro_rules! token {
             #[inline]
             #[must_use]
             pub fn detect() -> Option<Self> {
-                // Miri detects the features that it was built for.
+                // Miri detects the compile target's features.
                 ($crate::Level::ceiling() >= $crate::Level::$level
                     && $(has!($detect, $feature))&&+)
                 .then_some(Self(()))

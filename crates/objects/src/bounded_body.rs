@@ -110,7 +110,7 @@ mod tests {
             assert!(failed, "{head}");
             // Dropping them closes their sockets, so that no one reads on.
             drop((store, runtime));
-            // The rest waits in buffers.
+            // Unread bytes wait in buffers.
             let taken = server.join().unwrap();
             assert!(taken < 64, "{head}: {taken} MiB");
         }

@@ -1,4 +1,4 @@
-//! The records that the last few filters choose, arranged for the order in which the mode reads rows.
+//! The records that recent filters chose, in the order in which the mode reads rows.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

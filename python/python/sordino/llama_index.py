@@ -56,8 +56,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         pickled, and written by `to_dict`, only with the path, because keys are secret.
     max_results : int, default 20
         The most results of a query, fixed when the index is made. Every query fetches this number of nodes, so that
-        the server does not learn `similarity_top_k`. For an existing index it may be left out, and otherwise must
-        be what it was made with; so must `mode`.
+        the server does not learn `similarity_top_k`. For an existing index, leave it out or pass the value of the build. The same holds for `mode`.
     mode : str, default "masked"
         The index's mode, as for `sordino.build`. The nodes of the first `add` decide the buckets of sealed mode and
         the clusters of routed mode, so there should be many of them.

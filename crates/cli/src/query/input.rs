@@ -194,7 +194,7 @@ impl Queries {
 /// file.
 fn rows(mut reader: vectors::Reader, path: PathBuf) -> impl Iterator<Item = Item> {
     let named = Error::vectors(&path);
-    // The number of rows that were read or left out so far.
+    // The number of rows read or left out so far.
     let mut passed = 0;
     let chunks = std::iter::from_fn(move || {
         let chunk = reader.next();

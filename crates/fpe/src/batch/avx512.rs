@@ -143,7 +143,7 @@ fn run<const D: Direction>(this: &Decimal<'_>, blocks: &Blocks, text: &mut [u8])
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn lanes(x: &[u8; 16]) -> __m512i {
-    // SAFETY: 16 bytes are read.
+    // SAFETY: `x` has 16 bytes.
     _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(x.as_ptr().cast()) })
 }
 

@@ -181,7 +181,7 @@ fn refusals() {
             min: 16
         }
     ));
-    // The message counts kept digits as a user does.
+    // The message counts kept digits, but no spaces.
     let said = error(Format::pan(), "3782 822463 10005").to_string();
     assert!(
         said.starts_with("input of 15 symbols, of which 5 are encrypted: expected 16 symbols"),
@@ -296,8 +296,8 @@ fn refusals() {
     ));
 }
 
-/// Texts in which separators follow the check. The plaintext comes back, both if the check is a
-/// digit and in the one of eleven cases in which it has its own symbol.
+/// Separators follow the check. The plaintext comes back whether the hidden check is a digit or, in one of eleven
+/// cases, `X`.
 #[test]
 fn a_check_may_be_followed_by_passed_characters() {
     let cipher = "orcid"

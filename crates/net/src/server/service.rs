@@ -93,7 +93,7 @@ impl Service {
     }
 
     /// Replaces the servers that hold one of the shards, the first shard being 1. Requests from now on go to these in
-    /// turns and, if one fails, to the next. While a shard has no server, requests are refused.
+    /// turn and, if one fails, to the next. While a shard has no server, requests are refused.
     ///
     /// # Errors
     /// [`Error::GathersNothing`] if the index is here; [`Error::NoShard`] if there is no such shard; [`Error::Address`], [`Error::Roots`], [`Error::Certificate`].

@@ -55,8 +55,8 @@ impl Clustering {
     /// a bound and the spec has none, these vectors also determine it.
     ///
     /// # Errors
-    /// The errors of [`Store::create`] about the spec and the vectors. [`Error::Mode`] for a mode other than routed and
-    /// sealed, which has no centroids. [`Error::Count`] for a sample of fewer vectors than there are clusters.
+    /// The errors of [`Store::create`] about the spec and the vectors. [`Error::Mode`] for a mode without centroids:
+    /// all but routed and sealed. [`Error::Count`] for a sample of fewer vectors than there are clusters.
     pub fn begin<R: CryptoRng + ?Sized>(
         rng: &mut R,
         keys: &OwnerKeys,

@@ -46,7 +46,7 @@ impl<D: Disk> Store<D> {
     }
 
     /// A frame trained on these rows, if it makes their residuals clearly shorter. Otherwise the present frame with a
-    /// larger bound, if some are too long for lifting in it. Keeping a frame keeps the stored form exactly.
+    /// larger bound, if some rows exceed its bound. Otherwise `None`, so the stored form stays the same.
     pub(super) fn retrained<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

@@ -227,7 +227,7 @@ mod tests {
         let truth = nearest(Metric::Cosine, &base, &queries, 10);
         let mut lost = 0.0;
         for at in 0..5 {
-            // If lengths are nearly equal, the order by angle is the order by distance without the constant.
+            // Lengths are nearly equal and distances ignore the constant coordinate, so both orders agree.
             let distance = |row: usize| {
                 let pairs = base.row(row).iter().zip(queries.row(at));
                 pairs.map(|(&a, &b)| f64::from(a - b).powi(2)).sum::<f64>()

@@ -91,7 +91,7 @@ impl KeyFile {
         }
     }
 
-    /// A writer's public key, from its own file or the writer's.
+    /// A writer's public key, from its file or the secret key's.
     ///
     /// # Errors
     /// [`Error::KeyKind`] if it is a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.

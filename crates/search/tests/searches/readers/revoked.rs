@@ -173,7 +173,7 @@ fn a_record_that_is_replaced_or_deleted_changes_no_keys() {
     assert_eq!(number(&bed), before);
 }
 
-/// Without the protection, a new key, a reader who was only removed from the list can read later records.
+/// Without a new key, a reader who was only removed from the list can read later records.
 #[test]
 fn who_is_only_taken_off_the_list_reads_on() {
     let mut bed = Bed::new(masked());
