@@ -205,10 +205,10 @@ fn a_batch_equals_single_queries_and_replace_equals_encode() {
         let fresh = vectors(&mut rng, 1, dim, 1.0);
         base[2 * dim..3 * dim].copy_from_slice(&fresh);
         plaintexts.replace(2, &fresh).unwrap();
-        let fresh = Plaintexts::encode(&params, &base, dim).unwrap();
+        let encoded = Plaintexts::encode(&params, &base, dim).unwrap();
         assert_eq!(
             plaintexts.score(&queries[0]).unwrap(),
-            fresh.score(&queries[0]).unwrap()
+            encoded.score(&queries[0]).unwrap()
         );
         assert_eq!(
             plaintexts.replace(count, &fresh).unwrap_err(),

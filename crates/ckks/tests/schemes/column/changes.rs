@@ -45,14 +45,14 @@ fn updates_equal_a_fresh_encoding() {
             &mut client,
         );
         assert_eq!(database.len() * dim, base.len());
-        let (mut fresh, _) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
-        fresh.set_version(database.version());
-        assert_eq!(hint, fresh.hint());
+        let (mut encoded, _) = Database::encode_modular(&params, SEED, &base, dim).unwrap();
+        encoded.set_version(database.version());
+        assert_eq!(hint, encoded.hint());
         assert_eq!(client.version(), database.version());
         let query = integer_query(&mut rng, dim, 26);
         let (secret, encrypted) = client.encrypt_modular(&mut rng, &query).unwrap();
         let reply = database.score(&encrypted).unwrap();
-        assert_eq!(reply, fresh.score(&encrypted).unwrap());
+        assert_eq!(reply, encoded.score(&encrypted).unwrap());
         assert_eq!(
             client.decrypt_modular(secret, &reply).unwrap().len(),
             database.len()
