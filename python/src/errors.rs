@@ -185,6 +185,7 @@ fn net_class(error: &Net) -> &'static str {
         Net::Status { .. } => "StatusError",
         Net::Reply(_) => "ReplyError",
         Net::Deadline { .. } | Net::Drain { .. } => "DeadlineError",
+        Net::Overtaken => "OvertakenError",
         _ => "NetworkError",
     }
 }

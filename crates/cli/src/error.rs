@@ -286,7 +286,7 @@ impl Error {
 fn listening(error: Option<&io::Error>) -> &'static str {
     match error.map(io::Error::kind) {
         Some(io::ErrorKind::AddrInUse) => {
-            "; another program listens there: stop it, or choose a different port with --listen; `ss -ltnp` shows who it is"
+            "; another program listens there: stop it, or choose a different port (--listen, --metrics); `ss -ltnp` shows who it is"
         }
         Some(io::ErrorKind::AddrNotAvailable) => {
             "; this machine has no such address: choose one that it has with --listen, or :PORT for all of them"

@@ -70,7 +70,7 @@ impl Output {
             };
             json_line(&failure).unwrap_or_default()
         } else {
-            format!("sordino: {error}")
+            visible(&format!("sordino: {error}"))
         };
         // If standard error is closed, the message has no reader.
         let _ = writeln!(io::stderr(), "{line}");
@@ -79,7 +79,7 @@ impl Output {
     /// A note on standard error, for people only.
     pub fn note(self, text: &str) {
         if !self.json {
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = writeln!(io::stderr(), "{}", visible(text));
         }
     }
 
@@ -117,5 +117,28 @@ impl Output {
             Ok(style) => bar.with_style(style),
             Err(_) => bar,
         }
+    }
+}
+
+/// The text, with control characters as escapes: names and values from files could command a terminal.
+fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for sign in text.chars() {
+        match sign.is_control() && sign != '\n' {
+            true => out.extend(sign.escape_default()),
+            false => out.push(sign),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let text = "é: line 1\n\u{1b}]0;x\u{7}\r\u{9b}2J";
+        assert_eq!(visible(text), "é: line 1\n\\u{1b}]0;x\\u{7}\\r\\u{9b}2J");
     }
 }

@@ -129,7 +129,7 @@ impl Shape {
     fn expected(&self) -> &'static str {
         match self {
             Self::Text(_) => {
-                "symbols of the alphabet, and characters that pass; for letters outside ASCII list all symbols in alphabet:SYMBOLS"
+                "symbols of the alphabet (alphabet:SYMBOLS names your own), and characters that pass"
             }
             Self::Pattern(_) => "the symbols of the pattern, with all of its separators or none",
             Self::Ssn => {

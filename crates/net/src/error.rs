@@ -26,7 +26,7 @@ pub enum Error {
     /// A server's address is neither `http://host:port` nor `https://host:port`, with or without `/name` at the end.
     #[error(
         "the address {address:?} is not of the form https://host:port or http://host:port, with /NAME of an index \
-         behind it where the server has several"
+         behind it where the server has several (NAME has letters, digits, - and _)"
     )]
     Address {
         /// The text given.

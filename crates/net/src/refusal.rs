@@ -65,7 +65,9 @@ pub enum Refusal {
     )]
     Share,
     /// The server does not accept changes of its index.
-    #[error("the server does not accept changes: start it with --accept-changes")]
+    #[error(
+        "the server does not accept changes: start it with --accept-changes, and with the index, which a push cannot create"
+    )]
     Changes,
     /// The message is not one that this index answers.
     #[error("this index does not answer messages of this kind")]

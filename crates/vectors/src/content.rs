@@ -7,14 +7,14 @@ use crate::{Error, Format};
 /// The bytes that are looked at.
 pub(super) const START: u64 = 48;
 
-/// The first bytes of other content, and what to do with such a file. Capitals do not matter.
+/// The first bytes of other content, which no text has, and what to do with such a file. Capitals do not matter.
 const OTHERS: [(&[u8], &str); 9] = [
     (
-        b"PAR1",
+        b"PAR1\x15",
         "it is Parquet: rename it to .parquet, or name the format (--format parquet)",
     ),
     (
-        b"ARROW1",
+        b"ARROW1\0\0",
         "it is Arrow: rename it to .arrow, or name the format (--format arrow)",
     ),
     (
@@ -63,9 +63,9 @@ pub(super) fn checked(
 pub(super) fn check(format: Format, start: &[u8]) -> Result<(), Error> {
     let (name, own): (_, &[u8]) = match format {
         #[cfg(feature = "arrow")]
-        Format::Parquet => ("Parquet", b"PAR1"),
+        Format::Parquet => ("Parquet", b"PAR1\x15"),
         #[cfg(feature = "arrow")]
-        Format::Arrow => ("Arrow", b"ARROW1"),
+        Format::Arrow => ("Arrow", b"ARROW1\0\0"),
         Format::Npy => (".npy", b"\x93NUMPY"),
         format if format.is_table() => ("text", b""),
         // A number of vectors may have the same bytes as a short mark.

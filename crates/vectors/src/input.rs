@@ -14,6 +14,11 @@ pub(super) const MAX_VALUES: usize = 1 << 20;
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(super) const MAX_BYTES: usize = 1 << 24;
 
+/// The fault of vectors as Spark stores sparse ones.
+#[cfg(any(feature = "arrow", feature = "text"))]
+pub(super) const SPARSE: &str = "Spark's sparse vectors, which lack the coordinates that are 0: expected dense ones, as \
+    pyspark.ml.functions.vector_to_array(column) makes them";
+
 /// The bytes to read, and their number if it is known.
 pub(super) struct Input {
     pub(super) bytes: Box<dyn Read + Send>,

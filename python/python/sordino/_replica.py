@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ._client import Client
-from ._errors import ForkError, GapError, LockedError, NoIndexError, RollbackError, StatusError
+from ._errors import ForkError, GapError, LockedError, NoIndexError, OvertakenError, RollbackError, StatusError
 from ._index import pull
 from ._sordino import OwnerKey
 
@@ -79,7 +79,7 @@ class Replica:
         for _ in range(_TRIES):
             try:
                 self._home.opened(self._key).push(settings.server, roots=settings.roots, wait=5.0)
-            except (ForkError, RollbackError):
+            except (ForkError, RollbackError, OvertakenError):
                 return False
             except StatusError as error:
                 # Another push began while the server received this one, or ended just before. The server then has another version.

@@ -59,9 +59,18 @@ impl Attribute {
     }
 
     /// The column with values of the requested type. Its first row is row `first` of the table.
-    pub(super) fn read(&self, column: Column, first: usize) -> Result<(String, Column), Search> {
+    /// `lines` is true for text files.
+    pub(super) fn read(
+        &self,
+        column: Column,
+        first: usize,
+        lines: bool,
+    ) -> Result<(String, Column), Search> {
         let name = self.name.clone();
         if let (None, Column::Json(values)) = (self.kind, &column) {
+            if !lines && let Some(numbers) = whole_numbers(values) {
+                return Ok((name, Column::Int(numbers)));
+            }
             self.told(values, first)?;
         }
         // For a JSON member, takes the content of a text, and the written form of other values.
@@ -160,7 +169,7 @@ impl Attribute {
         };
         let other = |value: &Option<Box<str>>| {
             let value = value.as_deref();
-            value.is_some_and(|it| !is_instant(it) && !is_list(it))
+            value.is_some_and(|it| !is_instant(it) && !is_list(it) && it.parse::<i64>().is_err())
         };
         match values.iter().position(other) {
             None => Ok(()),
@@ -335,6 +344,16 @@ pub(crate) fn known_attributes(client: &Client, id: &Id) -> Map<String, Value> {
     known.map_or_else(Map::new, |known| attributes(&known, 0))
 }
 
+/// The numbers of a table's column of integers, some of which came as JSON because others of its file are too large. `None` if these
+/// values are not such numbers.
+fn whole_numbers(values: &[Option<Box<str>>]) -> Option<Vec<Option<i64>>> {
+    let read = |value: &Option<Box<str>>| value.as_deref().map(str::parse::<i64>).transpose();
+    let numbers = values.iter().map(read).collect::<Result<Vec<_>, _>>();
+    numbers
+        .ok()
+        .filter(|numbers| numbers.iter().any(Option::is_some))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,7 +403,11 @@ mod tests {
     #[test]
     fn attributes_are_read_as_the_type_asked_for() {
         let texts = Column::Text(vec![Some(" 7".into()), Some("".into()), None]);
-        let read = |text: &str| text.parse::<Attribute>().unwrap().read(texts.clone(), 10);
+        let read = |text: &str| {
+            text.parse::<Attribute>()
+                .unwrap()
+                .read(texts.clone(), 10, true)
+        };
         let seven = Column::Int(vec![Some(7), None, None]);
         assert_eq!(read("year:int").unwrap(), ("year".to_owned(), seven));
         assert_eq!(read("a:b").unwrap(), ("a:b".to_owned(), texts.clone()));
@@ -399,7 +422,7 @@ mod tests {
         let (_, flags) = "flag:bool"
             .parse::<Attribute>()
             .unwrap()
-            .read(flags, 1)
+            .read(flags, 1, true)
             .unwrap();
         assert_eq!(flags, Column::Bool(vec![Some(true), Some(false), None]));
     }
@@ -433,7 +456,12 @@ mod tests {
 
     #[test]
     fn only_finite_numbers_are_attributes() {
-        let read = |column: Column| "price:float".parse::<Attribute>().unwrap().read(column, 0);
+        let read = |column: Column| {
+            "price:float"
+                .parse::<Attribute>()
+                .unwrap()
+                .read(column, 0, true)
+        };
         for text in ["nan", "inf", "-inf", "1e999"] {
             let error = read(Column::Text(vec![Some(text.into())]))
                 .unwrap_err()
@@ -448,5 +476,20 @@ mod tests {
             );
         }
         assert!(read(Column::Float(vec![Some(1.5), None])).is_ok());
+    }
+
+    #[test]
+    fn a_large_number_is_the_fault_of_its_row_alone() {
+        let plain: Attribute = "a".parse().unwrap();
+        let column = |numbers: &[&str]| {
+            Column::Json(numbers.iter().map(|&number| Some(number.into())).collect())
+        };
+        let error = plain.check(&column(&["1", "9223372036854775808", "3"]), 5, false);
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("row 6, column a"), "{error}");
+        plain.check(&column(&["1", "-3"]), 5, false).unwrap();
+        let (_, numbers) = plain.read(column(&["1", "-3"]), 5, false).unwrap();
+        assert_eq!(numbers, Column::Int(vec![Some(1), Some(-3)]));
+        assert!(plain.read(column(&["1", "-3"]), 5, true).is_err());
     }
 }

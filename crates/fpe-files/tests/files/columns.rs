@@ -86,8 +86,8 @@ fn refused_values_are_reported_and_kept_or_left_out() {
         (done, out, reports)
     };
     let expected = [
-        "line 3, column 2: symbol 2, counted from 0, does not belong to the alphabet or format: expected symbols of the alphabet, and \
-         characters that pass; for letters outside ASCII list all symbols in alphabet:SYMBOLS",
+        "line 3, column 2: symbol 2, counted from 0, does not belong to the alphabet or format: expected symbols of the alphabet (alphabet:SYMBOLS names your own), and \
+         characters that pass",
         "line 4: 1 fields, expected 2",
         "line 6, column 2: text after the closing quotation mark",
         "line 7, column 2: not UTF-8: expected text in UTF-8, as `iconv -f WINDOWS-1252 -t UTF-8 FILE` gives it, or with the \
@@ -196,12 +196,12 @@ fn errors_name_the_place_and_never_the_value() {
     ));
     assert_eq!(
         error.to_string(),
-        "line 2, column 1: symbol 2, counted from 0, does not belong to the alphabet or format: expected symbols of the alphabet, \
-         and characters that pass; for letters outside ASCII list all symbols in alphabet:SYMBOLS"
+        "line 2, column 1: symbol 2, counted from 0, does not belong to the alphabet or format: expected symbols of the alphabet (alphabet:SYMBOLS names your own), \
+         and characters that pass"
     );
     let error = lines(&digits, b"123456\n\xff\xfe3456\n").unwrap_err();
     assert!(matches!(error, Error::NotUtf8 { line: 2, column: 1 }));
-    let words = "the value is empty: expected symbols of the alphabet, and characters that pass, or --keep-empty, which lets \
+    let words = "the value is empty: expected symbols of the alphabet (alphabet:SYMBOLS names your own), and characters that pass, or --keep-empty, which lets \
         empty values pass";
     let empty = lines(&digits, b"123456\n\n").unwrap_err();
     assert_eq!(empty.to_string(), format!("line 2, column 1: {words}"));

@@ -17,15 +17,15 @@ pub(super) fn unknown(ending: &str) -> String {
 
 /// The command that makes one file of a folder, which Spark, Hugging Face's datasets and table formats write.
 pub(super) fn folder(path: &Path) -> String {
-    let shown = path.display();
     let has = |name: &str| path.join(name).exists();
+    // The commands do not contain the folder's name, since a shell might run parts of it.
     let datasets = |split: &str| {
         format!(
-            "`python3 -c \"import datasets; datasets.load_from_disk('{shown}'){split}.to_parquet('base.parquet')\"`"
+            "`python3 -c \"import datasets; datasets.load_from_disk('FOLDER'){split}.to_parquet('base.parquet')\"`"
         )
     };
     // A table format keeps files of removed rows, so its own reader must choose the files.
-    let duckdb = |from: String| format!("`duckdb -c \"copy (from {from}) to 'base.parquet'\"`");
+    let duckdb = |from: &str| format!("`duckdb -c \"copy (from {from}) to 'base.parquet'\"`");
     if has("dataset_dict.json") {
         return format!("{} for each of its splits", datasets("['train']"));
     }
@@ -33,15 +33,15 @@ pub(super) fn folder(path: &Path) -> String {
         return datasets("");
     }
     if has("_delta_log") {
-        return duckdb(format!("delta_scan('{shown}')"));
+        return duckdb("delta_scan('FOLDER')");
     }
     if has("metadata") && has("data") {
-        return duckdb(format!("iceberg_scan('{shown}')"));
+        return duckdb("iceberg_scan('FOLDER')");
     }
     if has("_versions") || has("_latest.manifest") {
         return format!(
             "`python3 -c \"import lance, pyarrow.parquet; \
-             pyarrow.parquet.write_table(lance.dataset('{shown}').to_table(), 'base.parquet')\"`"
+             pyarrow.parquet.write_table(lance.dataset('FOLDER').to_table(), 'base.parquet')\"`"
         );
     }
     let mut names = fs::read_dir(path).into_iter().flatten().flatten();
@@ -51,10 +51,10 @@ pub(super) fn folder(path: &Path) -> String {
         texts.into_iter().find(|ending| name.ends_with(ending))
     });
     match ending {
-        Some(ending) => duckdb(format!("'{shown}/*{ending}'")),
+        Some(ending) => duckdb(&format!("'FOLDER/*{ending}'")),
         None => format!(
-            "{}, or with `python3 -c \"import pandas; pandas.read_parquet('{shown}').to_parquet('base.parquet')\"`",
-            duckdb(format!("'{shown}/**/*.parquet'"))
+            "{}, or with `python3 -c \"import pandas; pandas.read_parquet('FOLDER').to_parquet('base.parquet')\"`",
+            duckdb("'FOLDER/**/*.parquet'")
         ),
     }
 }
@@ -96,13 +96,21 @@ fn conversion(ending: &str) -> Option<String> {
         "safetensors" => python(
             "import numpy; from safetensors.numpy import load_file; numpy.save('base.npy', load_file('FILE')['NAME'])",
         ),
-        "xls" | "xlsx" => table("read_excel"),
+        // Without the type, pandas makes numbers of texts such as 00007.
+        "xls" | "xlsx" => python(
+            "import pandas; pandas.read_excel('FILE', dtype=object).to_parquet('base.parquet')",
+        ),
         "orc" => table("read_orc"),
         "mat" => python(
             "import numpy, scipy.io; numpy.save('base.npy', scipy.io.loadmat('FILE')['NAME'])",
         ),
-        "faiss" | "index" => python(
-            "import faiss, numpy; i = faiss.read_index('FILE'); numpy.save('base.npy', i.reconstruct_n(0, i.ntotal))",
+        "faiss" | "index" => format!(
+            "{}; build with --ids ids.npy",
+            python(
+                "import faiss, numpy; i = faiss.read_index('FILE'); m = hasattr(i, 'id_map'); numpy.save('ids.npy', \
+                 faiss.vector_to_array(i.id_map) if m else numpy.arange(i.ntotal)); b = faiss.downcast_index(i.index) if m else i; \
+                 numpy.save('base.npy', b.reconstruct_n(0, b.ntotal))"
+            )
         ),
         "db" | "sqlite" | "sqlite3" => {
             "export the table, with `sqlite3 -header -csv FILE 'select * from TABLE' > base.csv`"

@@ -76,7 +76,13 @@ pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column
         write(&mut out, column, at).map_err(wrong)?;
         all += out.len();
         if all > MOST_OF_CHUNK {
-            return Err(wrong("less than 256 MiB of JSON in the rows before"));
+            // The row alone is right, so it must not be left out.
+            return Err(Error::Table {
+                format: "table",
+                why: format!(
+                    "column {name}: rows up to {row} make more than 256 MiB of JSON at once: write the table with fewer rows in each group"
+                ),
+            });
         }
         Ok(Some(out.into_boxed_str()))
     });

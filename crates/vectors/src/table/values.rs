@@ -170,7 +170,7 @@ fn texts(column: &ArrayRef) -> Vec<Option<Box<str>>> {
 }
 
 /// The values of a column of integers, or of decimals without a fraction.
-fn whole(column: &ArrayRef) -> Vec<Option<i128>> {
+pub(super) fn whole(column: &ArrayRef) -> Vec<Option<i128>> {
     fn wide<T: Into<i128>>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<i128>> {
         values.map(|x| x.map(Into::into)).collect()
     }

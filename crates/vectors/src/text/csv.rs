@@ -90,7 +90,9 @@ pub(super) fn records(
             return Err(of_file(at, &why));
         }
         let vector = vectors.vector(&row).map_err(of_column)?;
-        let values = values.iter().map(|&at| Some(Box::from(field(at))));
+        // Databases and pandas write a missing value as an empty field.
+        let value = |text: &str| (!text.is_empty()).then(|| Box::from(text));
+        let values = values.iter().map(|&at| value(field(at)));
         Ok(Record {
             line,
             vector,

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{Found, Record, Records, Written, fault, member, parsed};
 use crate::id::{Id, IdKind, decimal};
+use crate::input::SPARSE;
 use crate::json::members;
 use crate::{ColumnNames, Error};
 
@@ -108,6 +109,20 @@ pub(super) fn not_json(line: &[u8]) -> &'static str {
     }
 }
 
+/// True if the member is the values of a sparse vector of Spark, whose indices are in another member.
+fn is_sparse(object: &Object<'_>, name: &str) -> bool {
+    let outer = name
+        .strip_suffix(".values")
+        .filter(|_| !object.contains_key(name));
+    let outer = outer.and_then(|outer| object.get(outer));
+    let inside = outer.and_then(|outer| members(outer.get().as_bytes()).ok());
+    inside.is_some_and(|inside| {
+        let given = |name| inside.get(name).is_some_and(|raw| raw.get() != "null");
+        let is_typed = inside.get("type").is_some_and(|raw| raw.get() == "0");
+        inside.contains_key("indices") && (given("indices") || given("size") || is_typed)
+    })
+}
+
 fn record(
     line: u64,
     object: &Object<'_>,
@@ -130,6 +145,9 @@ fn record(
     let vector = match names.vectorless {
         true => vec![0.0],
         false => {
+            if is_sparse(object, vectors) {
+                return Err(fault(line, format!("member {vectors}: {SPARSE}")));
+            }
             let vector = member(vectors).ok_or_else(|| missing(vectors))?;
             member::numbers(vector).map_err(|(found, expected)| Error::Text {
                 row: 0,

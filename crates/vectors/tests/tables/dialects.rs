@@ -208,6 +208,15 @@ fn texts_in_other_encodings_say_how_to_convert_them() {
 }
 
 #[test]
+fn a_column_may_have_the_name_of_a_format() {
+    for name in ["PAR1", "par1", "Arrow1"] {
+        let text = format!("{name},vector\nx,\"[1, 2]\"\n");
+        let names = named(Some("vector"), Some(name), &[]);
+        assert!(read(Format::Csv, &text, &names).is_ok(), "{name}");
+    }
+}
+
+#[test]
 fn whole_numbers_are_texts_where_ids_are_texts() {
     let names = |kind| ColumnNames {
         id_kind: Some(kind),
@@ -234,6 +243,31 @@ fn whole_numbers_are_texts_where_ids_are_texts() {
         );
     }
     assert!(read(Format::Jsonl, text, &names(IdKind::Uuid)).is_err());
+}
+
+#[test]
+fn vectors_of_spark_in_json_are_dense() {
+    let names = named(Some("f.values"), None, &[]);
+    let line = |f: &str| format!("{{\"f\": {f}}}");
+    let dense = line(r#"{"type": 1, "values": [1, 2]}"#);
+    assert!(read(Format::Jsonl, &dense, &names).is_ok());
+    // Other programs' objects with values
+    assert!(
+        read(
+            Format::Jsonl,
+            &line(r#"{"size": 2, "values": [1, 2]}"#),
+            &names
+        )
+        .is_ok()
+    );
+    for sparse in [
+        r#"{"type": 0, "size": 4, "indices": [0, 2], "values": [1, 3]}"#,
+        r#"{"type": 0, "size": null, "indices": null, "values": [1, 3]}"#,
+        r#"{"size": 4, "indices": [0, 2], "values": [1, 3]}"#,
+    ] {
+        let error = read(Format::Jsonl, &line(sparse), &names).unwrap_err();
+        assert!(error.to_string().contains("vector_to_array"), "{error}");
+    }
 }
 
 #[test]

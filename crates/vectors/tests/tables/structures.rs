@@ -12,6 +12,7 @@ use arrow_array::{
     StructArray, Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray,
     UInt64Array,
 };
+use arrow_buffer::NullBuffer;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::Field;
 use parquet::arrow::ArrowWriter;
@@ -303,6 +304,31 @@ fn vectors_of_spark_are_read_if_they_are_dense() {
         let chunk = read.unwrap().next().unwrap().unwrap();
         assert_eq!(chunk.vectors.as_slice(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     }
+    // pandas writes types of no value for members that are missing everywhere.
+    let columns: [(&str, ArrayRef); 4] = [
+        ("type", Arc::new(Int8Array::from(vec![1, 1]))),
+        ("size", Arc::new(NullArray::new(2))),
+        ("indices", Arc::new(NullArray::new(2))),
+        ("values", values([&[1.0, 2.0], &[3.0, 4.0]])),
+    ];
+    let fields = columns.map(|(name, column)| {
+        let kind = column.data_type().clone();
+        (Arc::new(Field::new(name, kind, true)), column)
+    });
+    let of_pandas = batch(Arc::new(StructArray::from(fields.to_vec())));
+    for read in open(&of_pandas, Some("features.values")) {
+        assert_eq!(read.unwrap().count(), 1);
+    }
+    // A missing structure says nothing about the others.
+    let missing = batch(features([1, 1], [None, None], [&[1.0, 2.0], &[3.0, 4.0]]));
+    let missing = missing.column(0).to_data().into_builder();
+    let nulls = NullBuffer::from(vec![true, false]);
+    let missing = arrow_array::make_array(missing.nulls(Some(nulls)).build().unwrap());
+    let missing = RecordBatch::try_from_iter_with_nullable([("features", missing, true)]).unwrap();
+    for read in open(&missing, Some("features.values")) {
+        let error = read.unwrap().find_map(Result::err).unwrap();
+        assert!(matches!(error, Error::Null { row: 1, .. }), "{error}");
+    }
     // Both have two values, which would be read as vectors of two dimensions.
     let at = |indices: [i32; 2]| Some(indices.map(Some).to_vec());
     let sparse = batch(features(
@@ -310,7 +336,11 @@ fn vectors_of_spark_are_read_if_they_are_dense() {
         [at([0, 1]), at([0, 2])],
         [&[1.0, 2.0], &[4.0, 5.0]],
     ));
-    for refused in open(&sparse, Some("features.values")) {
+    let odd = batch(features([0, 1], [None, None], [&[1.0, 2.0], &[4.0, 5.0]]));
+    for refused in [sparse, odd]
+        .iter()
+        .flat_map(|batch| open(batch, Some("features.values")))
+    {
         let error = refused.unwrap_err().to_string();
         assert!(error.contains("vector_to_array"), "{error}");
     }

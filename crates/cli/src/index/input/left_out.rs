@@ -87,6 +87,8 @@ struct List {
     /// The number of all records, if more than half of them were left out.
     most_of: Option<usize>,
     report: Option<(PathBuf, BufWriter<File>)>,
+    /// The report, once it is complete.
+    ended: Option<PathBuf>,
     /// The error, if the report could not be written.
     failed: Option<std::io::Error>,
 }
@@ -149,24 +151,39 @@ impl LeftOut {
         list.most_of.is_some()
     }
 
+    /// Ends the report file. All records have been read, and nothing was changed so far.
+    ///
+    /// # Errors
+    /// Fails if the report cannot be written.
+    pub(super) fn end(&self) -> Result<(), vectors::Error> {
+        let mut list = self.0.borrow_mut();
+        let Some((path, mut report)) = list.report.take() else {
+            return Ok(());
+        };
+        let all = json!({"left_out": list.count, "kept": list.kept});
+        let ended = match list.count {
+            0 => Ok(()),
+            _ => writeln!(report, "{all}").and_then(|()| report.flush()),
+        };
+        let failed = list.failed.take().map_or(ended, Err);
+        if let Err(source) = failed {
+            return Err(vectors::Error::File { path, source });
+        }
+        list.ended = Some(path);
+        Ok(())
+    }
+
     /// Reports the number of left-out records and the fault of the first, and ends the report file. Returns
     /// their number.
     ///
     /// # Errors
     /// Fails if most records were left out, or if the report cannot be written.
     pub(in crate::index) fn say(&self, file: &Path, output: Output) -> Result<usize, Error> {
-        let mut list = self.0.borrow_mut();
-        let (count, mut place) = (list.count, String::new());
-        if let Some((path, mut report)) = list.report.take() {
-            let all = json!({"left_out": count, "kept": list.kept});
-            let ended = match count {
-                0 => Ok(()),
-                _ => writeln!(report, "{all}").and_then(|()| report.flush()),
-            };
-            let failed = list.failed.take().map_or(ended, Err);
-            failed.map_err(Error::at(&path))?;
-            place = format!(", all in {}", path.display());
-        }
+        self.end()?;
+        let list = self.0.borrow();
+        let count = list.count;
+        let place = list.ended.as_ref();
+        let place = place.map_or_else(String::new, |path| format!(", all in {}", path.display()));
         if count == 0 {
             return Ok(0);
         }

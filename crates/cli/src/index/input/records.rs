@@ -141,7 +141,7 @@ impl<'a> Records<'a> {
         let attributes = self.attributes.iter().zip(values.by_ref());
         let attributes = attributes.map(|(it, column)| {
             it.check(&column, self.read, lines)?;
-            it.read(column, self.read)
+            it.read(column, self.read, lines)
         });
         let attributes: Vec<(String, Column)> = attributes.collect::<Result<_, _>>()?;
         let attributes = Attributes::new(rows, attributes)?;
@@ -264,6 +264,10 @@ impl Iterator for Records<'_> {
                 if self.left_out.are_most(self.kept) {
                     // `LeftOut::say` replaces this error: it names the records that were left out.
                     return Some(Err(vectors::Error::NoVectors.into()));
+                }
+                // A report that cannot be written stops the change, not only the command.
+                if let Err(error) = self.left_out.end() {
+                    return Some(Err(error.into()));
                 }
                 let found = self.ids.as_ref()?.list.len();
                 let expected = usize::try_from(self.reader.position()).unwrap_or(usize::MAX);
