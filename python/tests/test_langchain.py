@@ -405,6 +405,7 @@ def test_missing_values_are_found_before_documents_are_ranked(tmp_path, key):
         assert all(found.metadata["lang"] is None for found in store.similarity_search("odd 1", k=5, filter={"lang": None}))
 
 
+@pytest.mark.filterwarnings("ignore:found . documents instead")
 def test_dates_and_lists_are_decided_before_documents_are_ranked(tmp_path, key):
     instants = [datetime(2024, 1, n % 28 + 1, n % 24, tzinfo=timezone.utc) if n % 13 else None for n in range(60)]
     texts = [f"text {n}" for n in range(60)]

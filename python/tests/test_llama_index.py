@@ -224,6 +224,7 @@ def test_lists_and_texts_of_one_name_are_both_found(tmp_path, key):
         assert store.query(query).ids == own.query(query).ids, (word, value)
 
 
+@pytest.mark.filterwarnings("ignore:found . documents instead")
 def test_texts_that_attributes_cut_are_not_lost(tmp_path, key):
     rows = np.random.default_rng(7).standard_normal((30, 8)).tolist()
     long = {n: "é" * 2500 + f" end {n}" for n in (7, 19)}

@@ -43,8 +43,8 @@ _SIGNS = {"$eq": "=", "$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte":
 # Operators as other stores write them.
 _WORDS: dict[Any, str] = {word[1:]: word for word in _SIGNS} | {sign: word for word, sign in _SIGNS.items()} | {"==": "$eq"}
 
-# Words of trees: a value that is missing or an empty text or list; a test that has a `Check`; and that test once values have decided it, as
-# a condition that is the whole test or None, and one that every passing document meets.
+# Words of trees. `EMPTY` is a value that is missing, or an empty text or list. `CHECKED` is a test with a `Check`. `_DECIDED` is that test as two
+# conditions: the whole test, or None, and what every passing document meets.
 EMPTY = "$empty"
 CHECKED = "$checked"
 _DECIDED = "$decided"

@@ -56,7 +56,7 @@ class SordinoDocumentStore:
         The index's mode, as for `sordino.build`. The documents of the first `write_documents` decide the buckets of
         sealed mode and the clusters of routed mode, so there should be many of them.
     attributes : iterable of str, optional
-        Names of `meta` that filters use before documents are ranked: numbers, bools and texts of up to 4,000 bytes.
+        Names of `meta` that filters use before documents are ranked: numbers, bools, and texts and lists of up to 4,000 bytes.
         Clients download them sealed. The next `write_documents` makes a name that is added later an attribute of
         all documents.
     client_key, token, roots : optional

@@ -62,7 +62,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         The index's mode, as for `sordino.build`. The nodes of the first `add` decide the buckets of sealed mode and
         the clusters of routed mode, so there should be many of them.
     attributes : iterable of str, optional
-        Names of metadata that filters use before nodes are ranked: numbers, bools and texts of up to 4,000 bytes.
+        Names of metadata that filters use before nodes are ranked: numbers, bools, and texts and lists of up to 4,000 bytes.
         Clients download them sealed. `"ref_doc_id"`, or `"doc_id"`, is for `doc_ids`. The next `add` makes a name that is added
         later an attribute of all nodes.
     keep_vectors : bool, default False
