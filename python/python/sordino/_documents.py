@@ -344,7 +344,7 @@ class Documents:
             return []
         kinds = _kinds(client)
         _filters.check_kinds(tree, kinds)
-        where, whole = _filters.where(tree, kinds)
+        where, whole = _filters.where(_filters.decided(tree, kinds, lambda name, some: client.column(name, where=some)), kinds)
         most = int(client._native.k) - 1
         nearest = self._nearest(client, vector, where)
         found = [one for one in nearest if passes(one)][:k]
