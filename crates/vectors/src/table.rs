@@ -16,6 +16,7 @@ mod json;
 mod pandas;
 mod parquet;
 mod schema;
+mod spark;
 mod strings;
 mod values;
 mod vectors;

@@ -5,7 +5,7 @@ mod json_text;
 use super::list::Part;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use json_text::{is_instant, is_list, is_several, unquoted};
+use json_text::{is_instant, is_list, is_several, unquoted, whole_numbers};
 use serde_json::{Map, Value};
 use sordino_search::vectors::id::shown;
 use sordino_search::{Attributes, Client, Column, ColumnKind, Error as Search, Id, vectors};
@@ -344,16 +344,6 @@ pub(crate) fn known_attributes(client: &Client, id: &Id) -> Map<String, Value> {
     known.map_or_else(Map::new, |known| attributes(&known, 0))
 }
 
-/// The numbers of a table's column of integers, some of which came as JSON because others of its file are too large. `None` if these
-/// values are not such numbers.
-fn whole_numbers(values: &[Option<Box<str>>]) -> Option<Vec<Option<i64>>> {
-    let read = |value: &Option<Box<str>>| value.as_deref().map(str::parse::<i64>).transpose();
-    let numbers = values.iter().map(read).collect::<Result<Vec<_>, _>>();
-    numbers
-        .ok()
-        .filter(|numbers| numbers.iter().any(Option::is_some))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -480,16 +470,18 @@ mod tests {
 
     #[test]
     fn a_large_number_is_the_fault_of_its_row_alone() {
-        let plain: Attribute = "a".parse().unwrap();
-        let column = |numbers: &[&str]| {
-            Column::Json(numbers.iter().map(|&number| Some(number.into())).collect())
-        };
-        let error = plain.check(&column(&["1", "9223372036854775808", "3"]), 5, false);
-        let error = error.unwrap_err().to_string();
-        assert!(error.starts_with("row 6, column a"), "{error}");
-        plain.check(&column(&["1", "-3"]), 5, false).unwrap();
-        let (_, numbers) = plain.read(column(&["1", "-3"]), 5, false).unwrap();
+        let a: Attribute = "a".parse().unwrap();
+        let column = |numbers: [&str; 2]| Column::Json(numbers.map(|it| Some(it.into())).to_vec());
+        let error = a.check(&column(["1", "9223372036854775808"]), 5, false);
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .starts_with("row 6, column a")
+        );
+        a.check(&column(["1", "-3"]), 5, false).unwrap();
+        let (_, numbers) = a.read(column(["1", "-3"]), 5, false).unwrap();
         assert_eq!(numbers, Column::Int(vec![Some(1), Some(-3)]));
-        assert!(plain.read(column(&["1", "-3"]), 5, true).is_err());
+        assert!(a.read(column(["1", "-3"]), 5, true).is_err());
     }
 }

@@ -69,6 +69,11 @@ fn known() -> &'static str {
     }
 }
 
+/// Saves the vectors of a FAISS index, and its ids or the numbers of its vectors.
+const FAISS: &str = "import faiss, numpy; i = faiss.read_index('FILE'); m = hasattr(i, 'id_map'); numpy.save('ids.npy', \
+    faiss.vector_to_array(i.id_map) if m else numpy.arange(i.ntotal)); b = faiss.downcast_index(i.index) if m else i; \
+    numpy.save('base.npy', b.reconstruct_n(0, b.ntotal))";
+
 /// The command that converts this format to a supported one.
 fn conversion(ending: &str) -> Option<String> {
     let python = |program: &str| format!("convert it, with `python3 -c \"{program}\"`");
@@ -104,14 +109,7 @@ fn conversion(ending: &str) -> Option<String> {
         "mat" => python(
             "import numpy, scipy.io; numpy.save('base.npy', scipy.io.loadmat('FILE')['NAME'])",
         ),
-        "faiss" | "index" => format!(
-            "{}; build with --ids ids.npy",
-            python(
-                "import faiss, numpy; i = faiss.read_index('FILE'); m = hasattr(i, 'id_map'); numpy.save('ids.npy', \
-                 faiss.vector_to_array(i.id_map) if m else numpy.arange(i.ntotal)); b = faiss.downcast_index(i.index) if m else i; \
-                 numpy.save('base.npy', b.reconstruct_n(0, b.ntotal))"
-            )
-        ),
+        "faiss" | "index" => format!("{}; build with --ids ids.npy", python(FAISS)),
         "db" | "sqlite" | "sqlite3" => {
             "export the table, with `sqlite3 -header -csv FILE 'select * from TABLE' > base.csv`"
                 .to_owned()

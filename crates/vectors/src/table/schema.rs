@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, make_array};
+use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema};
 
 use super::Batch;
 use super::dictionary::value_type;
 use super::pandas::index_column;
+use super::spark;
 use super::strings::is_bytes;
-use super::values::{is_id, is_value, whole};
+use super::values::{is_id, is_value};
 use super::vectors::{is_list, is_number, is_vector};
 use crate::format::{fitting, only_place};
-use crate::input::{SPARSE, check_dim};
+use crate::input::check_dim;
 use crate::{ColumnNames, Error};
 
 /// The name that pandas gives its extension type for periods.
@@ -121,45 +122,10 @@ fn inner(column: &ArrayRef, at: usize) -> Result<ArrayRef, ArrowError> {
         .as_struct_opt()
         .ok_or_else(|| ArrowError::SchemaError("a column is no structure".to_owned()))?;
     let inner = outer.column(at);
-    if outer.column_names()[at] == SPARK_VALUES && has_sparse(outer) {
-        return Err(ArrowError::InvalidArgumentError(SPARSE.to_owned()));
-    }
+    spark::check(outer, at)?;
     let nulls = NullBuffer::union(outer.nulls(), inner.nulls());
     let data = inner.to_data().into_builder().nulls(nulls).build()?;
     Ok(make_array(data))
-}
-
-/// The fields of the structure in which Spark stores a vector. A dense vector has the type 1, no size, no indices, and values of all
-/// coordinates.
-const SPARK: [&str; 4] = ["type", "size", "indices", SPARK_VALUES];
-const SPARK_VALUES: &str = "values";
-
-fn is_spark(fields: &Fields) -> bool {
-    let has = |name: &&str| field_names(fields).any(|field| field == *name);
-    SPARK.iter().all(has)
-}
-
-/// True if one of these structures is a sparse vector, which lacks the coordinates that are 0.
-fn has_sparse(outer: &StructArray) -> bool {
-    let nulls = |name: &str| Some(outer.column_by_name(name)?.logical_nulls());
-    let (size, indices) = (nulls("size"), nulls("indices"));
-    let given = |nulls: &Option<Option<NullBuffer>>, row: usize| match nulls {
-        Some(Some(nulls)) => nulls.is_valid(row),
-        Some(None) => true,
-        None => false,
-    };
-    let kinds = outer.column_by_name("type");
-    let kinds = kinds
-        .filter(|kinds| kinds.data_type().is_integer())
-        .map(whole);
-    let kind = |row: usize| {
-        kinds
-            .as_ref()
-            .and_then(|kinds| kinds.get(row).copied().flatten())
-    };
-    // Other structures with values have no indices.
-    let mut rows = (0..outer.len()).filter(|row| indices.is_some() && outer.is_valid(*row));
-    rows.any(|row| given(&indices, row) || given(&size, row) || kind(row) == Some(0))
 }
 
 /// A column that was found.
@@ -224,7 +190,7 @@ fn only_vectors(fields: &Fields) -> Result<usize, Error> {
         let all = listed(fields, |_| true);
         let spark = fields
             .iter()
-            .find(|field| matches!(field.data_type(), DataType::Struct(within) if is_spark(within)));
+            .find(|field| matches!(field.data_type(), DataType::Struct(within) if spark::is_vector(within)));
         let advice = match spark {
             Some(field) => format!("name Spark's vectors {}.values", shortened(field.name())),
             None => "name one of texts such as [0.1, 0.2], one of bytes of 32-bit floats, or several with a coordinate each, \
@@ -322,7 +288,7 @@ fn wrong_type(name: &str, found: &DataType, expected: &'static str) -> Error {
     }
     let mut found_type = shortened(&found.to_string());
     if let DataType::Struct(fields) = found
-        && is_spark(fields)
+        && spark::is_vector(fields)
     {
         found_type = format!("Spark's vectors, which are in {}.values", shortened(name));
     }

@@ -67,8 +67,7 @@ pub(super) fn records(
     let values: Vec<usize> = names.values.iter().map(find).collect::<Result<_, _>>()?;
     let kind = names.id_kind;
     let mut decimals = Decimals::of(kind);
-    let before = before.into_iter().map(Err);
-    let rows = before.chain([Ok(first)]).chain(rows);
+    let rows = before.into_iter().map(Err).chain([Ok(first)]).chain(rows);
     let records = rows.map(move |row| {
         quotes.check()?;
         let row = row.map_err(wrong)?;
@@ -91,8 +90,8 @@ pub(super) fn records(
         }
         let vector = vectors.vector(&row).map_err(of_column)?;
         // Databases and pandas write a missing value as an empty field.
-        let value = |text: &str| (!text.is_empty()).then(|| Box::from(text));
-        let values = values.iter().map(|&at| value(field(at)));
+        let written = values.iter().map(|&at| field(at));
+        let values = written.map(|text| (!text.is_empty()).then(|| Box::from(text)));
         Ok(Record {
             line,
             vector,

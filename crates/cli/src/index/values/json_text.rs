@@ -12,6 +12,16 @@ pub(super) fn is_instant(json: &str) -> bool {
     json.len() > 11 && digits.into_iter().all(fits)
 }
 
+/// The numbers of a table's column of integers, some of which came as JSON because others of its file are too large. `None` if these
+/// values are not such numbers.
+pub(super) fn whole_numbers(values: &[Option<Box<str>>]) -> Option<Vec<Option<i64>>> {
+    let read = |value: &Option<Box<str>>| value.as_deref().map(str::parse::<i64>).transpose();
+    let numbers = values.iter().map(read).collect::<Result<Vec<_>, _>>();
+    numbers
+        .ok()
+        .filter(|numbers| numbers.iter().any(Option::is_some))
+}
+
 /// True for a list or an object: in JSON, or in a CSV text in the form of JSON or Python.
 pub(super) fn is_several(text: &str, json: bool) -> bool {
     let text = text.trim();
