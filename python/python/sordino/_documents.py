@@ -345,6 +345,8 @@ class Documents:
         kinds = _kinds(client)
         _filters.check_kinds(tree, kinds)
         where, whole = _filters.where(tree, kinds)
+        if not whole:
+            where, whole = _filters.where(_filters.narrowed(tree, kinds, client.column), kinds)
         most = int(client._native.k) - 1
         nearest = self._nearest(client, vector, where)
         found = [one for one in nearest if passes(one)][:k]
