@@ -123,7 +123,7 @@ def _fitting(word: str, texts: list[str]) -> list[str]:
     return held if word == "and" or len(held) == len(texts) else []
 
 
-def _held(text: str) -> str | None:
+def _bounded(text: str) -> str | None:
     """Return a condition, or None if there is no room for it."""
     return text if _size([text]) <= _BYTES else None
 
@@ -160,7 +160,7 @@ def _whole(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str 
         return _joined(tree[0], held) if len(held) == len(texts) else None
     if len(tree) == 2:
         inner = _whole(tree[1], kinds, levels - 1)
-        return None if inner is None else _held(f"not {inner}")
+        return None if inner is None else _bounded(f"not {inner}")
     if levels < 2:
         return None
     name, word, value = tree
@@ -173,7 +173,7 @@ def _whole(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str 
     right = f"({', '.join(held)})" if word in ("$in", "$nin") else held[0]
     # A test of a missing value is unknown, and `not` keeps it unknown.
     rest = f"or `{name}` is null" if word in ("$ne", "$nin") else f"and `{name}` is not null"
-    return _held(f"(`{name}` {_SIGNS[word]} {right} {rest})")
+    return _bounded(f"(`{name}` {_SIGNS[word]} {right} {rest})")
 
 
 def _needed(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str | None:
@@ -197,7 +197,7 @@ def _needed(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str
     text = _whole((name, "$in", rest), kinds) if rest else None
     if rest and text is None:
         return None
-    return _held(f"({text} or `{name}` is null)") if text else f"`{name}` is null"
+    return _bounded(f"({text} or `{name}` is null)") if text else f"`{name}` is null"
 
 
 def check_kinds(tree: Tree, kinds: Mapping[str, type]) -> None:
@@ -279,6 +279,8 @@ def condition(given: Any, depth: int = 0) -> Test:
         Names that must all hold: each with an equal value, or with a dict of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
         `$lte`, `$in` or `$nin`. `$and` and `$or` join a list of such dicts, and `$not` negates one. A document
         without the name passes `$ne` and `$nin`.
+    depth : int, default 0
+        The number of filters that this one is inside.
 
     Returns
     -------

@@ -599,7 +599,7 @@ def _check_depth(filters: Any, depth: int) -> None:
 
 
 def _check_conditions(filters: Any) -> None:
-    """Refuse filters for a change if a part has no condition: all documents pass an empty `AND`.
+    """Refuse filters for a change if a part has no condition. All documents pass an empty `AND`.
 
     Raises
     ------
@@ -615,8 +615,8 @@ def _check_conditions(filters: Any) -> None:
         inner = _conditions(part)
         if not part or (isinstance(part, dict) and "field" not in part and not inner):
             raise InputError(
-                "filters: a part without a condition, so that all documents may match: expected a comparison in each part; "
-                "delete_all_documents() deletes all, and {'field': 'id', 'operator': '!=', 'value': ''} stands for all"
+                "filters: a part without a condition, so that all documents may match: expected a comparison in each part. "
+                "delete_all_documents() deletes all, and {'field': 'id', 'operator': '!=', 'value': ''} matches all"
             )
         parts.extend(inner)
 
