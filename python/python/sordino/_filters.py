@@ -53,9 +53,10 @@ _COMPARED = 4000
 DEPTH = 64
 TOO_DEEP = f"filter: more than {DEPTH} filters within one another: expected fewer; join conditions in one list"
 
-# The most bytes and levels of a condition on attributes.
+# The most bytes and levels of a condition on attributes, and more levels than one test has.
 _BYTES = 65_536
 _LEVELS = 64
+_TEST_LEVELS = 6
 
 # A list in a filter with more bytes is compared with the values that an attribute has.
 _LONG = 8192
@@ -161,7 +162,7 @@ def _whole(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str 
     if len(tree) == 2:
         inner = _whole(tree[1], kinds, levels - 1)
         return None if inner is None else _bounded(f"not {inner}")
-    if levels < 2:
+    if levels < _TEST_LEVELS:
         return None
     name, word, value = tree
     if word not in _SIGNS:
@@ -181,7 +182,7 @@ def _needed(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str
 
     A document whose value is None, or not of the attribute's type, has no value of the attribute.
     """
-    if tree is None or len(tree) == 2 or tree[0] not in kinds or levels < 3:
+    if tree is None or len(tree) == 2 or tree[0] not in kinds or levels < _TEST_LEVELS:
         return None
     name, word, value = tree
     kind = kinds[name]

@@ -594,7 +594,7 @@ def _check_depth(filters: Any, depth: int) -> None:
     """Refuse filters that are nested too deep."""
     if depth > DEPTH:
         raise FilterError(TOO_DEEP)
-    for one in _conditions(filters):
+    for one in _inside(filters):
         _check_depth(one, depth + 1)
 
 
@@ -612,7 +612,7 @@ def _check_conditions(filters: Any) -> None:
     parts = [filters]
     while parts:
         part = parts.pop()
-        inner = _conditions(part)
+        inner = _inside(part)
         if not part or (isinstance(part, dict) and "field" not in part and not inner):
             raise InputError(
                 "filters: a part without a condition, so that all documents may match: expected a comparison in each part. "
@@ -621,7 +621,7 @@ def _check_conditions(filters: Any) -> None:
         parts.extend(inner)
 
 
-def _conditions(filters: Any) -> list[Any] | tuple[Any, ...]:
+def _inside(filters: Any) -> list[Any] | tuple[Any, ...]:
     """Return the filters that a filter joins; none for a comparison."""
     found = filters.get("conditions") if isinstance(filters, dict) and "field" not in filters else None
     return found if isinstance(found, (list, tuple)) else ()
