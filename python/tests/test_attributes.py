@@ -248,6 +248,82 @@ def test_lists_are_found_by_their_members(tmp_path, key):
     assert tags[0] == ["x", "o'hara"]
 
 
+class Series:
+    """A column of polars, as far as it is one: the lists in it are columns too."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __iter__(self):
+        return (Series(value) if isinstance(value, list) else value for value in self.values)
+
+    def __len__(self):
+        return len(self.values)
+
+    def to_list(self):
+        return self.values
+
+    def __array__(self, dtype=None, copy=None):
+        made = np.empty(len(self.values), object)
+        made[:] = self.values
+        return made
+
+
+class PolarsFrame:
+    """A frame of such columns, each with its name."""
+
+    def __init__(self, columns):
+        self.held = {name: Series(values) for name, values in columns.items()}
+        for name, column in self.held.items():
+            column.name = name
+
+    @property
+    def columns(self):
+        return list(self.held)
+
+    def get_columns(self):
+        return list(self.held.values())
+
+    def __getitem__(self, name):
+        return self.held[name]
+
+
+@pytest.fixture(params=["polars", "a frame like it"])
+def make(request):
+    return pytest.importorskip("polars").DataFrame if request.param == "polars" else PolarsFrame
+
+
+def test_lists_in_columns_of_polars_are_attributes(tmp_path, key, make):
+    lists = {"tags": [["x"], ["x", "y"], [], None], "n": [[1], [2, None], None, [3]]}
+    frame = make(lists)
+    for at, given in enumerate([{name: frame[name] for name in lists}, frame, {name: [*frame[name]] for name in lists}]):
+        index = sordino.build(tmp_path / str(at), np.eye(4), key=key, attributes=given)
+        check_lists(index, key, [0, 1, 2, 3])
+    named = sordino.build(tmp_path / "named", make({"id": [*"abcd"], "vector": np.eye(4).tolist(), **lists}), key=key, attributes=[*lists])
+    check_lists(named, key, [*"abcd"])
+
+
+def check_lists(index, key, ids):
+    with sordino.Client(index, key=key) as client:
+        assert client.column("tags") == dict(zip(ids, ['["x"]', '["x","y"]', "[]"]))
+        assert client.column("n") == {ids[0]: "[1]", ids[1]: "[2,null]", ids[3]: "[3]"}
+        assert set(client.column("tags", where="tags has 'x' and n has 2")) == {ids[1]}
+
+
+def test_instants_with_a_zone_are_texts_in_utc_by_the_advice(tmp_path, key):
+    # The clocks of Berlin went back at 3:00.
+    zones = [datetime.timezone(datetime.timedelta(hours=hours)) for hours in (2, 1)]
+    instants = [datetime.datetime(2025, 10, 26, 2, 45, tzinfo=zones[0]), datetime.datetime(2025, 10, 26, 2, 15, tzinfo=zones[1])]
+    assert instants[0] < instants[1] and instants[0].isoformat() > instants[1].isoformat()
+    with pytest.raises(sordino.DtypeError, match=r"is a datetime.*`(\.astimezone\(.*\)\.isoformat\(\))` makes a text") as caught:
+        sordino.build(tmp_path / "index", np.eye(2), key=key, attributes={"t": instants})
+    advice = str(caught.value).split("`")[1]
+    texts = [eval(f"instant{advice}") for instant in instants]  # noqa: S307
+    assert texts == sorted(texts)
+    with pytest.raises(sordino.DtypeError, match=r": `\.isoformat\(\)` makes a text"):
+        sordino.build(tmp_path / "index", np.eye(2), key=key, attributes={"t": [instant.replace(tzinfo=None) for instant in instants]})
+
+
 def test_columns_may_be_any_mapping(tmp_path, key):
     index = sordino.build(tmp_path / "index", np.eye(2), key=key, attributes=collections.OrderedDict(a=(1, 2)), k=1)
     with sordino.Client(index, key=key.reader()) as client:

@@ -246,6 +246,26 @@ def test_dates_are_compared_as_haystack_does(tmp_path, key):
         assert {document.id for document in retriever.run(rows[0], filters=filters)["documents"]} == set(expected)
 
 
+def test_dates_and_lists_are_decided_before_documents_are_ranked(tmp_path, key):
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16, max_results=3, attributes=["when", "tags"])
+    rows = np.random.default_rng(5).standard_normal((60, 16)).tolist()
+    metas = [{"when": f"2024-01-{n % 28 + 1:02}T0{n % 3}:00:00+0{n % 3}:00", "tags": [f"t{n % 20}", "x"]} if n % 13 else {} for n in range(60)]
+    written = [Document(id=str(n), content="x", meta=meta, embedding=row) for n, (meta, row) in enumerate(zip(metas, rows))]
+    store.write_documents(written)
+    retriever = SordinoEmbeddingRetriever(store, top_k=3)
+    leaves = [("when", ">", "2024-01-20"), ("when", "<=", "2024-01-03T00:00:00Z"), ("when", "==", "2024-01-05T00:00:00Z"), ("when", "!=", "2024-01-05T00:00:00Z"),
+              ("when", "in", ["2024-01-07T00:00:00Z", "none"]), ("when", "not in", ["2024-01-07"]), ("tags", "==", ["t7", "x"]), ("tags", "!=", ["t7", "x"]), ("tags", "in", [["t9", "x"]])]
+    leaves = [{"field": f"meta.{name}", "operator": word, "value": value} for name, word, value in leaves]
+    unit = [np.array(row) / np.linalg.norm(row) for row in rows]
+    for one in [*leaves, *({"operator": "NOT", "conditions": [leaf]} for leaf in leaves)]:
+        passing = sorted((int(document.id) for document in store.filter_documents(one)), key=lambda n: -float(unit[n] @ unit[0]))
+        assert passing or not ALLOWED, one
+        assert [int(document.id) for document in retriever.run(rows[0], filters=one)["documents"]] == passing[:3], one
+    with pytest.raises(FilterError, match="(?i)date|string"):
+        store.write_documents([Document(id="odd", content="x", meta={"when": "some day"}, embedding=rows[0])])
+        retriever.run(rows[0], filters=leaves[0])
+
+
 def test_attributes_decide_as_haystack_does(tmp_path, key):
     metas = [{"n": n % 4 if n % 5 else None, "s": "abc"[n % 3], "in": {"n": n}} for n in range(19)] + [{}]
     rows = np.random.default_rng(5).standard_normal((20, 16)).tolist()

@@ -464,6 +464,26 @@ def test_missing_values_are_found_before_documents_are_ranked(tmp_path, key):
         assert all(found.metadata["lang"] is None for found in store.similarity_search("odd 1", k=5, filter={"lang": None}))
 
 
+@pytest.mark.filterwarnings("ignore:found . documents instead")
+def test_dates_and_lists_are_decided_before_documents_are_ranked(tmp_path, key):
+    instants = [datetime(2024, 1, n % 28 + 1, n % 24, tzinfo=timezone.utc) if n % 13 else None for n in range(60)]
+    texts = [f"text {n}" for n in range(60)]
+    # Spellings of one time that are different texts.
+    metadatas = [{"when": instant, "spelled": f"2024-01-0{n % 2 + 1}{['', 'T00:00:00', 'T02:00:00+02:00'][n % 3]}", "tags": [n % 20, "x"]} for n, instant in enumerate(instants)]
+    store = SordinoVectorStore.from_texts(texts, EMBEDDING, metadatas, ids=texts, index=tmp_path / "index", key=key, max_results=3, attributes=["when", "spelled", "tags"])
+    every = SordinoVectorStore.from_texts(texts, EMBEDDING, metadatas, ids=texts, index=tmp_path / "every", key=key, max_results=60)
+    for filter in [
+        {"when": {"$gte": datetime(2024, 1, 20, tzinfo=timezone.utc)}}, {"$not": {"when": {"$lt": datetime(2024, 1, 20, 5, tzinfo=timezone.utc)}}},
+        {"when": instants[30]}, {"when": {"$ne": instants[30]}}, {"spelled": "2024-01-02"}, {"spelled": {"$ne": "2024-01-02"}}, {"spelled": {"$gt": "2024-01-01"}},
+        {"spelled": {"$nin": ["2024-01-01", "2024-01-02"]}}, {"$not": {"spelled": {"$lte": "2024-01-01T00:00:00"}}}, {"tags": {"$eq": [7, "x"]}}, {"tags": {"$ne": [7, "x"]}},
+        {"tags": {"$in": [[3, "x"], "x"]}}, {"tags": {"$nin": [[3, "x"]]}},
+    ]:
+        expected = [found.id for found in every.similarity_search("a query", k=3, filter=filter)]
+        assert expected and [found.id for found in store.similarity_search("a query", k=3, filter=filter)] == expected, filter
+    for one in (store, every):
+        one.close()
+
+
 def test_values_of_another_type_than_the_attribute_are_refused(tmp_path, key):
     texts = [f"text {n}" for n in range(8)]
     metadatas = [{"year": 285 + n, "lang": "en"} for n in range(8)]

@@ -238,3 +238,71 @@ def test_additions_do_not_lose_what_records_have(tmp_path, key):
     with sordino.Client(index, key=key) as client:
         assert client.payloads(["a", "b", "c"]) == [b"", b"", b"three"]
         assert client.attributes(["a", "b", "c"]) == [{}, {}, {"n": 3}]
+
+
+class Answer:
+    """What an embedding service gives for a text."""
+
+    def __init__(self, row):
+        self.embedding = row.tolist()
+
+
+class Answers:
+    """All that it gives."""
+
+    def __init__(self, rows):
+        self.data = [Answer(row) for row in rows]
+
+    def __iter__(self):
+        return iter(vars(self).items())
+
+
+def refused(tmp_path, key, rows):
+    with pytest.raises(sordino.InputError) as caught:
+        sordino.build(tmp_path / "refused", rows, key=key)
+    assert not (tmp_path / "refused").exists() and "inhomogeneous" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_vectors_that_are_texts_are_told_and_how_to_read_them(tmp_path, key):
+    texts = [str(row.tolist()) for row in ROWS]
+    (tmp_path / "rt.csv").write_text("id,embedding\n" + "".join(f'{id},"{text}"\n' for id, text in zip(IDS, texts)))
+    frame = Frame({"id": IDS, "embedding": texts})
+    for rows in (frame, texts, np.array(texts), np.array(texts, object)):
+        text = refused(tmp_path, key, rows)
+        assert "row 0 is a str" in text and "leave rows" not in text
+        assert "`[json.loads(row) for row in rows]`" in text and "sordino.build(..., 'FILE.csv')" in text
+    # Both ways that the advice names.
+    check(sordino.build(tmp_path / "file", tmp_path / "rt.csv", key=key, k=1), key, payloads=None)
+    frame.data["embedding"] = [json.loads(row) for row in texts]
+    check(sordino.build(tmp_path / "read", frame, key=key, k=1), key, payloads=None)
+    assert "numpy printed this text" in refused(tmp_path, key, [str(row) for row in ROWS])
+    assert "json" not in refused(tmp_path, key, IDS)
+    # Without a vector, a row is left out; that is the advice for such rows alone.
+    assert "row 1 is a missing value, expected numbers: leave rows without a vector out" in refused(tmp_path, key, [ROWS[0], None])
+
+
+def test_objects_with_a_vector_are_told_by_their_field(tmp_path, key):
+    answers = Answers(ROWS)
+    assert "row 0 is a Answer, expected numbers: `[row.embedding for row in rows]`" in refused(tmp_path, key, answers.data)
+    assert "`[row.embedding for row in it.data]`" in refused(tmp_path, key, answers)
+    assert "its `.embedding` has the numbers; an iterator yields" in refused(tmp_path, key, iter(answers.data))
+    index = sordino.build(tmp_path / "index", [row.embedding for row in answers.data], key=key, k=1)
+    with sordino.Client(index, key=key) as client, pytest.raises(sordino.DtypeError, match="queries: a Answer.*embedding"):
+        client.search(answers.data[0])
+
+
+def test_items_of_an_iterator_that_are_no_rows_are_told(tmp_path, key):
+    yields = "an iterator yields arrays of shape (n, dim), or sordino.Batch(rows, ids=ids)"
+    for items, what in [
+        ([{"id": id, "embedding": row} for id, row in zip(IDS, ROWS)], "a dict, expected rows of numbers: a data frame of these rows"),
+        (zip(IDS, ROWS), "a tuple of a str and a ndarray, expected rows"),
+        (enumerate(ROWS.tolist()), "a tuple of a int and a list, expected rows"),
+        (ROWS, "of shape (4,): expected (n, dim)"),
+        ([[[1.0, 2.0], [3.0]]], "row 1 has 1 numbers, and row 0 has 2"),
+    ]:
+        text = refused(tmp_path, key, iter(items))
+        assert text.startswith("array 0 of the iterator") and what in text and text.endswith(yields)
+    assert "row 0 is a tuple of a str and a ndarray, expected numbers: give the vectors alone, and ids apart" in refused(tmp_path, key, [*zip(IDS, ROWS)])
+    batches = iter([sordino.Batch(ROWS[:2], ids=IDS[:2]), sordino.Batch(ROWS[2:], ids=IDS[2:])])
+    check(sordino.build(tmp_path / "index", batches, key=key, k=1), key, payloads=None)

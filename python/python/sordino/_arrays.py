@@ -7,6 +7,7 @@ and booleans are refused.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 _MAX_ID = 2**64 - 1
+
+# The fields that have the vector of an object, and the types that they have, in addition to arrays.
+_FIELDS = ("embedding", "vector", "values")
+_ROWS = (list, tuple)
 
 
 def matrix(rows: Any, what: str = "vectors", *, single: bool = False) -> np.ndarray:
@@ -39,9 +44,14 @@ def numbers(rows: Any, what: str) -> np.ndarray:
 
     ordered(rows, what, DtypeError)
     check_coordinates(rows, what)
+    if _field(rows):
+        raise DtypeError(f"{what}: a {type(rows).__name__}, expected an array: its `.{_field(rows)}` has the numbers")
     if not hasattr(rows, "__array__") and hasattr(rows, "__dlpack__") and not hasattr(rows, "detach"):
         return _from_dlpack(rows, what)
     if hasattr(rows, "__iter__") and not any(hasattr(rows, name) for name in ("__len__", "__array__", "__array_interface__")):
+        inner = getattr(rows, "data", None)
+        if isinstance(inner, list) and inner and _field(inner[0]):
+            raise DtypeError(f"{what}: a {type(rows).__name__}, expected an array: `[row.{_field(inner[0])} for row in it.data]` has the rows")
         stream = "`iter()` of it gives a stream of arrays, and " if what == "vectors" else ""
         raise DtypeError(f"{what}: a {type(rows).__name__}, which is no array: {stream}`numpy.stack(list(rows))` makes one of its rows")
     if isinstance(rows, (list, tuple)) and rows and hasattr(rows[0], "detach"):
@@ -52,11 +62,20 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     try:
         array = np.asarray(rows)
     except ValueError as error:
-        raise ShapeError(f"{what}: {error}") from None
+        if not isinstance(rows, (list, tuple)):
+            raise ShapeError(f"{what}: {error}") from None
+        if _is_mixed(rows):
+            raise DtypeError(f"{what}: {_found(rows)}, expected rows of numbers") from None
+        # The rows tell which one is wrong.
+        array = np.empty(len(rows), object)
+        for at, row in enumerate(rows):
+            array[at] = row
     except (TypeError, RuntimeError) as error:
         raise DtypeError(f"{what}: a {type(rows).__name__} gives no array ({error})") from None
     if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
         raise InputError(f"{what}: {int(np.ma.getmaskarray(rows).sum())} numbers are masked: fill them in, or leave the rows out")
+    if array.dtype.kind in "UT" and array.ndim == 1 and len(array) and _of_text(str(array[0]), what):
+        array = array.astype(object)
     if array.dtype.kind == "O":
         names = getattr(rows, "column_names", getattr(rows, "columns", None))
         try:
@@ -113,18 +132,17 @@ def _stacked(array: np.ndarray, what: str) -> np.ndarray:
         return array.astype(np.float64)
     made: list[np.ndarray] = []
     for at, row in enumerate(array):
-        if isinstance(row, Mapping):
-            raise DtypeError(f"{what}: row {at} is a {type(row).__name__}, expected numbers: a data frame of these rows has columns, which are taken by name")
-        given = np.asarray(row)
+        try:
+            given = np.asarray(row)
+        except ValueError:
+            raise DtypeError(f"{what}: row {at} is {_found(row)}, expected numbers{_advice(row, what)}") from None
         if given.dtype.kind == "O" and given.ndim == 1:
             wrong = [one for one in given if not _is_number(one)]
             if wrong:
                 raise DtypeError(f"{what}: row {at} has {_found(wrong[0])} instead of a number")
             given = given.astype(np.float64)
         if given.ndim != 1 or given.dtype.kind not in "fiu":
-            raise DtypeError(
-                f"{what}: row {at} is {_found(row)}, expected numbers: leave rows without a vector out, with their ids and payloads"
-            )
+            raise DtypeError(f"{what}: row {at} is {_found(row)}, expected numbers{_advice(row, what)}")
         if made and len(given) != len(made[0]):
             raise ShapeError(f"{what}: row {at} has {len(given)} numbers, and row 0 has {len(made[0])}: expected rows of one length")
         made.append(given)
@@ -140,8 +158,53 @@ def _is_number(value: Any) -> bool:
 
 def _found(value: Any) -> str:
     """Return words for a value that is not a number or a row of numbers."""
-    missing = value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    return "a missing value" if missing else f"a {type(value).__name__}"
+    if _is_missing(value):
+        return "a missing value"
+    inner = f" of {_found(value[0])} and {_found(value[1])}" if _is_mixed(value) and len(value) == 2 else ""
+    return f"a {type(value).__name__}{inner}"
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+
+
+def _is_mixed(values: Any) -> bool:
+    """Return True for a list or tuple of single values and sequences, such as an id and its vector."""
+    if not isinstance(values, (list, tuple)):
+        return False
+    return len({hasattr(one, "__len__") and not isinstance(one, (str, bytes)) for one in values if not _is_missing(one)}) > 1
+
+
+def _field(row: Any) -> str | None:
+    """Return the field that has the vector of an object, such as an answer of an embedding service; None if there is none."""
+    if hasattr(type(row), "__getitem__") or hasattr(row, "__array__"):
+        # Data frames and other collections.
+        return None
+    return next((name for name in _FIELDS if isinstance(getattr(row, name, None), _ROWS) or hasattr(getattr(row, name, None), "__array__")), None)
+
+
+def _advice(row: Any, what: str) -> str:
+    """Return what to do about rows that are not numbers; an empty text if there is no advice."""
+    if _is_missing(row):
+        return ": leave rows without a vector out, with their ids and payloads"
+    if isinstance(row, Mapping):
+        return ": a data frame of these rows has columns, which are taken by name"
+    if isinstance(row, str):
+        return _of_text(row, what)
+    if _is_mixed(row):
+        return ": give the vectors alone, and ids apart, as ids=" if what == "vectors" else ": give the vectors alone"
+    return f": `[row.{_field(row)} for row in rows]` has them" if _field(row) else ""
+
+
+def _of_text(row: str, what: str) -> str:
+    """Return what to do about a text instead of a vector."""
+    try:
+        read = json.loads(row)
+    except ValueError:
+        printed = row.lstrip().startswith("[")
+        return ": numpy printed this text, perhaps without all numbers: write `.tolist()` of each vector into the file" if printed else ""
+    file = ", and a file of such texts is read by its path, as in sordino.build(..., 'FILE.csv')" if what == "vectors" else ""
+    return f": `[json.loads(row) for row in rows]` makes numbers of such texts{file}" if isinstance(read, list) else ""
 
 
 def ordered(values: Any, what: str, error: type[InputError]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import is_unicode, ordered
@@ -103,10 +104,16 @@ def _values(name: str, values: Any) -> list[Any]:
         listed = values.tolist()
     else:
         listed = list(values)
-    # Columns of data frames hold lists as arrays.
-    listed = [value.item() if isinstance(value, np.generic) else value.tolist() if isinstance(value, np.ndarray) else value for value in listed]
+    listed = [value.item() if isinstance(value, np.generic) else _listed(value) for value in listed]
     # NaN counts as no value: it has no order, and data frames use it for missing values.
     return [None if isinstance(value, float) and value != value else value for value in listed]
+
+
+def _listed(value: Any) -> Any:
+    """Return a list that a column of a data frame holds as an array of numpy or a series of polars, and other values unchanged."""
+    # A `tolist` that is no method is a column of a frame, or a field.
+    method = next((name for name in ("tolist", "to_list") if callable(getattr(type(value), name, None))), None)
+    return getattr(value, method)() if method else value
 
 
 def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
@@ -120,8 +127,7 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
             value = values[at] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         word = WORDS.get(type(value))
         if word is None:
-            hint = next((f": {text}" for name, text in _HINTS.items() if hasattr(value, name)), "")
-            raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool or str{hint}")
+            raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool or str{_hint(value)}")
         if word == "int" and value not in INT:
             raise AttributesError(f"attribute {name}: value {at} is {value}, expected -2**63 to 2**63 - 1")
         if word == "text" and not is_unicode(value):
@@ -133,6 +139,13 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
         elif kind != word:
             raise DtypeError(f"attribute {name}: value {at} is {word}, and {kind} before it")
     return kind, values if kind is None else _as(kind, values)
+
+
+def _hint(value: Any) -> str:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        # Offsets of a zone change, and then texts with them are not in the order of time.
+        return ": `.astimezone(datetime.timezone.utc).isoformat()` makes a text of it that is sorted by time"
+    return next((f": {text}" for name, text in _HINTS.items() if hasattr(value, name)), "")
 
 
 def _as(kind: str, values: list[Any]) -> list[Any]:

@@ -6,22 +6,28 @@ decides the rest once documents are found, by the framework's own rules.
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _payloads
+from ._arrays import is_unicode
 from ._client import quoted
 from ._errors import FilterError
+from ._packing import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     Test = Callable[[Mapping[str, Any]], bool]
     # A tree is ("and", trees), ("or", trees), ("not", tree), or a name, a word and a value. The word is one of `_TESTS`, `EMPTY`,
-    # `DATED` or None. The word is None for a test that attributes never decide. The tree is None if it is unknown what the filter tests.
+    # `CHECKED`, `_DECIDED` or None. The word is None for a test that attributes never decide. The tree is None if it is unknown what the
+    # filter tests.
     Tree = tuple[Any, ...] | None
+    # Returns an attribute's values by record, of the records that meet a condition.
+    Column = Callable[[str, str | None], Mapping[int, Any]]
 
 _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
     "$gt": operator.gt,
@@ -37,9 +43,11 @@ _SIGNS = {"$eq": "=", "$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte":
 # Operators as other stores write them.
 _WORDS: dict[Any, str] = {word[1:]: word for word in _SIGNS} | {sign: word for word, sign in _SIGNS.items()} | {"==": "$eq"}
 
-# Words of trees: a value that is missing or an empty text or list, and any test that compares texts as dates.
+# Words of trees. `EMPTY` is a value that is missing, or an empty text or list. `CHECKED` is a test with a `Check`. `_DECIDED` is that test as two
+# conditions: the whole test, or None, and what every passing document meets.
 EMPTY = "$empty"
-DATED = "$dated"
+CHECKED = "$checked"
+_DECIDED = "$decided"
 
 # Whole numbers below this bound stay exact as attributes, which are 64-bit floats.
 _EXACT = 2**53
@@ -61,13 +69,33 @@ _TEST_LEVELS = 6
 # A list in a filter with more bytes is compared with the values that an attribute has.
 _LONG = 8192
 
+# How a date begins.
+_YEAR = re.compile(r"\d{4}-")
+
+# What is before a list in an attribute, which is JSON. `has` reads such a list. Other tests take it for a text, not for each of its texts.
+_LIST = "\t\r"
+
+# The most bytes of a condition for one test, so that several fit into the text that a search takes.
+_LONGEST = 1 << 14
+
 # The value that stands for a missing one.
 _ABSENT: Any = object()
 
 
+class Check(NamedTuple):
+    """A test that the operators of attributes do not have. The client makes it on the attribute's values, and then has a condition."""
+
+    #: Returns True for a value of metadata that passes, and for None if documents without a value pass.
+    passes: Callable[[Any], bool]
+    #: Returns conditions that may be equal to the test, for the values that pass.
+    conditions: Callable[[Iterable[Any]], list[str]]
+    #: The value that documents' values are compared with, if both must be of one type.
+    value: Any = None
+
+
 def kind(value: Any) -> type | None:
-    """Return the type of the attribute for a value of metadata: float, str, or None if there is none."""
-    if isinstance(value, str):
+    """Return the type of the attribute for a value of metadata: float, str, or None if there is none. Lists are texts."""
+    if isinstance(value, (str, list)):
         return str
     return float if isinstance(value, (bool, int, float)) else None
 
@@ -75,6 +103,8 @@ def kind(value: Any) -> type | None:
 def attribute(value: Any, kind: type) -> float | str | None:
     """Return a value of metadata as an attribute of this type; None if it has another type."""
     if kind is str:
+        if isinstance(value, list):
+            value = _LIST + json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         if not isinstance(value, str):
             return None
         return value.encode()[:TEXT].decode(errors="ignore")
@@ -84,6 +114,101 @@ def attribute(value: Any, kind: type) -> float | str | None:
         return float(value)
     except OverflowError:
         return 1.7e308 if value > 0 else -1.7e308
+
+
+def decided(tree: Tree, kinds: Mapping[str, type], column: Column) -> Tree:
+    """Return the tree with conditions for the checks that attributes decide."""
+    if tree is None:
+        return None
+    if len(tree) == 2:
+        return (tree[0], decided(tree[1], kinds, column) if tree[0] == "not" else [decided(part, kinds, column) for part in tree[1]])
+    name, word, check = tree
+    if kinds.get(name) is not str:
+        return tree
+    if word in _SIGNS and _differs(check, word):
+        check = _check(name, word, check)
+    elif word != CHECKED:
+        return tree
+    values = {id: value for id, value in column(name, None).items() if id != NONE}
+    try:
+        truths = {value: _truth(check, value) for value in set(values.values())}
+        rest = f"or `{name}` is null" if check.passes(None) else f"and `{name}` is not null"
+    except FilterError:
+        # The documents that are found raise it again.
+        return tree
+    sure, passing = [[value for value, truth in truths.items() if truth in some] for some in ((True,), (True, None))]
+    failing = [value for value, truth in truths.items() if truth is False]
+    wanted = {id for id, value in values.items() if truths[value] is not False}
+    best: tuple[int, str] | None = None
+    for text in [*check.conditions(sure), _among(name, passing), f"not {_among(name, failing)}"]:
+        if len(text.encode(errors="replace")) > _LONGEST:
+            continue
+        # A condition may be wider than the test, or narrower: what it gives decides.
+        found = set(column(name, f"({text}) and `{name}` is not null")) - {NONE}
+        if found >= wanted and (best is None or len(found) < best[0]):
+            best = len(found), f"(({text}) {rest})"
+        if found == wanted:
+            break
+    if best is None:
+        return tree
+    return (name, _DECIDED, (best[1] if best[0] == len(wanted) and len(sure) == len(passing) else None, best[1]))
+
+
+def _differs(value: Any, word: str) -> bool:
+    """Return True if attributes compare a value otherwise than metadata: lists, and texts that may be dates, which attributes compare as times."""
+    values = value if word in ("$in", "$nin") else [value]
+    if not isinstance(values, list) or not all(isinstance(one, (str, list)) for one in values):
+        return False
+    return any(isinstance(one, list) or _YEAR.match(one) for one in values)
+
+
+def _check(name: str, word: str, value: Any) -> Check:
+    """Return the check of one of `_TESTS`."""
+    test = _test(name, word, value)
+    texts = isinstance(value, str) or (word in ("$in", "$nin") and all(isinstance(one, str) for one in value))
+    return Check(lambda found: test({} if found is None else {name: found}), lambda _: [compared(name, word, value)] if texts else [])
+
+
+def _truth(check: Check, value: str) -> bool | None:
+    """Return whether an attribute's value passes; None if the attribute has only the beginning of the value."""
+    if len(value.encode()) > TEXT - 4:
+        return None
+    if not value.startswith(f"{_LIST}["):
+        return check.passes(value)
+    try:
+        held = json.loads(value)
+    except (ValueError, RecursionError):
+        # A text that begins as a list does.
+        held = value
+    return check.passes(held)
+
+
+def _among(name: str, values: list[str]) -> str:
+    """Return the condition that a value is one of these texts."""
+    # `in` takes every spelling of a time for the same, and `like` does not.
+    dated, others = ([quoted(value) for value in values if bool(_YEAR.match(value)) is dated] for dated in (True, False))
+    parts = [f"`{name}` like {text}" for text in dated] + ([f"`{name}` in ({', '.join(others)})"] if others else [])
+    return f"({' or '.join(parts)})" if parts else f"(`{name}` is null and `{name}` is not null)"
+
+
+def holding(name: str, parts: Iterable[Any], joint: str) -> list[str]:
+    """Return conditions that a text has these parts, and that a list has these members, joined by "and" or "or"."""
+    parts = list(parts)
+    if not parts or not all(_is_literal(part) for part in parts):
+        return []
+    found = [f" {joint} ".join(f"`{name}` has {quoted(part)}" for part in parts)]
+    if all(isinstance(part, str) for part in parts):
+        # `_` stands for any character, and so for itself and for `%`.
+        patterns = [quoted(f"%{part.replace('%', '_')}%") for part in parts]
+        found.append(f" {joint} ".join(f"`{name}` like {pattern}" for pattern in patterns))
+    return found
+
+
+def _is_literal(value: Any) -> bool:
+    """Return True for a value that a condition can have."""
+    if isinstance(value, str):
+        return is_unicode(value)
+    return isinstance(value, (int, float)) and abs(value) < _EXACT
 
 
 def where(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> tuple[str | None, bool]:
@@ -165,16 +290,24 @@ def _whole(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str 
     if levels < _TEST_LEVELS:
         return None
     name, word, value = tree
+    if word == _DECIDED:
+        whole: str | None = value[0]
+        return whole
     if word not in _SIGNS:
         return None
     values = value if word in ("$in", "$nin") else [value]
     if not isinstance(values, list) or not values or not all(_compared(one, kinds.get(name)) for one in values):
         return None
-    held = [quoted(float(one) if isinstance(one, bool) else one) for one in values]
-    right = f"({', '.join(held)})" if word in ("$in", "$nin") else held[0]
     # A test of a missing value is unknown, and `not` keeps it unknown.
     rest = f"or `{name}` is null" if word in ("$ne", "$nin") else f"and `{name}` is not null"
-    return _bounded(f"(`{name}` {_SIGNS[word]} {right} {rest})")
+    return _bounded(f"({compared(name, word, value)} {rest})")
+
+
+def compared(name: str, word: str, value: Any) -> str:
+    """Return the condition of one of `_TESTS`, with numbers, bools or texts."""
+    values = value if word in ("$in", "$nin") else [value]
+    held = ", ".join(quoted(float(one) if isinstance(one, bool) else one) for one in values)
+    return f"`{name}` {_SIGNS[word]} {f'({held})' if word in ('$in', '$nin') else held}"
 
 
 def _needed(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str | None:
@@ -186,8 +319,12 @@ def _needed(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str
         return None
     name, word, value = tree
     kind = kinds[name]
+    if word == _DECIDED:
+        needed: str = value[1]
+        return needed
     if word == EMPTY:
-        return f"(`{name}` is null or `{name}` = '')" if kind is str else f"`{name}` is null"
+        empty = f"`{name}` in ('', {quoted(f'{_LIST}[]')})"
+        return f"(`{name}` is null or {empty})" if kind is str else f"`{name}` is null"
     values = value if word == "$in" else [value]
     if word not in ("$eq", "$in") or not isinstance(values, list):
         return None
@@ -220,9 +357,11 @@ def check_kinds(tree: Tree, kinds: Mapping[str, type]) -> None:
         return
     name, word, value = tree
     expected = kinds.get(name)
-    if expected is None or not (word in _SIGNS or word == DATED):
+    if word == CHECKED:
+        value = value.value
+    if expected is None or not (word in _SIGNS or (word == CHECKED and value is not None)):
         return
-    values = value if isinstance(value, list) and word in ("$in", "$nin", DATED) else [value]
+    values = value if isinstance(value, list) and word in ("$in", "$nin", CHECKED) else [value]
     found = {kind(one) for one in values}
     if found and None not in found and expected not in found:
         one = values[0]
@@ -242,10 +381,10 @@ def undeclared(tree: Tree, kinds: Mapping[str, type]) -> list[str]:
     if len(tree) == 2:
         return undeclared(tree[1], kinds)
     name, word, value = tree
-    if name in kinds or not (word in _SIGNS or word == EMPTY):
+    if name in kinds or not (word in _SIGNS or word in (EMPTY, CHECKED)):
         return []
     values = value if isinstance(value, list) and word in ("$in", "$nin") else [value]
-    return [name] if all(one is None or kind(one) for one in values) else []
+    return [name] if word == CHECKED or all(one is None or kind(one) for one in values) else []
 
 
 def _compared(value: Any, kind: type | None) -> bool:
@@ -267,8 +406,15 @@ def _tree(name: str, wanted: Any) -> Tree:
         return ("not", tree(wanted))
     if not _has_words(wanted):
         return (name, "$eq", _value(wanted))
-    dated = {word for word, value in wanted.items() if word in _ORDERED and isinstance(value, date)}
-    return ("and", [(name, DATED if word in dated else word, _value(value)) for word, value in wanted.items()])
+    return ("and", [_leaf(name, word, value) for word, value in wanted.items()])
+
+
+def _leaf(name: str, word: str, wanted: Any) -> Tree:
+    value = _value(wanted)
+    if word not in _ORDERED or not isinstance(wanted, date):
+        return (name, word, value)
+    test = _dated(name, word, wanted)
+    return (name, CHECKED, Check(lambda found: test({name: found}), lambda _: [compared(name, word, value)], value))
 
 
 def condition(given: Any, depth: int = 0) -> Test:

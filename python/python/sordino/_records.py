@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
@@ -165,7 +166,7 @@ class Records:
                 yield from Reader(os.fspath(self._vectors), **self._file)
         else:
             for at, item in enumerate(self._vectors):
-                array = _arrays.matrix(item, f"array {at} of the iterator")
+                array = _yielded(item, f"array {at} of the iterator")
                 if len(array):
                     yield array, None, None
 
@@ -232,6 +233,17 @@ def _check_stream(vectors: Any) -> None:
         raise DtypeError("vectors: one Batch, expected an iterator of them: iter([batch])")
     if isinstance(vectors, (list, tuple)) and vectors and isinstance(vectors[0], Batch):
         raise DtypeError(f"vectors: a {type(vectors).__name__} of Batches, expected an iterator of them: iter(batches)")
+
+
+def _yielded(item: Any, what: str) -> np.ndarray:
+    """Return an item of an iterator as rows. An error says what an iterator yields."""
+    try:
+        if isinstance(item, Mapping):
+            raise DtypeError(f"{what}: a {type(item).__name__}, expected rows of numbers: a data frame of these rows has columns, which are taken by name")
+        return _arrays.matrix(item, what)
+    except (DtypeError, ShapeError) as error:
+        error.args = (f"{error}; an iterator yields arrays of shape (n, dim), or sordino.Batch(rows, ids=ids)", *error.args[1:])
+        raise
 
 
 def _joined(chunks: list[Any]) -> Any:

@@ -18,7 +18,7 @@ from haystack.utils.filters import document_matches_filter
 from ._documents import Documents
 from ._errors import DimensionError, FormatError, InputError
 from ._errors import FilterError as WrongFilter
-from ._filters import DATED, DEPTH, TOO_DEEP
+from ._filters import CHECKED, DEPTH, TOO_DEEP, Check, compared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -56,7 +56,7 @@ class SordinoDocumentStore:
         The index's mode, as for `sordino.build`. The documents of the first `write_documents` decide the buckets of
         sealed mode and the clusters of routed mode, so there should be many of them.
     attributes : iterable of str, optional
-        Names of `meta` that filters use before documents are ranked: numbers, bools and texts of up to 4,000 bytes.
+        Names of `meta` that filters use before documents are ranked: numbers, bools, and texts and lists of up to 4,000 bytes.
         Clients download them sealed. The next `write_documents` makes a name that is added later an attribute of
         all documents.
     client_key, token, roots : optional
@@ -564,7 +564,29 @@ def _tree(filters: dict[str, Any] | None) -> Tree:
     root, _, inner = name.partition(".")
     if word is None or root != "meta" or "." in inner:
         return (name, None, value)
-    return (inner, DATED if any(isinstance(one, str) and _dated(word, one) for one in values) else word, value)
+    if not any(isinstance(one, str) and _dated(word, one) for one in values):
+        return (inner, word, value)
+    return (inner, CHECKED, Check(_test(filters, inner), lambda _: _conditions(inner, word, value), value))
+
+
+def _test(filters: dict[str, Any], name: str) -> Callable[[Any], bool]:
+    """Return a function that tests a value of `meta` by one comparison."""
+    passes = _passing(filters)
+
+    def check(value: Any) -> bool:
+        try:
+            return passes(Document(id="it", meta={} if value is None else {name: value}))
+        except (FilterError, TypeError, ValueError, OverflowError) as error:
+            raise WrongFilter(str(error)) from None
+
+    return check
+
+
+def _conditions(name: str, word: str, value: Any) -> list[str]:
+    """Return the condition on attributes that may be equal to a comparison with dates."""
+    values = value if word in ("$in", "$nin") else [value]
+    plain = isinstance(values, list) and values and all(isinstance(one, str) for one in values)
+    return [compared(name, word, value)] if plain else []
 
 
 def _dated(word: str, text: str) -> bool:

@@ -53,8 +53,8 @@ class SordinoVectorStore(VectorStore):
         The index's mode, as for `sordino.build`. The documents of the first `add_texts` decide the buckets of
         sealed mode and the clusters of routed mode, so there should be many of them.
     attributes : iterable of str, optional
-        Names of metadata that filters use before documents are ranked: numbers, bools and texts of up to 4,000
-        bytes. Clients download them sealed. The next `add_texts` makes a name that is added later an attribute of
+        Names of metadata that filters use before documents are ranked: numbers, bools, and texts and lists of up to
+        4,000 bytes. Clients download them sealed. The next `add_texts` makes a name that is added later an attribute of
         all documents.
     keep_vectors : bool, default False
         Store each document's vector with it, so that `max_marginal_relevance_search` embeds no text again. Every

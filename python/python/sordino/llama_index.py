@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.bridge.pydantic import BaseModel, PrivateAttr
@@ -24,7 +25,7 @@ from llama_index.core.vector_stores.utils import (
 from . import _payloads
 from ._documents import Documents
 from ._errors import FilterError, FormatError, InputError, ModeError
-from ._filters import DEPTH, EMPTY, TOO_DEEP
+from ._filters import CHECKED, DEPTH, EMPTY, TOO_DEEP, Check, holding
 from ._packing import Found, known
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         The index's mode, as for `sordino.build`. The nodes of the first `add` decide the buckets of sealed mode and
         the clusters of routed mode, so there should be many of them.
     attributes : iterable of str, optional
-        Names of metadata that filters use before nodes are ranked: numbers, bools and texts of up to 4,000 bytes.
+        Names of metadata that filters use before nodes are ranked: numbers, bools, and texts and lists of up to 4,000 bytes.
         Clients download them sealed. `"ref_doc_id"`, or `"doc_id"`, is for `doc_ids`. The next `add` makes a name that is added
         later an attribute of all nodes.
     keep_vectors : bool, default False
@@ -425,7 +426,13 @@ def _passing(filters: MetadataFilters | None, depth: int = 0) -> Callable[[Any],
 
 
 def _leaf(one: Any) -> Callable[[Any], bool]:
-    """Return a function that tests one filter on stored metadata, as LlamaIndex's own store does."""
+    """Return a function that tests one filter on stored nodes."""
+    test = _test(one)
+    return lambda stored: test(_metadata(stored))
+
+
+def _test(one: Any) -> Callable[[Any], bool]:
+    """Return a function that tests one filter on metadata, as LlamaIndex's own store does."""
     held: dict[str, Any] = {}
     if one.operator not in _OPERATORS:
         raise NotImplementedError(f"filters: the operator {one.operator!r} on {one.key!r}, which this store does not have")
@@ -434,8 +441,8 @@ def _leaf(one: Any) -> Callable[[Any], bool]:
     except (TypeError, ValueError) as error:
         raise FilterError(f"filters: {error}") from None
 
-    def check(stored: Any) -> bool:
-        held["it"] = _metadata(stored)
+    def check(metadata: Any) -> bool:
+        held["it"] = metadata
         try:
             return passes("it")
         except (TypeError, ValueError) as error:
@@ -456,7 +463,23 @@ def _tree(filters: MetadataFilters | None) -> Tree:
 
 
 def _tree_of(one: Any) -> Tree:
-    return ("ref_doc_id" if one.key in _SAME else one.key, _OPERATORS.get(one.operator), one.value)
+    name, word = "ref_doc_id" if one.key in _SAME else one.key, _OPERATORS.get(one.operator)
+    if word != CHECKED:
+        return (name, word, one.value)
+    test = _test(one)
+    return (name, CHECKED, Check(lambda value: test({one.key: value}), lambda passing: _conditions(name, one, passing)))
+
+
+def _conditions(name: str, one: Any, passing: Iterable[Any]) -> list[str]:
+    """Return conditions on attributes that may be equal to a filter, for the values that pass it."""
+    if one.operator in (FilterOperator.ANY, FilterOperator.ALL):
+        parts = one.value if hasattr(one.value, "__iter__") else []
+        return holding(name, parts, "or" if one.operator == FilterOperator.ANY else "and")
+    if one.operator != FilterOperator.TEXT_MATCH_INSENSITIVE:
+        return holding(name, [one.value], "or")
+    # A condition knows the spellings that there are.
+    spelled = {part for text in passing for part in re.findall(re.escape(one.value), text, re.IGNORECASE)}
+    return holding(name, sorted(spelled), "or")
 
 
 # Other names in stored metadata for the id of a node's document.
@@ -493,10 +516,10 @@ _OPERATORS = {
     FilterOperator.LTE: "$lte",
     FilterOperator.IN: "$in",
     FilterOperator.NIN: "$nin",
-    FilterOperator.ANY: None,
-    FilterOperator.ALL: None,
-    FilterOperator.CONTAINS: None,
-    FilterOperator.TEXT_MATCH: None,
-    FilterOperator.TEXT_MATCH_INSENSITIVE: None,
+    FilterOperator.ANY: CHECKED,
+    FilterOperator.ALL: CHECKED,
+    FilterOperator.CONTAINS: CHECKED,
+    FilterOperator.TEXT_MATCH: CHECKED,
+    FilterOperator.TEXT_MATCH_INSENSITIVE: CHECKED,
     FilterOperator.IS_EMPTY: EMPTY,
 }
