@@ -183,6 +183,8 @@ def test_missing_values_are_none(tmp_path, key):
         ({"tags": [["x"], 2, ["z"]]}, sordino.DtypeError, "value 1 is int, and text"),
         ({"tags": [["x", 1.5]] * 3}, sordino.DtypeError, "value 0 is a list.*no float"),
         ({"year": [1, 2**63, 3]}, sordino.AttributesError, "value 1 is 9223372036854775808"),
+        ({"score": [1.0, 2, float("-inf")]}, sordino.AttributesError, "attribute score: value 2 is -inf, expected a finite number: give None"),
+        ({"score": np.array([1, np.inf, 2], np.float32)}, sordino.AttributesError, "value 1 is inf"),
         ({"text": ["x", "\ud800", "y"]}, sordino.AttributesError, "surrogate"),
         ({"text": ["x", "y" * 4097, "z"]}, sordino.AttributesError, "4097 bytes"),
         ({"": [1, 2, 3]}, sordino.AttributesError, "1 to 64 bytes"),

@@ -17,6 +17,7 @@ from datetime import datetime, timezone
 
 from haystack import Document, Pipeline
 from haystack.document_stores.errors import DuplicateDocumentError
+from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 from haystack.utils import Secret
@@ -157,6 +158,58 @@ def test_filters_that_are_none_are_refused(tmp_path, key):
             store.filter_documents(filters)
         with pytest.raises(FilterError):
             SordinoEmbeddingRetriever(store).run([1.0] * 16, filters=filters)
+
+
+def joined(word, *conditions):
+    return {"operator": word, "conditions": list(conditions)}
+
+
+def test_changes_need_a_condition_in_each_part(tmp_path, key):
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16, max_results=31)
+    own = InMemoryDocumentStore()
+    for one in (store, own):
+        one.write_documents(documents())
+    before = {one.id: one.meta for one in store.filter_documents()}
+    even = {"field": "meta.even", "operator": "==", "value": True}
+    empty = [joined(word) for word in ("AND", "OR", "NOT")]
+    for filters in [{}, None, *empty, *(joined("AND", one) for one in empty), joined("OR", even, empty[0]), joined("NOT", joined("AND", empty[0], even))]:
+        for call in [lambda: store.delete_by_filter(filters), lambda: store.update_by_filter(filters, {"even": 1})]:
+            with pytest.raises(sordino.InputError, match=r"filters: a part without a condition.*delete_all_documents\(\)"):
+                call()
+        # Filters that change nothing may be empty, as in Haystack's own store.
+        expected = {one.id for one in own.filter_documents(filters)}
+        assert {one.id for one in store.filter_documents(filters)} == expected
+        assert store.count_documents_by_filter(filters) == len(expected)
+        found = SordinoEmbeddingRetriever(store, top_k=30).run(documents()[0].embedding, filters=filters)["documents"]
+        assert {one.id for one in found} == expected
+    assert {one.id: one.meta for one in store.filter_documents()} == before
+    # The message has this filter for all documents.
+    everything = {"field": "id", "operator": "!=", "value": ""}
+    assert store.update_by_filter(everything, {"even": 1}) == 30
+    assert store.delete_by_filter(joined("OR", everything, even)) == 30
+
+
+@pytest.mark.parametrize("attributes", [None, ["even"]])
+def test_filters_are_nested_to_a_bound(tmp_path, key, attributes):
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16, max_results=30, attributes=attributes)
+    store.write_documents(documents())
+    retriever = SordinoEmbeddingRetriever(store, top_k=15)
+    filters = even = {"field": "meta.even", "operator": "==", "value": True}
+    for depth in range(64):
+        filters = joined(("AND", "OR", "NOT", "NOT")[depth % 4], filters, even) if depth % 4 < 2 else joined("NOT", filters)
+    found = retriever.run(documents()[0].embedding, filters=filters)["documents"]
+    assert {one.id for one in found} == {f"d{n}" for n in range(0, 30, 2)} == {one.id for one in store.filter_documents(filters)}
+    for _ in range(2):
+        filters = joined("AND", filters)
+        for call in [
+            lambda: retriever.run([1.0] * 16, filters=filters), lambda: SordinoEmbeddingRetriever(store, filters).run([1.0] * 16), lambda: store.filter_documents(filters),
+            lambda: store.delete_by_filter(filters), lambda: store.update_by_filter(filters, {}), lambda: store.count_documents_by_filter(filters),
+        ]:
+            with pytest.raises(FilterError, match="more than 64 filters within one another"):
+                call()
+        for _ in range(3000):
+            filters = joined("AND", filters)
+    assert store.count_documents() == 30
 
 
 def test_updates_keep_embeddings_and_attributes_up_to_date(tmp_path, key):

@@ -49,6 +49,35 @@ def test_ids_of_another_kind_are_refused(tmp_path, key):
         sordino.build(tmp_path / "long", np.eye(1), key=key, ids=["x" * 513], k=1)
 
 
+class Wide:
+    """A polars column of 128-bit integers, as far as ids need one."""
+
+    def __init__(self, values, dtype):
+        self.values, self.dtype = values, dtype
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("numpy has no 128-bit integer types")
+
+
+@pytest.mark.parametrize("dtype", ["Int128", "UInt128"])
+def test_integers_of_128_bits_are_ids_as_far_as_they_fit(tmp_path, key, dtype):
+    ids = [7, 2**64 - 1, 2**63]
+    index = sordino.build(tmp_path / "index", np.eye(3), key=key, ids=Wide(ids, dtype), payloads=["a", "b", "c"])
+    with sordino.Client(index, key=key) as client:
+        assert client.payloads(Wide(ids[1:], dtype)) == [b"b", b"c"]
+    index.delete(Wide(ids[:1], dtype))
+    assert set(index.ids()) == set(ids[1:])
+    for wrong, error, match in [(2**64, sordino.IdsError, "id 18446744073709551616 at 1.*as texts"), (None, sordino.DtypeError, "id 1 is missing")]:
+        with pytest.raises(error, match=match):
+            index.add(np.eye(3)[:2], ids=Wide([1, wrong], dtype))
+
+
 def test_numbers_beyond_int64_are_found_and_lose_nothing(tmp_path, key):
     most = 2**64 - 1
     rows = np.eye(5, 24, dtype=np.float32)

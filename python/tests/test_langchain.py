@@ -385,6 +385,65 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
             SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=wrong)
 
 
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory, key):
+    """Two hundred documents, of which a search finds five, with an attribute."""
+    texts = [f"text {n}" for n in range(200)]
+    metadatas = [{"source": f"s{n}", "n": n, "plain": n} for n in range(200)]
+    return SordinoVectorStore.from_texts(texts, EMBEDDING, metadatas, ids=texts, index=tmp_path_factory.mktemp("long") / "index", key=key, max_results=5, attributes=["source", "n"])
+
+
+MANY = [f"{'é' * 20} {n}" for n in range(20_000)]
+LONG = {
+    "$in": ({"source": {"$in": [*MANY, "s7", "s107"]}}, [7, 107]),
+    "$in of numbers": ({"n": {"$in": [7, True, *range(300, 30_000)]}}, [1, 7]),
+    "$in of none": ({"source": {"$in": MANY}}, []),
+    "$in and None": ({"source": {"$in": [*MANY, None, "s7"]}}, [7]),
+    "$nin": ({"source": {"$nin": [*MANY, *(f"s{n}" for n in range(198))]}}, [198, 199]),
+    "two lists": ({"source": {"$in": [*MANY, "s7", "s8"]}, "n": {"$in": [8, *range(300, 30_000)]}}, [8]),
+    "a list that is not": ({"$and": [{"n": {"$gte": 198}}, {"$not": {"source": {"$in": [*MANY, "s198"]}}}]}, [199]),
+    "many tests": ({"$and": [*({"source": {"$ne": "s1" + "x" * 2000 + str(n)}} for n in range(100)), {"n": 150}]}, [150]),
+    "lists beyond what a condition holds": ({"n": {"$gte": 198}, "source": {"$nin": ["x" * 5000 + str(n) for n in range(100)]}}, [198, 199]),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_filters_apply_before_documents_are_ranked(typed, name):
+    filter, expected = LONG[name]
+    assert {found.id for found in typed.similarity_search("text 1", k=max(len(expected), 1), filter=filter)} == {f"text {n}" for n in expected}
+
+
+def test_a_part_without_room_applies_to_the_nearest(typed):
+    ones = [{"source": f"s{n}" + "x" * 2000} for n in range(40)]
+    assert typed.similarity_search("text 1", k=1, filter={"n": 150, "$not": {"$or": ones}})[0].id == "text 150"
+    with pytest.warns(UserWarning, match="0 documents instead of 1: the filter ran on the 5 nearest alone"):
+        assert typed.similarity_search("text 1", k=1, filter={"$or": ones}) == []
+
+
+NESTED = {
+    "$and": lambda filter: {"$and": [{"$and": [filter, {"n": 150}]}, {"n": {"$lt": 180}}]},
+    "$or": lambda filter: {"$or": [{"$or": [filter, {"n": 150}]}]},
+    "$not": lambda filter: {"$not": {"$not": filter}},
+    "all": lambda filter: {"$not": {"$or": [{"$not": {"$and": [filter, {"n": 150}]}}, {"n": 7}]}},
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_filters_are_nested_to_a_bound(typed, name):
+    def nested(levels):
+        filter = {"source": "s150"}
+        for _ in range(levels // (4 if name == "all" else 2)):
+            filter = NESTED[name](filter)
+        return filter
+
+    # The nearest documents are others, so that attributes decide these levels. They may not decide all of 64.
+    for levels, query in [(40, "text 1"), (64, "text 150")]:
+        assert [found.id for found in typed.similarity_search(query, k=1, filter=nested(levels))] == ["text 150"]
+    for levels in (68, 4000):
+        with pytest.raises(sordino.FilterError, match="more than 64 filters within one another"):
+            typed.similarity_search("text 1", filter=nested(levels))
+
+
 def test_missing_values_are_found_before_documents_are_ranked(tmp_path, key):
     texts = [f"text {n}" for n in range(100)]
     metadatas = [{"lang": None if n % 50 == 7 else "de" if n % 2 else "en", "year": None if n == 9 else n} for n in range(100)]

@@ -85,6 +85,34 @@ def test_an_empty_list_allows_no_node(store):
     assert len(store.get_nodes()) == 16
 
 
+def test_deletions_need_a_condition_in_each_part(store):
+    empty, one = MetadataFilters(filters=[]), MetadataFilter(key="n", value=1)
+    either, both = (MetadataFilters(filters=[empty, one], condition=condition) for condition in ("or", "and"))
+    for filters, expected in [(empty, 16), (MetadataFilters(filters=[empty]), 16), (either, 16), (both, 1), (MetadataFilters(filters=[both]), 1)]:
+        for call in [lambda: store.delete_nodes(filters=filters), lambda: asyncio.run(store.adelete_nodes(filters=filters))]:
+            with pytest.raises(sordino.InputError, match=r"filters: a part without a condition.*clear\(\)"):
+                call()
+        assert len(ask(store, 1, similarity_top_k=16, filters=filters).ids) == len(store.get_nodes(filters=filters)) == expected
+    assert len(store.get_nodes()) == 16
+
+
+def test_filters_are_nested_to_a_bound(tmp_path, key, store):
+    typed = SordinoVectorStore(tmp_path / "typed", key=key, attributes=["n"])
+    typed.add([node(n, "document") for n in range(16)])
+    filters = MetadataFilters(filters=[MetadataFilter(key="n", value=1)])
+    for _ in range(64):
+        filters = MetadataFilters(filters=[filters], condition="not")
+    for one in (store, typed):
+        assert ask(one, 5, similarity_top_k=1, filters=filters).ids == ["node 1"]
+    for _ in range(2):
+        filters = MetadataFilters(filters=[filters])
+        for call in [lambda: ask(typed, 5, filters=filters), lambda: typed.get_nodes(filters=filters), lambda: typed.delete_nodes(filters=filters)]:
+            with pytest.raises(sordino.FilterError, match="more than 64 filters within one another"):
+                call()
+        for _ in range(2000):
+            filters = MetadataFilters(filters=[filters])
+
+
 def test_arguments_that_nobody_reads_are_refused(store):
     query = VectorStoreQuery(query_embedding=node(5, "").embedding)
     for call in [

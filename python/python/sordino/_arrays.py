@@ -216,9 +216,12 @@ def ordered(values: Any, what: str, error: type[InputError]) -> None:
 
 
 def held(values: Any) -> Any:
-    """Return a collection that can be read twice: columns of Arrow and iterators become lists."""
+    """Return a collection that can be read twice: columns of Arrow, of polars' 128-bit integers, and iterators become lists."""
     if hasattr(values, "to_pylist"):
         return values.to_pylist()
+    if str(getattr(values, "dtype", "")) in ("Int128", "UInt128"):
+        # numpy has no such integers.
+        return list(values)
     return list(values) if hasattr(values, "__next__") else values
 
 
@@ -299,6 +302,7 @@ def several(values: Any) -> Any:
     """Return one id as a list of one, and several unchanged."""
     import numpy as np
 
+    values = held(values)
     return [values] if isinstance(values, (str, UUID)) or np.ndim(values) == 0 else values
 
 

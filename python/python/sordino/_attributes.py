@@ -132,6 +132,8 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
             raise AttributesError(f"attribute {name}: value {at} is {value}, expected -2**63 to 2**63 - 1")
         if word == "text" and not is_unicode(value):
             raise AttributesError(f"attribute {name}: value {at} is no Unicode text: it has half of a surrogate pair")
+        if word == "float" and abs(value) == float("inf"):
+            raise AttributesError(f"attribute {name}: value {at} is {value}, expected a finite number: give None for no value, or the largest number that occurs")
         if kind is None or {kind, word} == {"int", "float"}:
             kind = word if kind is None else "float"
         elif kind != word:

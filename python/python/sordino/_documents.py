@@ -344,7 +344,10 @@ class Documents:
             return []
         kinds = _kinds(client)
         _filters.check_kinds(tree, kinds)
-        where, whole = _filters.where(_filters.decided(tree, kinds, lambda name, some: client.column(name, where=some)), kinds)
+        plain = _filters.decided(tree, kinds, lambda name, some: client.column(name, where=some))
+        where, whole = _filters.where(plain, kinds)
+        if not whole:
+            where, whole = _filters.where(_filters.narrowed(plain, kinds, client.column), kinds)
         most = int(client._native.k) - 1
         nearest = self._nearest(client, vector, where)
         found = [one for one in nearest if passes(one)][:k]

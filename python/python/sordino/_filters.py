@@ -57,6 +57,18 @@ _EXACT = 2**53
 TEXT = 4096
 _COMPARED = 4000
 
+# The most filters within one another.
+DEPTH = 64
+TOO_DEEP = f"filter: more than {DEPTH} filters within one another: expected fewer; join conditions in one list"
+
+# The most bytes and levels of a condition on attributes, and more levels than one test has.
+_BYTES = 65_536
+_LEVELS = 64
+_TEST_LEVELS = 6
+
+# A list in a filter with more bytes is compared with the values that an attribute has.
+_LONG = 8192
+
 # How a date begins.
 _YEAR = re.compile(r"\d{4}-")
 
@@ -199,31 +211,84 @@ def _is_literal(value: Any) -> bool:
     return isinstance(value, (int, float)) and abs(value) < _EXACT
 
 
-def where(tree: Tree, kinds: Mapping[str, type]) -> tuple[str | None, bool]:
-    """Return a condition on attributes that every passing document meets, and True if it is the whole filter."""
+def where(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> tuple[str | None, bool]:
+    """Return a condition on attributes that every passing document meets, and True if it is the whole filter.
+
+    The condition leaves out tests for which it has no room, in bytes or levels.
+    """
     if tree is None:
         return None, False
     if len(tree) == 2 and tree[0] in ("and", "or"):
-        parts = [where(part, kinds) for part in tree[1]]
+        parts = [where(part, kinds, _inside(tree, levels)) for part in tree[1]]
         texts = [text for text, _ in parts if text is not None]
         if not texts or (tree[0] == "or" and len(texts) < len(parts)):
             return None, not parts
-        return f"({f' {tree[0]} '.join(texts)})", all(whole for _, whole in parts)
-    text = _whole(tree, kinds)
-    return (_needed(tree, kinds), False) if text is None else (text, True)
+        held = _fitting(tree[0], texts)
+        return _joined(tree[0], held), len(held) == len(parts) and all(whole for _, whole in parts)
+    text = _whole(tree, kinds, levels)
+    return (_needed(tree, kinds, levels), False) if text is None else (text, True)
 
 
-def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
-    """Return a condition that exactly the passing documents meet; None where attributes cannot decide."""
+def _inside(tree: tuple[Any, ...], levels: int) -> int:
+    """Return the levels that are left for the parts of "and" and "or". A single part has no parentheses around it."""
+    return levels if len(tree[1]) == 1 else levels - 1
+
+
+def _joined(word: str, texts: list[str]) -> str | None:
+    return f"({f' {word} '.join(texts)})" if len(texts) > 1 else texts[0] if texts else None
+
+
+def _fitting(word: str, texts: list[str]) -> list[str]:
+    """Return the conditions for which there is room, the shortest first if not for all. With "or" it is all or none."""
+    room = _BYTES
+    held = []
+    for text in sorted(texts, key=len) if _size(texts) > room else texts:
+        room -= _size([text])
+        if room >= 0:
+            held.append(text)
+    return held if word == "and" or len(held) == len(texts) else []
+
+
+def _bounded(text: str) -> str | None:
+    """Return a condition, or None if there is no room for it."""
+    return text if _size([text]) <= _BYTES else None
+
+
+def _size(texts: list[str]) -> int:
+    """Return the bytes of joined conditions, or somewhat more."""
+    return sum(len(text.encode(errors="replace")) + len("( and )") for text in texts)
+
+
+def narrowed(tree: Tree, kinds: Mapping[str, type], column: Callable[[str], Mapping[Any, Any]]) -> Tree:
+    """Return a tree that the same documents pass, whose long lists have only values of the `column` of an attribute."""
     if tree is None:
         return None
     if len(tree) == 2 and tree[0] in ("and", "or"):
-        texts = [_whole(part, kinds) for part in tree[1]]
-        some = [text for text in texts if text is not None]
-        return f"({f' {tree[0]} '.join(some)})" if some and len(some) == len(texts) else None
+        return (tree[0], [narrowed(part, kinds, column) for part in tree[1]])
     if len(tree) == 2:
-        inner = _whole(tree[1], kinds)
-        return None if inner is None else f"(not {inner})"
+        return ("not", narrowed(tree[1], kinds, column))
+    name, word, values = tree
+    if word not in ("$in", "$nin") or name not in kinds or not isinstance(values, list) or _size([str(one) for one in values]) <= _LONG:
+        return tree
+    held = set(column(name).values())
+    # A value that attributes cannot compare stays, and so does one in an empty list, which has no form.
+    rest = [one for one in values if not _compared(one, kinds[name]) or one in held]
+    return (name, word, rest or values[:1])
+
+
+def _whole(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str | None:
+    """Return a condition that exactly the passing documents meet; None where attributes cannot decide, or there is no room."""
+    if tree is None:
+        return None
+    if len(tree) == 2 and tree[0] in ("and", "or"):
+        texts = [_whole(part, kinds, _inside(tree, levels)) for part in tree[1]]
+        held = _fitting(tree[0], [text for text in texts if text is not None])
+        return _joined(tree[0], held) if len(held) == len(texts) else None
+    if len(tree) == 2:
+        inner = _whole(tree[1], kinds, levels - 1)
+        return None if inner is None else _bounded(f"not {inner}")
+    if levels < _TEST_LEVELS:
+        return None
     name, word, value = tree
     if word == _DECIDED:
         whole: str | None = value[0]
@@ -235,7 +300,7 @@ def _whole(tree: Tree, kinds: Mapping[str, type]) -> str | None:
         return None
     # A test of a missing value is unknown, and `not` keeps it unknown.
     rest = f"or `{name}` is null" if word in ("$ne", "$nin") else f"and `{name}` is not null"
-    return f"({compared(name, word, value)} {rest})"
+    return _bounded(f"({compared(name, word, value)} {rest})")
 
 
 def compared(name: str, word: str, value: Any) -> str:
@@ -245,12 +310,12 @@ def compared(name: str, word: str, value: Any) -> str:
     return f"`{name}` {_SIGNS[word]} {f'({held})' if word in ('$in', '$nin') else held}"
 
 
-def _needed(tree: Tree, kinds: Mapping[str, type]) -> str | None:
+def _needed(tree: Tree, kinds: Mapping[str, type], levels: int = _LEVELS) -> str | None:
     """Return a condition for one test; None if there is none. Documents that pass the test meet it, and others may too.
 
     A document whose value is None, or not of the attribute's type, has no value of the attribute.
     """
-    if tree is None or len(tree) == 2 or tree[0] not in kinds:
+    if tree is None or len(tree) == 2 or tree[0] not in kinds or levels < _TEST_LEVELS:
         return None
     name, word, value = tree
     kind = kinds[name]
@@ -270,7 +335,7 @@ def _needed(tree: Tree, kinds: Mapping[str, type]) -> str | None:
     text = _whole((name, "$in", rest), kinds) if rest else None
     if rest and text is None:
         return None
-    return f"({text} or `{name}` is null)" if text else f"`{name}` is null"
+    return _bounded(f"({text} or `{name}` is null)") if text else f"`{name}` is null"
 
 
 def check_kinds(tree: Tree, kinds: Mapping[str, type]) -> None:
@@ -352,7 +417,7 @@ def _leaf(name: str, word: str, wanted: Any) -> Tree:
     return (name, CHECKED, Check(lambda found: test({name: found}), lambda _: [compared(name, word, value)], value))
 
 
-def condition(given: Any) -> Test:
+def condition(given: Any, depth: int = 0) -> Test:
     """Return a test of metadata.
 
     Parameters
@@ -361,6 +426,8 @@ def condition(given: Any) -> Test:
         Names that must all hold: each with an equal value, or with a dict of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
         `$lte`, `$in` or `$nin`. `$and` and `$or` join a list of such dicts, and `$not` negates one. A document
         without the name passes `$ne` and `$nin`.
+    depth : int, default 0
+        The number of filters that this one is inside.
 
     Returns
     -------
@@ -374,21 +441,23 @@ def condition(given: Any) -> Test:
     """
     if not isinstance(given, dict):
         raise FilterError(f"filter: a {type(given).__name__}, expected a dict of metadata")
-    tests = [_named(name, wanted) for name, wanted in given.items()]
+    if depth > DEPTH:
+        raise FilterError(TOO_DEEP)
+    tests = [_named(name, wanted, depth) for name, wanted in given.items()]
     return lambda metadata: all(test(metadata) for test in tests)
 
 
-def _named(name: Any, wanted: Any) -> Test:
+def _named(name: Any, wanted: Any, depth: int) -> Test:
     if not isinstance(name, str):
         raise FilterError(f"filter: a name that is {name!r}, expected a str")
     if name in ("$and", "$or"):
         if not isinstance(wanted, list) or not wanted:
             raise FilterError(f"filter: {name} of a {type(wanted).__name__}, expected a list of one filter or more")
-        parts = [condition(part) for part in wanted]
+        parts = [condition(part, depth + 1) for part in wanted]
         joined: Callable[[Iterable[bool]], bool] = all if name == "$and" else any
         return lambda metadata: joined(part(metadata) for part in parts)
     if name == "$not":
-        inner = condition(wanted)
+        inner = condition(wanted, depth + 1)
         return lambda metadata: not inner(metadata)
     if name.startswith("$"):
         raise FilterError(f"filter: {name}, expected a name, $and, $or or $not")

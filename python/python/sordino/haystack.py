@@ -18,7 +18,7 @@ from haystack.utils.filters import document_matches_filter
 from ._documents import Documents
 from ._errors import DimensionError, FormatError, InputError
 from ._errors import FilterError as WrongFilter
-from ._filters import CHECKED, Check, compared
+from ._filters import CHECKED, DEPTH, TOO_DEEP, Check, compared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -272,10 +272,9 @@ class SordinoDocumentStore:
         Raises
         ------
         InputError
-            If the filter has no condition, so that all documents would match.
+            If a part of the filter has no condition, so that all documents may match.
         """
-        if not filters:
-            raise InputError("filters: no condition, so that all documents match; delete_all_documents() deletes all")
+        _check_conditions(filters)
         return self._documents.delete([one.id for one in self._matching(filters)])
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
@@ -292,9 +291,15 @@ class SordinoDocumentStore:
         -------
         int
             The number of documents that were changed.
+
+        Raises
+        ------
+        InputError
+            If a part of the filter has no condition, so that all documents may match.
         """
         if not isinstance(meta, dict):
             raise InputError(f"meta: a {type(meta).__name__}, expected a dict")
+        _check_conditions(filters)
         passes = _passing(filters)
 
         def changed(id: str, stored: Any) -> Any:
@@ -401,6 +406,9 @@ class SordinoEmbeddingRetriever:
     The client encrypts the embedding, and the server learns nothing about it. Scores are cosines; never send them
     to the server. Filters run on the client. The part about the store's `attributes` applies before documents are
     ranked. The rest applies to the `max_results` nearest, of which fewer than `top_k` may be left.
+
+    The component's filters do not keep tenants apart, because filters of `run` may replace them, even with
+    `FilterPolicy.MERGE`. Give each tenant an index.
     """
 
     def __init__(
@@ -469,7 +477,9 @@ class SordinoEmbeddingRetriever:
         query_embedding : list of float
             The vector.
         filters : dict, optional
-            The condition, in Haystack's form; `filter_policy` joins it with the component's own.
+            The condition, in Haystack's form. With `FilterPolicy.REPLACE` it replaces the component's own. With
+            `MERGE`, a condition on a field replaces the component's conditions on that field. A filter that Haystack
+            cannot merge, such as `OR` with `AND`, replaces all of them.
         top_k : int, optional
             The number of documents. The default is the component's.
 
@@ -598,4 +608,42 @@ def _passing(filters: dict[str, Any] | None) -> Callable[[Document], bool]:
         raise FilterError(f"filters: a {type(filters).__name__}, expected a dict")
     if "operator" not in filters and "conditions" not in filters:
         raise FilterError("a filter without an operator: expected Haystack's comparison or logic form")
+    _check_depth(filters, 0)
     return lambda document: document_matches_filter(filters=filters, document=document)
+
+
+def _check_depth(filters: Any, depth: int) -> None:
+    """Refuse filters that are nested too deep."""
+    if depth > DEPTH:
+        raise FilterError(TOO_DEEP)
+    for one in _inside(filters):
+        _check_depth(one, depth + 1)
+
+
+def _check_conditions(filters: Any) -> None:
+    """Refuse filters for a change if a part has no condition. All documents pass an empty `AND`.
+
+    Raises
+    ------
+    FilterError
+        If the filters have no valid form.
+    InputError
+        If a part has no condition.
+    """
+    _passing(filters)
+    parts = [filters]
+    while parts:
+        part = parts.pop()
+        inner = _inside(part)
+        if not part or (isinstance(part, dict) and "field" not in part and not inner):
+            raise InputError(
+                "filters: a part without a condition, so that all documents may match: expected a comparison in each part. "
+                "delete_all_documents() deletes all, and {'field': 'id', 'operator': '!=', 'value': ''} matches all"
+            )
+        parts.extend(inner)
+
+
+def _inside(filters: Any) -> list[Any] | tuple[Any, ...]:
+    """Return the filters that a filter joins; none for a comparison."""
+    found = filters.get("conditions") if isinstance(filters, dict) and "field" not in filters else None
+    return found if isinstance(found, (list, tuple)) else ()

@@ -25,7 +25,7 @@ from llama_index.core.vector_stores.utils import (
 from . import _payloads
 from ._documents import Documents
 from ._errors import FilterError, FormatError, InputError, ModeError
-from ._filters import CHECKED, EMPTY, Check, holding
+from ._filters import CHECKED, DEPTH, EMPTY, TOO_DEEP, Check, holding
 from ._packing import Found, known
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         Raises
         ------
         InputError
-            If neither is given, or the filters have no condition.
+            If neither is given, or a part of the filters has no condition and there are no `node_ids`.
         """
         known(delete_kwargs, "delete_nodes")
         if filters is None:
@@ -214,10 +214,13 @@ class SordinoVectorStore(BasePydanticVectorStore):
                 raise InputError("delete_nodes: expected node_ids or filters; clear() deletes all nodes")
             self._documents.delete(node_ids)
             return
-        if not filters.filters and node_ids is None:
-            raise InputError("filters: no condition, so that all nodes match; clear() deletes all nodes")
+        passes = _passing(filters)
+        if node_ids is None and not _is_complete(filters):
+            raise InputError(
+                "filters: a part without a condition, so that all nodes may match: expected a filter in each part; clear() deletes all nodes"
+            )
         wanted = None if node_ids is None else set(node_ids)
-        found = self._documents.matching(_passing(filters))
+        found = self._documents.matching(passes)
         self._documents.delete([one.id for one in found if wanted is None or one.id in wanted])
 
     def clear(self) -> None:
@@ -401,7 +404,12 @@ def _diverse(found: list[Found], query: VectorStoreQuery, most: int) -> list[Fou
     return [found[at] for at in chosen]
 
 
-def _passing(filters: MetadataFilters | None) -> Callable[[Any], bool]:
+def _is_complete(filters: MetadataFilters) -> bool:
+    """Return True if each part of the filters has a condition."""
+    return bool(filters.filters) and all(not isinstance(one, MetadataFilters) or _is_complete(one) for one in filters.filters)
+
+
+def _passing(filters: MetadataFilters | None, depth: int = 0) -> Callable[[Any], bool]:
     """Return a function that tests if stored metadata passes. Filters within filters are joined by their own
     condition.
     """
@@ -410,7 +418,9 @@ def _passing(filters: MetadataFilters | None) -> Callable[[Any], bool]:
     condition = filters.condition or FilterCondition.AND
     if condition not in _JOINED:
         raise NotImplementedError(f"filters: the condition {condition!r}, expected one of {', '.join(one.value for one in _JOINED)}")
-    parts = [_passing(one) if isinstance(one, MetadataFilters) else _leaf(one) for one in filters.filters]
+    if depth > DEPTH:
+        raise FilterError(TOO_DEEP)
+    parts = [_passing(one, depth + 1) if isinstance(one, MetadataFilters) else _leaf(one) for one in filters.filters]
     joined = _JOINED[condition]
     return lambda stored: joined(part(stored) for part in parts)
 
