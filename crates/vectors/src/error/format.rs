@@ -39,10 +39,9 @@ pub(super) fn folder(path: &Path) -> String {
         return duckdb("iceberg_scan('FOLDER')");
     }
     if has("_versions") || has("_latest.manifest") {
-        return format!(
-            "`python3 -c \"import lance, pyarrow.parquet; \
-             pyarrow.parquet.write_table(lance.dataset('FOLDER').to_table(), 'base.parquet')\"`"
-        );
+        let lance = "`python3 -c \"import lance, pyarrow.parquet; \
+             pyarrow.parquet.write_table(lance.dataset('FOLDER').to_table(), 'base.parquet')\"`";
+        return lance.to_owned();
     }
     let mut names = fs::read_dir(path).into_iter().flatten().flatten();
     let ending = names.find_map(|entry| {
