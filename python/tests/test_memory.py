@@ -287,8 +287,11 @@ def test_the_journal_keeps_what_is_whole_and_refuses_what_is_damaged(tmp_path):
         assert path.read_bytes() == changed
     # The last entry was acknowledged, too.
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    with pytest.raises(sordino.IntegrityError, match=f"damaged at byte {2 * first}"):
+    with pytest.raises(sordino.IntegrityError, match=f"damaged at byte {2 * first}.*truncate -s {2 * first} "):
         Journal(tmp_path).read()
+    # The error's advice keeps the entries before the damage.
+    os.truncate(path, 2 * first)
+    assert [one.id for one in Journal(tmp_path).read()] == [1, 2]
     # Blocks that a loss of power left unwritten were not.
     for unwritten in (whole[: 2 * first] + bytes(len(whole) - 2 * first), whole[: 2 * first + 10] + bytes(first - 10), whole[: 2 * first] + bytes(9)):
         path.write_bytes(unwritten)
@@ -445,7 +448,7 @@ class Service(http.server.BaseHTTPRequestHandler):
         self.seen.append((self.headers.get("Authorization"), asked))
         rows = [{"index": n, "embedding": row.tolist()} for n, row in enumerate(letters(asked["input"]))]
         body = b"[]" if asked["model"] == "broken" else json.dumps({"data": rows[::-1]}).encode()
-        self.send_response(401 if asked["model"] == "secret" else 200)
+        self.send_response({"secret": 401, "busy": 429, "out": 503}.get(asked["model"], 200))
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -463,7 +466,7 @@ def test_a_service_is_a_model_and_says_to_whom_texts_are_shown(monkeypatch):
         assert "in the clear to 127.0.0.1" in model.shows
         assert np.allclose(model(["abc", "xyz"]), letters(["abc", "xyz"]))
         assert Service.seen[-1] == ("Bearer a key", {"model": "letters", "input": ["abc", "xyz"]})
-        for name, words in [("broken", "not in OpenAI's form"), ("secret", "answered 401")]:
+        for name, words in [("broken", "not in OpenAI's form"), ("secret", "answered 401: see SORDINO_EMBEDDING_KEY"), ("busy", "answered 429.*later"), ("out", "answered 503.*later")]:
             with pytest.raises(sordino.NetworkError, match=words):
                 Embedding(f"{address}#{name}")(["abc"])
         service.shutdown()

@@ -134,7 +134,13 @@ def _service(setting: str) -> tuple[Callable[[list[str]], Any], str]:
             found = sorted(answer["data"], key=lambda one: int(one["index"]))
             return [one["embedding"] for one in found]
         except urllib.error.HTTPError as error:
-            raise NetworkError(f"the embedding service at {host} answered {error.code}: see {SERVICE_KEY} and the model's name") from None
+            if error.code == 429 or error.code >= 500:
+                what = "it is busy or out of order, so try again later"
+            elif error.code < 400:
+                what = "it sends clients to another address, which is the one to name"
+            else:
+                what = f"see {SERVICE_KEY} and the model's name"
+            raise NetworkError(f"the embedding service at {host} answered {error.code}: {what}") from None
         except OSError as error:
             raise NetworkError(f"the embedding service at {host} cannot be reached: {error}") from None
         except (ValueError, KeyError, TypeError):

@@ -246,7 +246,8 @@ class Home:
     def owner_key(self) -> OwnerKey:
         """The key for writing memories. Raises `KeyKindError` if it is not here."""
         if not self.owns:
-            raise KeyKindError("this agent has a reader's key, which changes nothing: memories are added, changed and forgotten where owner.key is")
+            key = "writer's key, which adds memories and nothing else" if self.adds else "reader's key, which changes nothing"
+            raise KeyKindError(f"this agent has a {key}: this is done where owner.key is")
         return OwnerKey.load(self.folder / "owner.key")
 
     def writer_key(self) -> WriterKey:

@@ -114,8 +114,8 @@ class Journal:
                 if _UNWRITTEN in content[at : end if whole else None] or not any(content[at:]):
                     break
                 raise IntegrityError(
-                    f"{self._path} is damaged at byte {known.whole + at}: move it away, and restore what it had from a backup; memories before it are in "
-                    "the index"
+                    f"{self._path} is damaged at byte {known.whole + at}: copy it, and then cut it there, with truncate -s {known.whole + at} and its path. "
+                    "That keeps the memories before this byte, which are in no other file. Restore later ones from a backup"
                 ) from None
             last, at = content[at:end], end
         read = _Known(stamp, found, known.whole + at, last)

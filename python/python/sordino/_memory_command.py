@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._console import command, filled
+from ._contributor import Contributor
 from ._embedding import DEFAULT, Embedding
 from ._errors import Error, InputError
 from ._home import Home, Settings, owner_file
@@ -337,8 +338,8 @@ def _pushed(home: Home) -> int:
     """Sends the newest version, if there is a server, and tells whether the server has it."""
     if home.settings.server is None:
         return 0
-    writer = Writer(home)
-    if writer.shared:
+    writer = Contributor(home) if home.adds and not home.owns else Writer(home)
+    if isinstance(writer, Contributor) or writer.shared:
         # With writers, a change is at the server when it is complete.
         writer.flush()
         print("the server has it")
