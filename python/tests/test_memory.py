@@ -944,6 +944,33 @@ def test_export_and_import_carry_labels(home, tmp_path, embedding):
     assert all("label" not in json.loads(line) for line in (tmp_path / "alice.jsonl").read_text().splitlines())
 
 
+def test_an_export_shows_no_memory_without_the_label_that_it_has(home, embedding, monkeypatch):
+    other, row = Writer(home), embedding(["pay"])
+    ids = other.remember([Record.made(f"pay {n}", None, None, "me") for n in range(3)], np.repeat(row, 3, 0), ["hr"] * 3)
+    read, waiting = sordino.Index.labels, Writer.waiting
+
+    def labels(index, asked):
+        # Another process forgets a memory whose text was read, and whose label was not.
+        monkeypatch.setattr(sordino.Index, "labels", read)
+        other.delete(ids[:1])
+        return read(index, asked)
+
+    def journal(writer):
+        # Another process remembers one between two looks into the journal.
+        monkeypatch.setattr(Writer, "waiting", waiting)
+        found = waiting(writer)
+        ids.extend(other.remember([Record.made("pay 3", None, None, "me")], row, ["hr"]))
+        return found
+
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        memory.wait()
+        monkeypatch.setattr(sordino.Index, "labels", labels)
+        assert [(one.id, one.label, one.labelled) for one in memory.exported()[0]] == [(id, "hr", True) for id in ids[1:]]
+        monkeypatch.setattr(Writer, "waiting", journal)
+        assert {(one.id, one.label, one.labelled) for one in memory.exported()[0]} >= {(id, "hr", True) for id in ids[1:3]}
+        assert {(one.label, one.labelled) for one in memory.exported()[0]} == {("hr", True)} and len(ids) == 4
+
+
 def test_what_a_writer_was_told_is_kept_outlives_a_kill(team, embedding):
     folder = team.writer("alice")
     known = {}

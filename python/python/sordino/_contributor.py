@@ -134,7 +134,7 @@ class Contributor:
             return str(error).removeprefix("nothing was remembered: ")
         return None
 
-    def labels(self, numbers: Sequence[int]) -> None:
+    def labelled(self, numbers: Sequence[int]) -> None:
         """None: only the owner's key reads the names of labels."""
 
     def check(self) -> None:

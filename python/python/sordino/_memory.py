@@ -249,24 +249,29 @@ class Memory:
 
     def exported(self) -> tuple[Iterator[Exported], str | None]:
         """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
-        waiting = {one.id: one.label for one in self._writer.waiting()} if self._writer else {}
         try:
             first = list(itertools.islice(found := self.all(), 1))
-            return self._labelled(itertools.chain(first, found), waiting), None
+            return self._labelled(itertools.chain(first, found)), None
         except (AccessError, IntegrityError) as error:
-            if not waiting or self._writer is None:
+            if self._writer is None or not (waiting := self._writer.waiting()):
                 raise
-            return iter([Exported(one.id, one.record, None, one.label, True) for one in self._writer.waiting()]), str(error)
+            return iter([Exported(one.id, one.record, None, one.label, True) for one in waiting]), str(error)
 
-    def _labelled(self, found: Iterator[Remembered], waiting: dict[int, str | None]) -> Iterator[Exported]:
-        """Memories with their labels. What waits has no label in the index yet."""
+    def _labelled(self, found: Iterator[Remembered]) -> Iterator[Exported]:
+        """Memories with their labels. The owner's come with their texts from one version, or from the journal: what was forgotten meanwhile has no
+        label any more, and is left out."""
         while some := list(itertools.islice(found, _BLOCK)):
-            ids = [one.id for one in some]
-            read = self._writer.labels(ids) if self._writer else None
-            known = dict(zip(ids, read)) if read is not None else {}
-            known |= waiting
-            for one in some:
-                yield Exported(one.id, one.record, None, known.get(one.id), one.id in known)
+            # The journal comes first, as in `_fresh`.
+            waiting = {one.id: one for one in self._writer.waiting()} if self._writer else {}
+            read = self._writer.labelled([one.id for one in some]) if self._writer else None
+            for at, one in enumerate(some):
+                payload, label = read[at] if read is not None else (None, None)
+                if payload is not None:
+                    yield Exported(one.id, Record.read(payload), None, label, True)
+                elif (entry := waiting.get(one.id)) is not None:
+                    yield Exported(one.id, entry.record, None, entry.label, True)
+                elif read is None:
+                    yield Exported(one.id, one.record)
 
     def stats(self) -> dict[str, Any]:
         """The number of memories, their times and tags, and the place where they are stored."""

@@ -154,9 +154,18 @@ class Writer:
         """Why nothing can be written here, if that is so."""
         return self._home.closed()
 
-    def labels(self, numbers: Sequence[int]) -> list[str | None]:
-        """The labels of memories that are in the index."""
-        return patiently(lambda: self._home.opened(self._key).labels(list(numbers)))
+    def labelled(self, numbers: Sequence[int]) -> list[tuple[bytes | None, str | None]]:
+        """The texts and labels of memories that are in the index, all from one version: the index names no label for a memory that it lacks."""
+        index = self._home.opened(self._key)
+        for tries in range(_TRIES):
+            # If other processes change the index all the time, they wait for this.
+            with self._home.alone("writing.lock") if tries == _TRIES // 2 else contextlib.nullcontext():
+                before = index.info()["manifest"]
+                labels = patiently(lambda: index.labels(list(numbers)))
+                payloads = self._payloads(numbers)
+                if index.info()["manifest"] == before == self._replica.newest().pin()[24:].hex():
+                    return list(zip(payloads, labels))
+        raise LockedError("other programs change this memory all the time: try again")
 
     def waiting(self) -> list[Waiting]:
         """The memories of the journal that are not in the index yet."""
