@@ -1218,6 +1218,25 @@ def test_what_the_index_would_refuse_is_refused_at_once(home, tmp_path):
         assert len(memory.recall("usual")) == 2
 
 
+def test_a_memory_without_room_takes_no_label_that_was_not_granted(home, tmp_path, embedding):
+    folder = tmp_path / "alice"
+    run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)
+    run(home.folder, "grant", "alice", "--public", folder / "writer.public", "--write", "--label", "hr")
+    alice = Contributor(Home(folder))
+    for n in range(64):
+        alice.remember(made(f"note {n}"), embedding(["x"]), ["hr"])
+        alice.flush()
+    # Also a process that starts now knows what was granted.
+    for writer in (alice, Contributor(Home(folder))):
+        writer.remember(made("it waits"), embedding(["x"]), ["hr"])
+        for label in ("law", None):
+            with pytest.raises(sordino.AccessError, match="nothing was remembered: .* 64 additions"):
+                writer.remember(made("it must not"), embedding(["x"]), [label])
+    Writer(home).compact()
+    alice.flush()
+    assert alice.kept() == [] and list(held(alice).values()).count("it waits") == 2
+
+
 def test_labels_in_turn_make_few_versions(home, tmp_path, embedding):
     folder = tmp_path / "alice"
     run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)

@@ -4,6 +4,7 @@ key."""
 from __future__ import annotations
 
 import contextlib
+import json
 import secrets
 import shlex
 import time
@@ -52,6 +53,9 @@ _NAMED = 8
 
 # The most additions between two changes by the owner.
 MOST_ADDITIONS = 64
+
+# The file with the labels under which this key could add when it was last seen.
+_GRANTED = "granted.json"
 
 # What becomes of the memories of a writer that the owner revoked.
 _REVOKED = (
@@ -116,6 +120,12 @@ class Contributor:
             raise AccessError(
                 f"nothing was remembered: the owner did not grant this agent to add memories {_named(refused)}, and did grant {may or 'none that is known here'}: "
                 f"ask for {_grant(refused)}, or change label in {self._home.folder / 'memory.json'}"
+            )
+
+        if unseen := self._settled(lambda: self._unseen(asked)):
+            raise AccessError(
+                f"nothing was remembered: the memory has {MOST_ADDITIONS} additions, the most between two changes by the owner, and does not show whether this "
+                f"agent may add memories {_named(unseen)}: try again after the owner's next change"
             )
 
     def deny(self) -> None:
@@ -296,8 +306,24 @@ class Contributor:
             # The addition itself says what is wrong with a folder. In one that went back, a try would remove files of newer versions.
             with contextlib.suppress(FileError, RollbackError):
                 self.check()
-                known |= {label: self._may_add(label, facts["dim"]) for label in labels - set(known)}
+                if new := {label: self._may_add(label, facts["dim"]) for label in labels - set(known)}:
+                    known |= new
+                    self._keep_granted(new)
         return {label for label in labels if not known.get(label, True)}
+
+    def _keep_granted(self, new: dict[str | None, bool]) -> None:
+        """Keeps the labels that are granted, for processes that see a version without room."""
+        before = set(self._home.read(_GRANTED) or ())
+        after = {label for label in before | set(new) if new.get(label, True)}
+        if after != before:
+            with contextlib.suppress(FileError):
+                self._home.write(_GRANTED, json.dumps(sorted(after, key=lambda label: label or "")).encode())
+
+    def _unseen(self, labels: set[str | None]) -> set[str | None]:
+        """The labels, of these, of which a version without room does not show whether they are granted, and no version before it has."""
+        if self._facts()["additions"] < MOST_ADDITIONS:
+            return set()
+        return labels - set(self._labels[1]) - set(self._home.read(_GRANTED) or ())
 
     def _may_add(self, label: str | None, dim: int) -> bool:
         """Whether this key may add under a label. The version has no names of labels, so this tries a record that is never stored: its time is no
