@@ -161,7 +161,7 @@ class Contributor:
             )
 
     def waiting(self) -> list[Waiting]:
-        """The memories of the journal."""
+        """The memories of the journal, even if an addition that may not be at the server has them."""
         return self._journal.read()
 
     def kept(self) -> list[Waiting]:
@@ -201,11 +201,12 @@ class Contributor:
         numbers = set(chosen())
         with self._home.alone("writing.lock"):
             # An earlier try may have added some without getting the answer, when this key had the right.
-            if self._home.settings.server is None or numbers & self._replica.written():
+            if numbers & self._replica.written():
                 self._take()
+            there = self._replica.newest().payloads(sorted(numbers)) if numbers else []
             with self._home.alone("journal.lock"):
                 self._waiting()
-                if not numbers <= {one.id for one in self.held} | self.unfit.keys():
+                if any(there) or not numbers <= {one.id for one in self.held} | self.unfit.keys():
                     raise _refused("forgotten")
                 self._journal.drop(numbers)
                 self._waiting()
@@ -421,6 +422,8 @@ def held_note(held: Sequence[Waiting]) -> str | None:
 
 def unfit_note(unfit: dict[int, str]) -> str | None:
     """Says which memories the index refuses, and why."""
+    # Another thread may change it.
+    unfit = dict(unfit)
     if not unfit:
         return None
     numbers = sorted(unfit)

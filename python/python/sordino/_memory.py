@@ -263,8 +263,8 @@ class Memory:
             return iter([Exported(one.id, one.record, None, one.label, True) for one in kept]), str(error)
 
     def _labelled(self, found: Iterator[Remembered]) -> Iterator[Exported]:
-        """Memories with their labels. The owner's come with their texts from one version, or from the journal: what was forgotten meanwhile has no
-        label any more, and is left out."""
+        """Memories with their labels. The owner's have text and label from one version, or from the journal. What was forgotten meanwhile has no label
+        any more, and is left out."""
         while some := list(itertools.islice(found, _BLOCK)):
             # The journal comes first, as in `_fresh`.
             waiting = {one.id: one for one in self._writer.waiting()} if self._writer else {}

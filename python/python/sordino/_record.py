@@ -32,7 +32,7 @@ _UNSEEN = re.compile(
     "[\u0300-\u036f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
 
-# An index takes quotes and backslashes out of a label before it looks at the first letter, which cannot be a mark on the letter before.
+# An index ignores quotes and backslashes in a label. The first of the other letters cannot be a mark on the letter before it.
 _QUOTES = dict.fromkeys(map(ord, "\\\"'"))
 
 # The columns of truth values to which tags are hashed. A filter by tags uses these columns before memories are ranked, and the

@@ -156,7 +156,7 @@ class Writer:
         return self._home.closed()
 
     def labelled(self, numbers: Sequence[int]) -> list[tuple[bytes | None, str | None]]:
-        """The texts and labels of memories that are in the index, all from one version: the index names no label for a memory that it lacks."""
+        """The texts and labels of memories in the index, all from one version. For a memory that it lacks, the index names no label."""
         index = self._home.opened(self._key)
         try:
             return self._labelled(index, numbers)
@@ -208,7 +208,6 @@ class Writer:
 
     def delete(self, chosen: Callable[[], Sequence[int]]) -> list[int]:
         """Removes the chosen memories from all results. Returns the numbers of those that existed."""
-
         given_up: set[int] = set()
 
         def work(index: Index, state: State) -> list[int]:
