@@ -26,6 +26,7 @@ pytest.importorskip("wordllama", reason="the extra [mcp] is not installed")
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from sordino._contributor import Contributor
 from sordino._embedding import Embedding
 from sordino._home import Home, Settings
 from sordino._journal import Journal, Waiting
@@ -905,6 +906,8 @@ def test_a_push_that_another_one_interrupts_is_tried_again(home, monkeypatch):
     assert replica.push() and not fails
     fails[:] = ["writer 1234: it pushes what another writer added: each pushes its own"]
     assert not replica.push()
+    fails[:] = ["another change has begun at the server, and replaces this one: take the folder with the newest version, and push again"]
+    assert not replica.push()
     fails[:] = ["the server answered Internal: a bug"]
     with pytest.raises(sordino.StatusError, match="a bug"):
         replica.push()
@@ -945,6 +948,33 @@ def test_export_and_import_carry_labels(home, tmp_path, embedding):
     # A reader's export says that it has no labels.
     assert "Labels are not in it" in run(alice, "export", tmp_path / "alice.jsonl")
     assert all("label" not in json.loads(line) for line in (tmp_path / "alice.jsonl").read_text().splitlines())
+
+
+def test_an_export_shows_no_memory_without_the_label_that_it_has(home, embedding, monkeypatch):
+    other, row = Writer(home), embedding(["pay"])
+    ids = other.remember([Record.made(f"pay {n}", None, None, "me") for n in range(3)], np.repeat(row, 3, 0), ["hr"] * 3)
+    read, waiting = sordino.Index.labels, Writer.waiting
+
+    def labels(index, asked):
+        # Another process forgets a memory whose text was read, and whose label was not.
+        monkeypatch.setattr(sordino.Index, "labels", read)
+        other.delete(lambda: ids[:1])
+        return read(index, asked)
+
+    def journal(writer):
+        # Another process remembers one between two looks into the journal.
+        monkeypatch.setattr(Writer, "waiting", waiting)
+        found = waiting(writer)
+        ids.extend(other.remember([Record.made("pay 3", None, None, "me")], row, ["hr"]))
+        return found
+
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        memory.wait()
+        monkeypatch.setattr(sordino.Index, "labels", labels)
+        assert [(one.id, one.label, one.labelled) for one in memory.exported()[0]] == [(id, "hr", True) for id in ids[1:]]
+        monkeypatch.setattr(Writer, "waiting", journal)
+        assert {(one.id, one.label, one.labelled) for one in memory.exported()[0]} >= {(id, "hr", True) for id in ids[1:3]}
+        assert {(one.label, one.labelled) for one in memory.exported()[0]} == {("hr", True)} and len(ids) == 4
 
 
 def test_what_a_writer_was_told_is_kept_outlives_a_kill(team, embedding):
@@ -1007,6 +1037,218 @@ async def test_labels_are_for_those_who_were_granted_them(team):
         assert texts(await call(second, "recall", question="budget")) == []
         assert (await call(second, "stats"))["memories"] == 0
     assert "labels finance" in run(team.owner, "who")
+
+
+def made(text):
+    return [Record.made(text, None, None, "me")]
+
+
+class Stopped(Exception):
+    """The end of a process, at a moment that a test chooses."""
+
+
+def stop(*_):
+    raise Stopped
+
+
+def held(writer):
+    """The texts in the newest version, by number."""
+    client = writer._replica.newest()
+    ids = sorted(id for id in client.column("when") if id)
+    return {id: Record.read(payload).text for id, payload in zip(ids, client.payloads(ids))}
+
+
+def test_a_change_whose_end_is_not_known_is_not_undone(team, embedding, monkeypatch):
+    team.writer("alice")
+    for change in ("forget", "update"):
+        for where in ("push", "drop"):
+            writer = Writer(Home(team.owner))
+            (number,) = writer.remember(made("the vault's old key"), embedding(["x"]))
+            with monkeypatch.context() as patched:
+                if where == "push":
+                    # The server has what was there before, and is gone when the change is sent.
+                    pushes = iter([writer._replica.push, stop])
+                    patched.setattr(writer._replica, "push", lambda pushes=pushes: next(pushes)())
+                else:
+                    patched.setattr(writer._journal, "drop", stop)
+                with pytest.raises(Stopped):
+                    if change == "forget":
+                        writer.delete(lambda number=number: [number])
+                    else:
+                        writer.replace(number, lambda _: made("it is in the safe")[0], lambda _: embedding(["x"])[0])
+            # Neither what waits nor the next change brings the old one back.
+            after = Writer(Home(team.owner))
+            assert after.waiting() == [] and [one.id for one in after.kept()] == [number]
+            expected = {} if change == "forget" else {number: "it is in the safe"}
+            after.flush()
+            assert held(after) == expected and after.kept() == []
+            after.delete(lambda expected=expected: list(expected))
+            writer.close()
+            after.close()
+
+
+def test_an_owners_change_that_gave_way_is_made_again(team, embedding, monkeypatch):
+    alice, writer = Contributor(Home(team.writer("alice"))), Writer(Home(team.owner))
+    (first,) = writer.remember(made("the first"), embedding(["x"]))
+    writer.flush()
+    (second,) = writer.remember(made("the second"), embedding(["x"]))
+    push, pushes = writer._replica.push, []
+
+    def late():
+        pushes.append(None)
+        if len(pushes) == 2:
+            # Alice comes first.
+            alice.remember(made("alice's"), embedding(["x"]), [None])
+            alice.flush()
+        return push()
+
+    monkeypatch.setattr(writer._replica, "push", late)
+    assert writer.delete(lambda: [first]) == [first] and len(pushes) == 4
+    assert set(held(writer).values()) == {"the second", "alice's"} and writer.kept() == []
+
+
+def test_a_writer_adds_nothing_again_and_forgets_only_what_nobody_has(team, embedding, monkeypatch):
+    folder, bob, owner = team.writer("alice", "hr"), team.reader("bob", "hr"), Writer(Home(team.owner))
+
+    def stopped(text, label):
+        """A writer that ends when the server has a memory, and the journal has it too."""
+        alice = Contributor(Home(folder))
+        (number,) = alice.remember(made(text), embedding(["x"]), [label])
+        with monkeypatch.context() as patched:
+            patched.setattr(alice._journal, "drop", stop)
+            with pytest.raises(Stopped):
+                alice.flush()
+        assert [one.id for one in alice.kept()] == [number]
+        return number, Contributor(Home(folder))
+
+    number, alice = stopped("the owner forgets this", "hr")
+    assert owner.delete(lambda: [number]) == [number]
+    alice.flush()
+    assert alice.kept() == [] and held(owner) == {}
+    # The owner takes the label away, so that this key sees no such memory any more.
+    number, alice = stopped("pay of Eve", "hr")
+    owner.flush()
+    index = sordino.open(team.owner / "index", key=sordino.OwnerKey.load(team.owner / "owner.key"))
+    index.withdraw("alice", labels="hr")
+    run(team.owner, "compact")
+    run(team.owner, "grant", "alice", "--write", "--public", folder / "writer.public")
+    with pytest.raises(sordino.AccessError, match="where owner.key is"):
+        alice.delete(lambda: [number])
+    assert [one["text"] for one in map(json.loads, run(bob, "export").splitlines()[:1])] == ["pay of Eve"]
+
+
+def test_two_changes_at_once_are_both_kept(home, embedding, monkeypatch):
+    with contextlib.closing(Memory(home, embedding)) as one, contextlib.closing(Memory(home, embedding)) as other:
+        ids = [one.remember(f"staging runs PostgreSQL 16, {n}", ["db"])[0].ids[0] for n in range(3)]
+        changed = Memory._changed
+
+        def at_once(first):
+            """Makes the other's change when this one has read what there is."""
+
+            def late(memory, work):
+                monkeypatch.setattr(Memory, "_changed", changed)
+                first()
+                return changed(memory, work)
+
+            monkeypatch.setattr(Memory, "_changed", late)
+
+        at_once(lambda: other.update(ids[0], text="staging runs PostgreSQL 17"))
+        _, record = one.update(ids[0], tags=["urgent"])
+        assert (record.text, record.tags) == ("staging runs PostgreSQL 17", ("urgent",)) and one.get(ids[:1])[0].record == record
+        assert one.recall("PostgreSQL 17", 1)[0].id == ids[0]
+        at_once(lambda: other.update(ids[1], tags=["keep"]))
+        assert one.forget(where=Where.made(tags=["db"])).ids == [ids[2]]
+        assert [found.record.tags for found in one.get(ids)] == [("urgent",), ("keep",)]
+
+
+def test_what_the_index_refuses_holds_up_nothing(home, tmp_path, embedding):
+    run(home.folder, "join", "--name", "x", "--owner", home.folder / "owner.pub", "--index", home.index, code=1)
+    alice, bob = tmp_path / "alice", tmp_path / "bob"
+    for folder, words in ((alice, ("--write",)), (bob, ())):
+        run(folder, "join", "--name", folder.name, *words, "--owner", home.folder / "owner.pub", "--index", home.index)
+    run(home.folder, "grant", "alice", "--public", alice / "writer.public", "--write")
+    run(home.folder, "grant", "bob", "--public", bob / "reader.public")
+    row = embedding(["x"])[0]
+    for folder, labels in ((home.folder, [None, None, "\u0483a"]), (alice, [None, None])):
+        own = Home(folder)
+        # As an earlier build, or a model that changed, may have left them
+        bad = [Record("long", (), 1, "b" * 5000), Record("short", (), 2, "me"), Record("a label", (), 3, "me")][: len(labels)]
+        first = 50 if own.owns else 1 << 40
+        entries = [Waiting(first + n, Record(f"good {n}", (), n, "me"), row) for n in (3, 4, 5)]
+        wrong = [Waiting(first + n, record, row[:16] if record.text == "short" else row, label) for n, (record, label) in enumerate(zip(bad, labels))]
+        Journal(folder).append([entries[0], wrong[0], entries[1], *wrong[1:], entries[2]])
+        with contextlib.closing(Memory(own, embedding)) as memory:
+            ids = memory.remember("later")[0].ids
+            memory.wait()
+            assert [one.id for one in memory._writer.waiting()] == [one.id for one in wrong]
+            assert memory._thread.is_alive() and {one.record.text for one in memory.recall("good", 20)} >= {"later", "good 5", "short"}
+            for words in (f"{len(wrong)} memories wait", "the index refuses them", "5000", "forget gives them up"):
+                assert words in memory.note()
+            assert {one.record.text for one in memory.exported()[0]} >= {one.record.text for one in wrong}
+            assert memory.forget([wrong[0].id]).ids == [wrong[0].id]
+            assert wrong[0].id not in {one.id for one in memory.all()} and set(ids) <= {one.id for one in memory.all()}
+            assert memory.stats()["in_journal"] == len(wrong) - 1
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        with pytest.raises(sordino.InputError, match="the index refuses it"):
+            memory.update(51, text="right")
+    # The owner can do everything.
+    assert "compacted" in run(home.folder, "compact")
+    assert "bob is off the list" in run(home.folder, "revoke", "bob")
+    assert {json.loads(line)["text"] for line in run(home.folder, "export").splitlines() if line.startswith("{")} >= {"short", "a label", "good 3"}
+
+
+def sudden(given):
+    """A model that once gives vectors of another length."""
+    return np.ones((len(given), 4 if "sudden" in given else 8))
+
+
+def test_what_the_index_would_refuse_is_refused_at_once(home, tmp_path):
+    path = tmp_path / "in.jsonl"
+    for by in ("b" * 4097, "\ud800"):
+        path.write_text(json.dumps({"text": "x", "by": by}))
+        assert "at most 4096 bytes" in run(home.folder, "import", path, code=1)
+    for label in ("\u0483a", "'\u0483a", "\u0903a", "\uff9ea"):
+        path.write_text(json.dumps({"text": "x", "label": label}))
+        assert "expected 1 to 64 bytes" in run(home.folder, "import", path, code=1)
+    assert Journal(home.folder).read() == []
+    model = Embedding("test_memory:sudden")
+    with contextlib.closing(Memory(Home.init(tmp_path / "other", Settings("tests", model.setting), model), model)) as memory:
+        for work in (memory.remember, memory.recall):
+            with pytest.raises(sordino.DimensionError, match="gave 4 coordinates, and this memory's vectors have 8"):
+                memory.remember("usual")
+                work("sudden")
+        memory.wait()
+        assert len(memory.recall("usual")) == 2
+
+
+def test_a_memory_without_room_takes_no_label_that_was_not_granted(home, tmp_path, embedding):
+    folder = tmp_path / "alice"
+    run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)
+    run(home.folder, "grant", "alice", "--public", folder / "writer.public", "--write", "--label", "hr")
+    alice = Contributor(Home(folder))
+    for n in range(64):
+        alice.remember(made(f"note {n}"), embedding(["x"]), ["hr"])
+        alice.flush()
+    # Also a process that starts now knows what was granted.
+    for writer in (alice, Contributor(Home(folder))):
+        writer.remember(made("it waits"), embedding(["x"]), ["hr"])
+        for label in ("law", None):
+            with pytest.raises(sordino.AccessError, match="nothing was remembered: .* 64 additions"):
+                writer.remember(made("it must not"), embedding(["x"]), [label])
+    Writer(home).compact()
+    alice.flush()
+    assert alice.kept() == [] and list(held(alice).values()).count("it waits") == 2
+
+
+def test_labels_in_turn_make_few_versions(home, tmp_path, embedding):
+    folder = tmp_path / "alice"
+    run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)
+    run(home.folder, "grant", "alice", "--public", folder / "writer.public", "--write", "--label", "hr", "--label", "law")
+    for writer in (Contributor(Home(folder)), Writer(home)):
+        before = writer.version()
+        ids = writer.remember([made(f"note {n}")[0] for n in range(100)], np.repeat(embedding(["x"]), 100, 0), ["hr", "law"] * 50)
+        assert writer.flush() == before + 2
+        assert sordino.open(home.index, key=home.owner_key()).labels(ids) == ["hr", "law"] * 50
 
 
 def test_a_folder_that_others_may_write_is_refused(home, tmp_path):
@@ -1224,10 +1466,10 @@ def test_a_writer_adds_nothing_to_a_shared_folder_that_went_back(home, tmp_path,
     run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)
     run(home.folder, "grant", "alice", "--public", folder / "writer.public", "--write")
     shutil.copytree(home.index, tmp_path / "backup")
+    # It only writes, and reads nothing.
     with contextlib.closing(Memory(Home(folder), embedding)) as memory:
         memory.remember("the first")
         memory.wait()
-        assert len(memory.recall("the first")) == 1
     shutil.rmtree(home.index)
     shutil.copytree(tmp_path / "backup", home.index)
     with contextlib.closing(Memory(Home(folder), embedding)) as memory:

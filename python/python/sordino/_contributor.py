@@ -4,7 +4,7 @@ key."""
 from __future__ import annotations
 
 import contextlib
-import itertools
+import json
 import secrets
 import shlex
 import time
@@ -29,7 +29,7 @@ from ._errors import (
 from ._home import DRAWN, FIRST
 from ._journal import Journal, Waiting
 from ._replica import Replica
-from ._writer import patiently
+from ._writer import patiently, stacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,6 +53,9 @@ _NAMED = 8
 
 # The most additions between two changes by the owner.
 MOST_ADDITIONS = 64
+
+# The file with the labels under which this key could add when it was last seen.
+_GRANTED = "granted.json"
 
 # What becomes of the memories of a writer that the owner revoked.
 _REVOKED = (
@@ -80,6 +83,8 @@ class Contributor:
         self._labels: tuple[Any, dict[str | None, bool]] = (None, {})
         #: Entries of the journal under labels that the owner does not let this key add. They wait for a grant, and later entries do not wait for them.
         self.held: list[Waiting] = []
+        #: Entries that the index refuses, by number, and why. Later entries do not wait for them either.
+        self.unfit: dict[int, str] = {}
 
     def remember(self, records: Sequence[Record], vectors: np.ndarray, labels: Sequence[str | None] | None = None) -> list[int]:
         """Puts memories into the journal, on disk, and returns their numbers. Without `labels` each has the folder's. Raises `AccessError` if the
@@ -117,6 +122,12 @@ class Contributor:
                 f"ask for {_grant(refused)}, or change label in {self._home.folder / 'memory.json'}"
             )
 
+        if unseen := self._settled(lambda: self._unseen(asked)):
+            raise AccessError(
+                f"nothing was remembered: the memory has {MOST_ADDITIONS} additions, the most between two changes by the owner, and does not show whether this "
+                f"agent may add memories {_named(unseen)}: try again after the owner's next change"
+            )
+
     def deny(self) -> None:
         """Notes that the server has refused this key. The next memory is stored only if the server lets this key in again."""
         self._denied = True
@@ -134,7 +145,7 @@ class Contributor:
             return str(error).removeprefix("nothing was remembered: ")
         return None
 
-    def labels(self, numbers: Sequence[int]) -> None:
+    def labelled(self, numbers: Sequence[int]) -> None:
         """None: only the owner's key reads the names of labels."""
 
     def check(self) -> None:
@@ -150,7 +161,11 @@ class Contributor:
             )
 
     def waiting(self) -> list[Waiting]:
-        """The memories of the journal that are not in the index yet."""
+        """The memories of the journal, even if an addition that may not be at the server has them."""
+        return self._journal.read()
+
+    def kept(self) -> list[Waiting]:
+        """All memories of the journal."""
         return self._journal.read()
 
     def flush(self) -> int:
@@ -158,52 +173,44 @@ class Contributor:
         tries = 0
         with self._home.alone("writing.lock"):
             while tries < _TRIES:
-                self.check()
-                self._home.trusted()
-                try:
-                    patiently(self._replica.pull)
-                except GapError:
-                    raise
-                except IntegrityError as error:
-                    self._home.distrust(error)
-                    raise
-                except AccessError as error:
-                    # Later memories are refused before they are stored.
-                    self._denied = True
-                    raise AccessError(f"{error}. {_REVOKED}") from None
-                client = self._replica.newest()
+                self._take()
                 waiting = self._waiting()
                 if not waiting:
                     self._denied = False
-                    return int(client.stats()["version"])
+                    return self.version()
                 # An addition has one label.
-                waiting = _first(waiting[:_BATCH])
-                payloads = client.payloads([one.id for one in waiting])
-                # An earlier try, here or in another process, may have added some of them without getting the answer.
-                absent = [one for one, payload in zip(waiting, payloads) if payload is None]
-                if absent:
-                    self._add(absent)
+                added = self._add_fit(_first(waiting))
+                if not added:
+                    continue
+                self._replica.wrote(added)
+                if self._home.settings.server is None:
+                    self._home.keep_pin(self._replica.newest().pin())
                 if self._replica.push():
-                    with self._home.alone("journal.lock"):
-                        self._journal.drop({one.id for one in waiting})
+                    self._settle(added)
                 else:
                     # Another agent was first: the next try starts from its version.
                     tries += 1
         raise LockedError("other agents add to this memory all the time: what waits is kept, and tried again")
 
-    def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
+    def replace(self, number: int, made: Callable[[Record], Record], vector: Callable[[str], np.ndarray]) -> Record:
         """Refused: only the owner changes memories."""
         raise _refused("changed")
 
-    def delete(self, numbers: Sequence[int]) -> list[int]:
-        """Gives up entries that wait for a grant, which nobody else has. Others are refused: only the owner forgets memories."""
-        with self._home.alone("writing.lock"), self._home.alone("journal.lock"):
-            self._waiting()
-            if not set(numbers) <= {one.id for one in self.held}:
-                raise _refused("forgotten")
-            self._journal.drop(set(numbers))
-            self._waiting()
-        return list(numbers)
+    def delete(self, chosen: Callable[[], Sequence[int]]) -> list[int]:
+        """Gives up entries that wait for a grant or that the index refuses, which nobody else has. Others are refused: only the owner forgets memories."""
+        numbers = set(chosen())
+        with self._home.alone("writing.lock"):
+            # An earlier try may have added some without getting the answer, when this key had the right.
+            if numbers & self._replica.written():
+                self._take()
+            there = self._replica.newest().payloads(sorted(numbers)) if numbers else []
+            with self._home.alone("journal.lock"):
+                self._waiting()
+                if any(there) or not numbers <= {one.id for one in self.held} | self.unfit.keys():
+                    raise _refused("forgotten")
+                self._journal.drop(numbers)
+                self._waiting()
+        return sorted(numbers)
 
     def compact(self) -> bool:
         """Does nothing: the owner's processes compact the index."""
@@ -251,12 +258,41 @@ class Contributor:
             with self._home.alone("writing.lock"):
                 return work()
 
+    def _take(self) -> None:
+        """Takes the server's version, and removes from the journal what an earlier try, here or in another process, has added."""
+        self.check()
+        self._home.trusted()
+        try:
+            patiently(self._replica.pull)
+        except GapError:
+            raise
+        except IntegrityError as error:
+            self._home.distrust(error)
+            raise
+        except AccessError as error:
+            # Later memories are refused before they are stored.
+            self._denied = True
+            raise AccessError(f"{error}. {_REVOKED}") from None
+        # The owner may have forgotten it since, or this key may not read its label any more.
+        added = self._replica.lasted()
+        numbers = [one.id for one in self._journal.read() if one.id not in added]
+        payloads = self._replica.newest().payloads(numbers) if numbers else []
+        self._settle(added | {number for number, payload in zip(numbers, payloads) if payload is not None})
+
+    def _settle(self, added: set[int]) -> None:
+        """Removes from the journal what was added and is at the server."""
+        with self._home.alone("journal.lock"):
+            if added:
+                self._journal.drop(added)
+            self._replica.settled()
+
     def _waiting(self) -> list[Waiting]:
         """The entries of the journal that this key may add, and notes the others."""
         entries = self._journal.read()
         refused = self._not_granted({one.label for one in entries})
         self.held = [one for one in entries if one.label in refused]
-        return [one for one in entries if one.label not in refused]
+        self.unfit = {one.id: self.unfit[one.id] for one in entries if one.id in self.unfit and one.label not in refused}
+        return [one for one in entries if one.label not in refused and one.id not in self.unfit]
 
     def _not_granted(self, labels: set[str | None]) -> set[str | None]:
         """The labels, of these, under which the version here does not let this key add."""
@@ -271,8 +307,24 @@ class Contributor:
             # The addition itself says what is wrong with a folder. In one that went back, a try would remove files of newer versions.
             with contextlib.suppress(FileError, RollbackError):
                 self.check()
-                known |= {label: self._may_add(label, facts["dim"]) for label in labels - set(known)}
+                if new := {label: self._may_add(label, facts["dim"]) for label in labels - set(known)}:
+                    known |= new
+                    self._keep_granted(new)
         return {label for label in labels if not known.get(label, True)}
+
+    def _keep_granted(self, new: dict[str | None, bool]) -> None:
+        """Keeps the labels that are granted, for processes that see a version without room."""
+        before = set(self._home.read(_GRANTED) or ())
+        after = {label for label in before | set(new) if new.get(label, True)}
+        if after != before:
+            with contextlib.suppress(FileError):
+                self._home.write(_GRANTED, json.dumps(sorted(after, key=lambda label: label or "")).encode())
+
+    def _unseen(self, labels: set[str | None]) -> set[str | None]:
+        """The labels, of these, of which a version without room does not show whether they are granted, and no version before it has."""
+        if self._facts()["additions"] < MOST_ADDITIONS:
+            return set()
+        return labels - set(self._labels[1]) - set(self._home.read(_GRANTED) or ())
 
     def _may_add(self, label: str | None, dim: int) -> bool:
         """Whether this key may add under a label. The version has no names of labels, so this tries a record that is never stored: its time is no
@@ -289,11 +341,22 @@ class Contributor:
             pass
         return False
 
-    def _add(self, entries: Sequence[Waiting]) -> None:
-        import numpy as np
+    def _add_fit(self, entries: Sequence[Waiting]) -> set[int]:
+        """Adds entries, or some of them if the index refuses others. Returns their numbers."""
+        while True:
+            try:
+                self._add(entries)
+            except InputError as error:
+                if len(entries) == 1:
+                    self.unfit[entries[0].id] = str(error)
+                    return set()
+                entries = entries[: len(entries) // 2]
+            else:
+                return {one.id for one in entries}
 
+    def _add(self, entries: Sequence[Waiting]) -> None:
         records = [one.record for one in entries]
-        index, rows = self._home.opened(self._key), np.stack([one.vector for one in entries])
+        index, rows = self._home.opened(self._key), stacked(entries)
         numbers, payloads = [one.id for one in entries], [record.payload() for record in records]
         label = entries[0].label
         try:
@@ -332,8 +395,8 @@ class Contributor:
 
 
 def _first(waiting: list[Waiting]) -> list[Waiting]:
-    """The first memories that have one label."""
-    return list(next(iter(itertools.groupby(waiting, lambda one: one.label)))[1])
+    """The first memories that have the label of the oldest."""
+    return [one for one in waiting if one.label == waiting[0].label][:_BATCH]
 
 
 def _named(labels: Iterable[str | None]) -> str:
@@ -354,6 +417,20 @@ def held_note(held: Sequence[Waiting]) -> str | None:
     return (
         f"{len(held)} memories wait in this folder, since the owner did not grant this agent to add {_named(labels)}. Ask the owner for {_grant(labels)}, and "
         f"they are added; sordino-memory export writes them to a file; forget gives them up: {some}"
+    )
+
+
+def unfit_note(unfit: dict[int, str]) -> str | None:
+    """Says which memories the index refuses, and why."""
+    # Another thread may change it.
+    unfit = dict(unfit)
+    if not unfit:
+        return None
+    numbers = sorted(unfit)
+    some = ", ".join(map(str, numbers[:_NAMED])) + (", ..." if len(numbers) > _NAMED else "")
+    return (
+        f"{len(numbers)} memories wait in this folder, since the index refuses them: {unfit[numbers[0]]}. sordino-memory export writes them to a file; forget "
+        f"gives them up: {some}"
     )
 
 

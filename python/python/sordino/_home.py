@@ -292,6 +292,16 @@ class Home:
         except (OSError, ValueError):
             return None
 
+    def keep_pin(self, pin: bytes) -> None:
+        """Keeps the newest version that was seen, in the form of `Client.pin`, so that no older one is taken for it."""
+        path = self.folder / "pin"
+        known = path.read_bytes() if path.exists() else b""
+        # Another thread or process may know a newer one by now.
+        if known != pin and not (known[:16] == pin[:16] and known[16:24] and int.from_bytes(known[16:24], "little") > int.from_bytes(pin[16:24], "little")):
+            # On a full disk the file keeps the previous version, and memories can still be read.
+            with contextlib.suppress(FileError):
+                self.write("pin", pin)
+
     def write(self, name: str, content: bytes) -> None:
         """Replaces a whole file atomically."""
         _put(self.folder / name, content)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import itertools
 import json
@@ -14,11 +13,12 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from ._client import Client
-from ._contributor import Contributor, held_note
+from ._contributor import Contributor, held_note, unfit_note
 from ._errors import (
     AccessError,
     BusyError,
     ClosedError,
+    DimensionError,
     Error,
     FileError,
     ForkError,
@@ -121,8 +121,9 @@ class Memory:
     def __init__(self, home: Home, embedding: Embedding) -> None:
         self._home = home
         self._embedding = embedding
-        # True once the index was seen to have vectors of this model.
+        # True once the index was seen to have vectors of this model, and their length.
         self._met = False
+        self._length: int | None = None
         self._key = home.key()
         self._lock = threading.RLock()
         self._client: Client | None = None
@@ -179,17 +180,22 @@ class Memory:
         found = self.get([number])
         if not found:
             raise UnknownIdError(f"no memory {number}: it was forgotten, or never was; recall gives the numbers that there are")
-        old = found[0].record
-        record = Record.made(
-            old.text if text is None else text,
-            list(old.tags) if tags is None else tags,
-            iso(old.when) if when is None else when,
-            self._home.settings.name,
-        )
-        row = self._stored([record.text])[0]
+
+        def made(old: Record) -> Record:
+            return Record.made(
+                old.text if text is None else text,
+                list(old.tags) if tags is None else tags,
+                iso(old.when) if when is None else when,
+                self._home.settings.name,
+            )
+
+        record = made(found[0].record)
+        rows = {record.text: self._stored([record.text])[0]}
 
         def work(writer: Writer | Contributor) -> list[int]:
-            writer.replace(number, record, row)
+            nonlocal record
+            # Another process may have changed the memory since.
+            record = writer.replace(number, made, lambda text: rows[text] if text in rows else self._stored([text])[0])
             return [number]
 
         return self._changed(work), record
@@ -201,9 +207,8 @@ class Memory:
         if bool(ids) is bool(where):
             raise InputError("say which to forget: id, or where with tags, since, until or by; one of the two")
         numbers = [whole_number(id, "id") for id in ids]
-        if where:
-            numbers = [one.id for one in self.all(where)]
-        return self._changed(lambda writer: writer.delete(numbers)) if numbers else Change([], None)
+        # What matches is read when no other process changes it.
+        return self._changed(lambda writer: writer.delete(lambda: [one.id for one in self.all(where)] if where else numbers))
 
     def recall(self, question: Any, k: Any = 8, where: Where | None = None) -> list[Remembered]:
         """The memories that are nearest to a question in meaning, best first."""
@@ -249,24 +254,29 @@ class Memory:
 
     def exported(self) -> tuple[Iterator[Exported], str | None]:
         """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
-        waiting = {one.id: one.label for one in self._writer.waiting()} if self._writer else {}
         try:
             first = list(itertools.islice(found := self.all(), 1))
-            return self._labelled(itertools.chain(first, found), waiting), None
+            return self._labelled(itertools.chain(first, found)), None
         except (AccessError, IntegrityError) as error:
-            if not waiting or self._writer is None:
+            if self._writer is None or not (kept := self._writer.kept()):
                 raise
-            return iter([Exported(one.id, one.record, None, one.label, True) for one in self._writer.waiting()]), str(error)
+            return iter([Exported(one.id, one.record, None, one.label, True) for one in kept]), str(error)
 
-    def _labelled(self, found: Iterator[Remembered], waiting: dict[int, str | None]) -> Iterator[Exported]:
-        """Memories with their labels. What waits has no label in the index yet."""
+    def _labelled(self, found: Iterator[Remembered]) -> Iterator[Exported]:
+        """Memories with their labels. The owner's have text and label from one version, or from the journal. What was forgotten meanwhile has no label
+        any more, and is left out."""
         while some := list(itertools.islice(found, _BLOCK)):
-            ids = [one.id for one in some]
-            read = self._writer.labels(ids) if self._writer else None
-            known = dict(zip(ids, read)) if read is not None else {}
-            known |= waiting
-            for one in some:
-                yield Exported(one.id, one.record, None, known.get(one.id), one.id in known)
+            # The journal comes first, as in `_fresh`.
+            waiting = {one.id: one for one in self._writer.waiting()} if self._writer else {}
+            read = self._writer.labelled([one.id for one in some]) if self._writer else None
+            for at, one in enumerate(some):
+                payload, label = read[at] if read is not None else (None, None)
+                if payload is not None:
+                    yield Exported(one.id, Record.read(payload), None, label, True)
+                elif (entry := waiting.get(one.id)) is not None:
+                    yield Exported(one.id, entry.record, None, entry.label, True)
+                elif read is None:
+                    yield Exported(one.id, one.record)
 
     def stats(self) -> dict[str, Any]:
         """The number of memories, their times and tags, and the place where they are stored."""
@@ -322,8 +332,8 @@ class Memory:
 
     def note(self) -> str | None:
         """What the last answer should be read with, such as a server that could not be reached."""
-        held = held_note(self._writer.held) if self._writer else None
-        return ". ".join(filter(None, [self._gap, self._trouble, held, None if self._pusher is None else self._pusher.note()])) or None
+        held, unfit = (held_note(self._writer.held), unfit_note(self._writer.unfit)) if self._writer else (None, None)
+        return ". ".join(filter(None, [self._gap, self._trouble, held, unfit, None if self._pusher is None else self._pusher.note()])) or None
 
     def wait(self) -> None:
         """Waits until all memories are in the index. Raises the error if that fails."""
@@ -468,25 +478,20 @@ class Memory:
         (payload,) = client.payloads([FIRST])
         try:
             header = json.loads(payload or b"")
-            made = header["embedding"] if header["sordino"] == "memory" else None
+            made, length = (header["embedding"], header["dim"]) if header["sordino"] == "memory" else (None, None)
         except (ValueError, KeyError, TypeError):
-            made = None
+            made = length = None
         if made is None:
             raise FormatError(f"the index at {self._home.place} holds no memory: it was made by another program")
         if made != self._embedding.name:
             raise InputError(f"this memory is of vectors by {made}, and this process has {self._embedding.name}: say that model as embedding in memory.json")
-        self._met = True
+        self._met, self._length = True, length
 
     def _remember_pin(self) -> None:
         """Keeps the newest version that was seen, so that no older one is taken for it. The owner's key has a file of its own for that."""
         assert self._client is not None
-        if self._home.owns:
-            return
-        pin, path = self._client.pin(), self._home.folder / "pin"
-        if not path.exists() or path.read_bytes() != pin:
-            # On a full disk the file keeps the previous version, and memories can still be read.
-            with contextlib.suppress(FileError):
-                self._home.write("pin", pin)
+        if not self._home.owns:
+            self._home.keep_pin(self._client.pin())
 
     def _distrust(self, error: IntegrityError) -> None:
         self._let_go()
@@ -512,7 +517,10 @@ class Memory:
             self._client = None
 
     def _embedded(self, texts: list[str]) -> Any:
-        return self._embedding(texts)
+        rows = self._embedding(texts)
+        if self._length is not None and rows.shape[1] != self._length:
+            raise DimensionError(f"the embedding {self._embedding.name} gave {rows.shape[1]} coordinates, and this memory's vectors have {self._length}: look at that model")
+        return rows
 
     def _stored(self, texts: list[str]) -> Any:
         """The vectors of texts that are to be remembered. Refuses a model other than the memory's, whose vectors no question would find."""
@@ -552,6 +560,8 @@ class Memory:
             version = self._version
         if set(ids) & {one.id for one in self._writer.held}:
             return Change(ids, "kept here: the owner did not grant this agent its label")
+        if refused := [self._writer.unfit[id] for id in ids if id in self._writer.unfit]:
+            return Change(ids, f"kept here, since the index refuses it: {refused[0]}")
         if isinstance(self._writer, Writer):
             ids = [self._writer.moved.get(id, id) for id in ids]
         if self._pusher is None or self._writer.shared:
@@ -567,11 +577,11 @@ class Memory:
             with self._turn:
                 self._trouble = self._why(error)
 
-    def _why(self, error: Error | OSError) -> str:
+    def _why(self, error: Exception) -> str:
         """Why memories stay in the journal."""
         return _MEANWHILE if isinstance(error, LockedError) else _TROUBLE.format(error=self._told(error))
 
-    def _told(self, error: Error | OSError) -> str:
+    def _told(self, error: Exception) -> str:
         return self._home.told(error) if isinstance(error, Error) else str(error)
 
     def _send(self, version: int) -> None:
@@ -605,8 +615,8 @@ class Memory:
         """The number of memories of all processes that wait in the journal for the next version. A flush reports a journal that cannot be read."""
         assert self._writer is not None
         try:
-            held = {one.id for one in self._writer.held}
-            return sum(one.id not in held for one in self._writer.waiting())
+            held = {one.id for one in self._writer.held} | self._writer.unfit.keys()
+            return sum(one.id not in held for one in self._writer.kept())
         except Error:
             return _BATCH
 
@@ -616,7 +626,7 @@ class Memory:
         trouble, version = None, 0
         try:
             version = self._writer.flush()
-        except (Error, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - a thread that ended would write nothing more, and say nothing of it
             trouble = self._why(error)
         with self._turn:
             self._trouble, self._tried = trouble, True
@@ -673,4 +683,7 @@ def _read(client: Client, waiting: Sequence[Waiting], ids: list[int]) -> list[Re
 def _cosine(one: Any, other: Any) -> float:
     import numpy as np
 
+    # The index refuses a vector of another length, which then stays in the journal.
+    if len(one) != len(other):
+        return 0.0
     return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))

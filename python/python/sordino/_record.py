@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,17 @@ MOST_TEXT = 16_384
 MOST_TAGS = 32
 MOST_TAG = 64
 
+# The most bytes of an author, who is an attribute of an index.
+_MOST_BY = 4096
+
 # The bytes of a label, and characters that an index refuses in one, since they are not seen or can be written otherwise.
 _MOST_LABEL = 64
 _UNSEEN = re.compile(
     "[\u0300-\u036f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
+
+# An index ignores quotes and backslashes in a label. The first of the other letters cannot be a mark on the letter before it.
+_QUOTES = dict.fromkeys(map(ord, "\\\"'"))
 
 # The columns of truth values to which tags are hashed. A filter by tags uses these columns before memories are ranked, and the
 # tags themselves afterwards.
@@ -52,6 +59,8 @@ class Record:
         length = len(text.encode())
         if length > MOST_TEXT:
             raise InputError(f"text: {length} bytes, at most {MOST_TEXT}; remember its parts or a summary, each with the same tag")
+        if not is_unicode(by) or len(by.encode()) > _MOST_BY:
+            raise InputError(f"by = {by!r:.80}: expected Unicode text of at most {_MOST_BY} bytes")
         return Record(text, tagged(tags), instant(when, "when"), by)
 
     def payload(self) -> bytes:
@@ -171,11 +180,16 @@ def label_name(label: Any) -> str | None:
     if label is None:
         return None
     fits = isinstance(label, str) and is_unicode(label) and 1 <= len(label.encode()) <= _MOST_LABEL and label == label.strip()
-    if not fits or not label.isprintable() or _UNSEEN.search(label):
+    if not fits or not label.isprintable() or _UNSEEN.search(label) or _is_mark(label.translate(_QUOTES)[:1]):
         raise InputError(
             f"label = {label!r:.80}: expected 1 to {_MOST_LABEL} bytes, without control characters, invisible ones, accents apart from their letter, and spaces at the ends"
         )
     return str(label)
+
+
+def _is_mark(letter: str) -> bool:
+    """Whether it is a mark on the letter before it, such as an accent."""
+    return letter in ("\uff9e", "\uff9f") or unicodedata.category(letter or "x")[0] == "M"
 
 
 def _column(tag: str) -> str:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import random
 import time
 from typing import TYPE_CHECKING
 
 from ._client import Client
-from ._errors import ForkError, GapError, LockedError, NoIndexError, OvertakenError, RollbackError, StatusError
+from ._errors import ForkError, GapError, LockedError, NetworkError, NoIndexError, OtherIndexError, OvertakenError, RollbackError
 from ._index import pull
 from ._sordino import OwnerKey
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ._home import Home
     from ._sordino import WriterKey
 
 # The newest version that the server is known to have had, in the form of `Client.pin`.
 _PULLED = "pulled"
 
+# The numbers of entries of the journal that a version here has, and that version, in the form of `Client.pin`. The journal keeps them until the
+# server has the version too.
+_WRITTEN = "written.json"
+
 # Words of a server that receives two changes at once, and of one that has received another just before.
 _AT_ONCE = "another change may have begun meanwhile"
-_OVERTAKEN = "it pushes what another writer added"
+_OVERTAKEN = ("it pushes what another writer added", "another change has begun at the server")
 
 # The tries to send a version while others send theirs.
 _TRIES = 16
@@ -69,6 +77,11 @@ class Replica:
             # The pull has checked that it follows from what the server had. The owner's own file may name the change that was
             # given up.
             self._home.opened(self._key, restored=True)
+        with contextlib.suppress(ForkError, RollbackError):
+            self._note()
+            return
+        # The client knows a version that was given up.
+        self.close()
         self._note()
 
     def push(self) -> bool:
@@ -81,9 +94,9 @@ class Replica:
                 self._home.opened(self._key).push(settings.server, roots=settings.roots, wait=5.0)
             except (ForkError, RollbackError, OvertakenError):
                 return False
-            except StatusError as error:
+            except NetworkError as error:
                 # Another push began while the server received this one, or ended just before. The server then has another version.
-                if _OVERTAKEN in str(error):
+                if any(words in str(error) for words in _OVERTAKEN):
                     return False
                 if _AT_ONCE not in str(error):
                     raise
@@ -92,6 +105,34 @@ class Replica:
                 self._note()
                 return True
         raise LockedError("others send memories to the server at this moment: try again")
+
+    def wrote(self, numbers: Iterable[int]) -> None:
+        """Notes that the newest version has these entries of the journal."""
+        facts = self._home.opened(self._key).info()
+        pin = facts["index"] + int(facts["version"]).to_bytes(8, "little").hex() + facts["manifest"]
+        self._home.write(_WRITTEN, json.dumps({"pin": pin, "numbers": sorted(numbers)}).encode())
+
+    def written(self) -> set[int]:
+        """The numbers of the entries that were noted last, and not settled since."""
+        found = self._home.read(_WRITTEN)
+        return set(found["numbers"]) if found else set()
+
+    def lasted(self) -> set[int]:
+        """The noted entries, if the folder's version follows from the one that has them: they were added, whatever became of them since. Empty if
+        that version was given up."""
+        found = self._home.read(_WRITTEN)
+        if not found:
+            return set()
+        try:
+            Client(self._home.index, key=self._key, pin=bytes.fromhex(found["pin"])).close()
+        except (ForkError, RollbackError, OtherIndexError, GapError):
+            return set()
+        return set(found["numbers"])
+
+    def settled(self) -> None:
+        """Removes the note: the journal has none of these entries, or they wait again."""
+        with contextlib.suppress(FileNotFoundError):
+            (self._home.folder / _WRITTEN).unlink()
 
     def close(self) -> None:
         """Releases the index."""

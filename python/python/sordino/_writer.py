@@ -4,7 +4,6 @@ is time, and pushed to a server."""
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import random
 import threading
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
-from ._errors import Error, ForkError, IntegrityError, LockedError, NetworkError, RollbackError, UnknownIdError, UnsureError
+from ._errors import AccessError, DimensionError, Error, ForkError, InputError, IntegrityError, LockedError, NetworkError, RollbackError, UnknownIdError, UnsureError
 from ._home import DRAWN, FIRST
 from ._index import open as open_index
 from ._journal import Journal, Waiting
@@ -93,6 +92,8 @@ class Writer:
         self._written: set[int] = set()
         #: Entries that wait for the owner to grant their label; the owner's key has all.
         self.held: list[Waiting] = []
+        #: Entries of the journal that the index refuses, by number, and why. They stay there, and later entries do not wait for them.
+        self.unfit: dict[int, str] = {}
         #: True if writers add to the server's index: then a change that was made is at the server.
         self.shared = self._replica.shared
         #: Numbers that this process gave, and that another program took first, with the numbers that the memories have instead.
@@ -154,43 +155,81 @@ class Writer:
         """Why nothing can be written here, if that is so."""
         return self._home.closed()
 
-    def labels(self, numbers: Sequence[int]) -> list[str | None]:
-        """The labels of memories that are in the index."""
-        return patiently(lambda: self._home.opened(self._key).labels(list(numbers)))
+    def labelled(self, numbers: Sequence[int]) -> list[tuple[bytes | None, str | None]]:
+        """The texts and labels of memories in the index, all from one version. For a memory that it lacks, the index names no label."""
+        index = self._home.opened(self._key)
+        try:
+            return self._labelled(index, numbers)
+        except LockedError:
+            # Other processes that change the index all the time wait for this.
+            with self._home.alone("writing.lock"):
+                return self._labelled(index, numbers)
+
+    def _labelled(self, index: Index, numbers: Sequence[int]) -> list[tuple[bytes | None, str | None]]:
+        for _ in range(_TRIES):
+            before = index.info()["manifest"]
+            labels = patiently(lambda: index.labels(list(numbers)))
+            payloads = self._payloads(numbers)
+            if index.info()["manifest"] == before == self._replica.newest().pin()[24:].hex():
+                return list(zip(payloads, labels))
+        raise LockedError("other programs change this memory all the time: try again")
 
     def waiting(self) -> list[Waiting]:
-        """The memories of the journal that are not in the index yet."""
+        """The memories of the journal that are not in the index yet. Others are, or were forgotten, and stay in the journal until the server
+        knows that."""
+        entries, written = self._journal.read(), self._replica.written()
+        return [one for one in entries if one.id not in written]
+
+    def kept(self) -> list[Waiting]:
+        """All memories of the journal."""
         return self._journal.read()
 
     def flush(self) -> int:
-        """Writes the waiting memories into the index, one version for each run of memories with one label. Returns the newest version."""
+        """Writes the waiting memories into the index, one version for each label. Returns the newest version."""
         return self._change(lambda _, state: state.version)
 
-    def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
-        """Replaces a memory. Raises `UnknownIdError` if it does not exist."""
+    def replace(self, number: int, made: Callable[[Record], Record], vector: Callable[[str], np.ndarray]) -> Record:
+        """Replaces a memory by what `made` makes of it, with the vector of its text. Raises `UnknownIdError` if it does not exist."""
 
-        def work(index: Index, state: State) -> None:
-            if number == FIRST or self._rows([number]) == [None]:
-                raise UnknownIdError(f"no memory {number}: it was forgotten, or never was; recall gives the numbers that there are")
+        def work(index: Index, state: State) -> Record:
             # A memory keeps its label, whatever label this process gives new ones. Otherwise some readers would lose it, or
             # others would see it.
-            (label,) = patiently(lambda: index.labels([number]))
-            self._add(index, [Waiting(number, record, vector)], label)
+            ((payload, label),) = self._labelled(index, [number]) if number != FIRST else [(None, None)]
+            if number in self.unfit:
+                raise InputError(f"memory {number} waits in the journal, since the index refuses it ({self.unfit[number]}): forget it, and remember what is right")
+            if payload is None:
+                raise UnknownIdError(f"no memory {number}: it was forgotten, or never was; recall gives the numbers that there are")
+            record = made(Record.read(payload))
+            self._add(index, [Waiting(number, record, vector(record.text))], label)
             _forget(state, 1)
+            return record
 
-        self._change(work)
+        return self._change(work)
 
-    def delete(self, numbers: Sequence[int]) -> list[int]:
-        """Removes memories from all results. Returns the numbers of those that existed."""
+    def delete(self, chosen: Callable[[], Sequence[int]]) -> list[int]:
+        """Removes the chosen memories from all results. Returns the numbers of those that existed."""
+        given_up: set[int] = set()
 
         def work(index: Index, state: State) -> list[int]:
+            numbers = chosen()
+            given_up.update(self.give_up(numbers))
             there = [number for number, found in zip(numbers, self._rows(numbers)) if found is not None and number != FIRST]
             if there:
                 patiently(lambda: index.delete(there))
                 _forget(state, len(there))
-            return there
+            return [*there, *sorted(given_up.difference(there))]
 
         return self._change(work)
+
+    def give_up(self, numbers: Sequence[int]) -> set[int]:
+        """Removes entries from the journal that the index refuses. Returns their numbers."""
+        with self._home.alone("journal.lock"):
+            found = {one.id for one in self._journal.read()} & self.unfit.keys() & set(numbers)
+            if found:
+                self._journal.drop(found)
+            for number in found:
+                del self.unfit[number]
+        return found
 
     def compact(self) -> bool:
         """Rewrites the index in few segments without forgotten memories, and removes the old files. Returns False if there was
@@ -293,6 +332,7 @@ class Writer:
             index = self._home.opened(self._key)
             self.shared = self._replica.shared
             if not self.shared:
+                self._settle()
                 return self._changed(index, work)
             for _ in range(_TRIES):
                 # What could not be sent before goes first.
@@ -317,10 +357,12 @@ class Writer:
         flushed = False
         try:
             self._written = self._flush(index, state, told)
-            flushed = True
             if not self.shared:
                 self._keep(state)
                 self._drop()
+            elif self._written:
+                self._replica.wrote(self._written)
+            flushed = True
             return work(index, state)
         finally:
             # Also after an error, the versions that were made are recorded.
@@ -337,6 +379,15 @@ class Writer:
                 self._replica.pull()
         except (ForkError, RollbackError) as error:
             raise type(error)(f"{_TWIN}. {error}") from None
+        self._settle()
+
+    def _settle(self) -> None:
+        """Removes from the journal what an earlier change has written, if that change lasted. Otherwise these entries wait again."""
+        with self._home.alone("journal.lock"):
+            if self._replica.written():
+                if lasted := self._replica.lasted():
+                    self._journal.drop(lasted)
+                self._replica.settled()
 
     def _sent(self) -> None:
         if not self._replica.push():
@@ -346,7 +397,9 @@ class Writer:
         """Writes the journal into the index, and returns the numbers of its entries. After another program's changes or a killed
         process, some of them may be in the index already, or their numbers may be taken."""
         with self._home.alone("journal.lock"):
-            waiting = self._journal.read()
+            entries = self._journal.read()
+            self.unfit = {one.id: self.unfit[one.id] for one in entries if one.id in self.unfit}
+            waiting = [one for one in entries if one.id not in self.unfit]
             if not waiting:
                 return set()
             numbers = {one.id for one in waiting}
@@ -356,10 +409,10 @@ class Writer:
             # Memories that are added from here on have higher numbers.
             self._keep(state)
         # A change has one label.
-        for label, entries in itertools.groupby(waiting, lambda one: one.label):
-            self._add(index, list(entries), label)
+        for label in dict.fromkeys(one.label for one in waiting):
+            self._add_fit(index, [one for one in waiting if one.label == label], label)
             _look(index, state)
-        return numbers
+        return numbers - self.unfit.keys()
 
     def _drop(self) -> None:
         """Removes from the journal the entries that are in the index and, if others add to the server's index, also at the
@@ -367,6 +420,7 @@ class Writer:
         with self._home.alone("journal.lock"):
             if self._written:
                 self._journal.drop(self._written)
+            self._replica.settled()
 
     def _renumbered(self, waiting: list[Waiting], state: State) -> list[Waiting]:
         """The entries that are not in the index, with numbers that are free there."""
@@ -412,13 +466,24 @@ class Writer:
         state.base = min(state.base, state.segments)
         return state
 
+    def _add_fit(self, index: Index, entries: Sequence[Waiting], label: str | None) -> None:
+        """Adds entries, and notes those that the index refuses."""
+        try:
+            self._add(index, entries, label)
+        except (InputError, AccessError) as error:
+            if len(entries) == 1:
+                given = {now: before for before, now in self.moved.items()}
+                self.unfit[given.get(entries[0].id, entries[0].id)] = str(error)
+                return
+            middle = len(entries) // 2
+            self._add_fit(index, entries[:middle], label)
+            self._add_fit(index, entries[middle:], label)
+
     def _add(self, index: Index, entries: Sequence[Waiting], label: str | None) -> None:
         """Adds records exactly once, even if it is unknown whether the first try succeeded."""
-        import numpy as np
-
         numbers, records = [one.id for one in entries], [one.record for one in entries]
         payloads = [record.payload() for record in records]
-        rows, attributes = np.stack([one.vector for one in entries]), _record.columns(records)
+        rows, attributes = stacked(entries), _record.columns(records)
         try:
             patiently(lambda: index.add(rows, numbers, payloads, attributes=attributes, label=label))
         except UnsureError:
@@ -515,6 +580,15 @@ class Pusher:
         except (Error, OSError) as error:
             return error
         return None
+
+
+def stacked(entries: Sequence[Waiting]) -> np.ndarray:
+    """The vectors of entries. Raises `DimensionError` if they differ in length."""
+    import numpy as np
+
+    if len(lengths := {len(one.vector) for one in entries}) > 1:
+        raise DimensionError(f"vectors of {min(lengths)} and {max(lengths)} coordinates: expected one length")
+    return np.stack([one.vector for one in entries])
 
 
 def _look(index: Index, state: State) -> None:
