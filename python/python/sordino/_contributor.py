@@ -189,7 +189,7 @@ class Contributor:
                 else:
                     # Another agent was first: the next try starts from its version.
                     tries += 1
-        raise LockedError("other agents add to this memory all the time: what waits is kept, and tried again")
+        raise LockedError(f"the server refused {_TRIES} tries, each time as if another agent had added first: what waits is kept, and tried again")
 
     def replace(self, number: int, record: Record, vector: np.ndarray) -> None:
         """Refused: only the owner changes memories."""

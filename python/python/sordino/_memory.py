@@ -34,7 +34,7 @@ from ._errors import (
     RollbackError,
     UnknownIdError,
 )
-from ._home import FIRST, MOST
+from ._home import FIRST, MOST, heard, lasts
 from ._index import whole_number
 from ._journal import Waiting
 from ._record import Record, Where, iso
@@ -396,7 +396,8 @@ class Memory:
         knows no login from before, and a token's file may have another token by now. So does an owner's, whose change gave way to somebody's that came first."""
         if self._client is not None:
             try:
-                self._client.refresh()
+                with heard():
+                    self._client.refresh()
                 return
             except BusyError:
                 raise
@@ -435,7 +436,8 @@ class Memory:
         how = {} if here else self._home.connection() | {"cache": self._home.folder / "cache"}
         known = self._pinned()
         try:
-            client = Client(self._home.place, key=self._key, pin=known, over_gap=over_gap and known is not None, **how)
+            with heard():
+                client = Client(self._home.place, key=self._key, pin=known, over_gap=over_gap and known is not None, **how)
         except NoIndexError:
             if not here:
                 raise
