@@ -31,7 +31,7 @@ from sordino._embedding import Embedding
 from sordino._home import Home, Settings, heard
 from sordino._journal import Journal, Waiting
 from sordino._memory import Memory
-from sordino._record import Record, Where
+from sordino._record import Record, Where, _column
 from sordino._writer import Writer
 
 SERVER = os.environ.get("SORDINO_CLI")
@@ -1501,3 +1501,43 @@ def test_words_of_a_server_that_look_like_this_programs_are_left_out():
     ]:
         with pytest.raises(type(error), match=re.escape(str(error))), heard():
             raise error
+
+
+@pytest.mark.parametrize("apart", [0, 3600])
+def test_a_tag_that_few_memories_have_is_found_among_many_that_are_nearer(memory, apart):
+    # Two tags of one column: conditions on columns let both pass.
+    rare = next(tag for n in range(1000) if _column(tag := f"tag {n}") == _column("work"))
+    doors = [Record(f"The kitchen door number {n} is painted blue", ("work",), 1_800_000_000 + n * apart, "tests") for n in range(300)]
+    other = Record("Anna is allergic to penicillin", (rare,), 1_800_000_000 + 7 * apart, "tests")
+    for _ in memory.remember_all([*doors[:200], other, *doors[200:]]):
+        pass
+    memory.wait()
+    assert [one.record.text for one in memory.recall("which kitchen door is blue?", 8, Where.made([rare]))] == ["Anna is allergic to penicillin"]
+    # The nearest come first, also of many that match.
+    found = memory.recall("The kitchen door number 299 is painted blue", 3, Where.made(["work"]))
+    assert found[0].record == doors[299] and len(found) == 3
+
+
+@pytest.mark.parametrize("payload", [
+    b"{}", b"[" * 200_000, b'"x"', b"\xff", b'{"text":5,"tags":[],"when":1,"by":"x"}', b'{"text":"x","tags":"x","when":1,"by":"x"}',
+    b'{"text":"x","tags":[],"when":1000000000000000000,"by":"x"}', b'{"text":"x","tags":[],"when":true,"by":"x"}',
+    b'{"text":"x","tags":[],"when":' + b"9" * 5000 + b',"by":"x"}', rb'{"text":"x \ud800","tags":["\ud800"],"when":1,"by":"\ud800"}',
+    b'{"text":"' + b"x" * 1_000_000 + b'","tags":[],"when":1,"by":"x"}', b'{"text":"x","tags":[],"when":1,"by":"' + b"x" * 2000 + b'"}',
+])
+def test_a_record_that_is_no_memory_is_left_out_and_named(home, tmp_path, embedding, payload):
+    folder, number = tmp_path / "alice", (1 << 40) + 1
+    run(folder, "join", "--name", "alice", "--write", "--owner", home.folder / "owner.pub", "--index", home.index)
+    run(home.folder, "grant", "alice", "--public", folder / "writer.public", "--write")
+    with contextlib.closing(Memory(home, embedding)) as owner, contextlib.closing(Memory(Home(folder), embedding)) as alice:
+        owner.remember("an honest memory", ["work"])
+        owner.wait()
+        index = sordino.open(home.index, key=sordino.WriterKey.load(folder / "writer.key"))
+        index.add(embedding(["an honest memory"]), [number], [payload], attributes={"when": [5], "by": ["x"]})
+        for memory in (owner, alice):
+            for found in (memory.recall("an honest memory"), memory.recent(), list(memory.all()), list(memory.exported()[0])):
+                assert [one.record.text for one in found] == ["an honest memory"]
+            facts = memory.stats()
+            assert facts["memories"] == 1 and f"1 in all: {number}" in facts["note"]
+            json.dumps(facts, ensure_ascii=False).encode()
+        assert owner.forget([number]).ids == [number]
+        assert owner.stats()["note"] is None and [one.id for one in owner.recent()] == [1]

@@ -82,6 +82,9 @@ _TROUBLE = "What was remembered is safe in the journal, but cannot be written in
 # Said while others write, which ends by itself.
 _MEANWHILE = "Others write into this memory at this moment. What was remembered is on disk here, and follows by itself"
 
+# The most numbers that a note names.
+_NAMED = 8
+
 # Memories that are read at once where all are.
 _BLOCK = 4096
 
@@ -133,6 +136,8 @@ class Memory:
         self._alone = False
         # The times and numbers of memories, newest first, and the version that they belong to.
         self._listed: tuple[int, list[tuple[int, int]]] = (0, [])
+        # The numbers of records that are no memory, and the version in which they were seen.
+        self._strange: tuple[int, set[int]] = (0, set())
         self._writer: Writer | Contributor | None = None
         self._pusher: Pusher | None = None
         # The changes of this process, the number of them in the index, and the version with these.
@@ -217,7 +222,7 @@ class Memory:
         for one in waiting:
             if where.passes(one.record):
                 found[one.id] = Remembered(one.id, one.record, round(_cosine(row, one.vector), 4))
-        found |= {near.id: near for near in _nearest(client, row, number, where)}
+        found |= {near.id: near for near in self._nearest(client, row, number, where)}
         return sorted(found.values(), key=lambda one: one.score or 0.0, reverse=True)[:number]
 
     def recent(self, n: Any = 10, where: Where | None = None) -> list[Remembered]:
@@ -232,12 +237,12 @@ class Memory:
         found: list[Remembered] = []
         # Conditions on attributes also let some memories with other tags pass.
         while len(found) < number and (some := list(itertools.islice(ids, 2 * number))):
-            found += [one for one in _read(client, waiting, some) if where.passes(one.record)]
+            found += [one for one in self._read(client, waiting, some) if where.passes(one.record)]
         return found[:number]
 
     def get(self, ids: Sequence[int]) -> list[Remembered]:
         """The existing memories with these numbers."""
-        return _read(*self._fresh(), [id for id in ids if id > FIRST])
+        return self._read(*self._fresh(), [id for id in ids if id > FIRST])
 
     def all(self, where: Where | None = None) -> Iterator[Remembered]:
         """All memories that this key can read, or those that match a choice, ordered by number."""
@@ -245,7 +250,7 @@ class Memory:
         client, waiting = self._fresh()
         ids = sorted({id for _, id in self._by_time(client, where)} | {one.id for one in waiting})
         for first in range(0, len(ids), _BLOCK):
-            yield from (one for one in _read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
+            yield from (one for one in self._read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
 
     def exported(self) -> tuple[Iterator[Exported], str | None]:
         """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
@@ -323,7 +328,7 @@ class Memory:
     def note(self) -> str | None:
         """What the last answer should be read with, such as a server that could not be reached."""
         held = held_note(self._writer.held) if self._writer else None
-        return ". ".join(filter(None, [self._gap, self._trouble, held, None if self._pusher is None else self._pusher.note()])) or None
+        return ". ".join(filter(None, [self._gap, self._trouble, held, self._left_out(), None if self._pusher is None else self._pusher.note()])) or None
 
     def wait(self) -> None:
         """Waits until all memories are in the index. Raises the error if that fails."""
@@ -386,6 +391,8 @@ class Memory:
                     raise type(error)(_AWAY.format(place=self._home.place, error=error)) from None
                 self._gap = f"the server cannot be reached ({error}), so this is what was known before: version {self._client.stats()['version']}"
             assert self._client is not None
+            if self._strange[0] != self._client.stats()["version"]:
+                self._strange = (0, set())
             # A folder may have an older version than the server has shown.
             if not self._alone:
                 self._remember_pin()
@@ -507,6 +514,86 @@ class Memory:
         if not where:
             self._listed = (version, listed)
         return listed
+
+    def _nearest(self, client: Client, row: Any, number: int, where: Where) -> list[Remembered]:
+        """The nearest memories of the index, at least `number` of them if the index has them."""
+        found: list[Remembered] = []
+        # The client decrypts all parts of a result, so it asks for few. The first record is not a memory. With tags, conditions also
+        # let some other memories pass.
+        few = (4 * number if where.tags else number) + 1
+        for most in (min(few, MOST), MOST):
+            with heard():
+                result = client.search(row, most, where=where.condition())
+            ids, scores, payloads = result.ids[0].tolist(), result.scores[0].tolist(), (result.payloads or [[]])[0]
+            records = self._records(client, ids, payloads)
+            found = [Remembered(id, records[id], round(score, 4)) for id, score in zip(ids, scores) if id in records and where.passes(records[id])]
+            if len(found) >= number or result.ids[0, -1] < 0:
+                return found
+        return self._among(client, row, where)
+
+    def _among(self, client: Client, row: Any, where: Where) -> list[Remembered]:
+        """The nearest of all memories that match, where records that do not match are nearer than some. All are read first; then those of the same instants
+        are searched."""
+        listed = self._by_time(client, where)
+        records: dict[int, Record] = {}
+        for first in range(0, len(listed), _BLOCK):
+            some = self._read(client, [], [id for _, id in listed[first : first + _BLOCK]])
+            records |= {one.id: one.record for one in some if where.passes(one.record)}
+        crowds = Counter(when for when, _ in listed)
+        groups: list[list[int]] = [[]]
+        for when in sorted({when for when, id in listed if id in records and crowds[when] < MOST}):
+            # The first record also passes a condition.
+            if sum(map(crowds.__getitem__, groups[-1])) + crowds[when] >= MOST:
+                groups.append([])
+            groups[-1].append(when)
+        found: dict[int, Remembered] = {}
+        for group in filter(None, groups):
+            at = f"when in ({', '.join(map(str, group))})"
+            with heard():
+                result = client.search(row, MOST, where=" and ".join(filter(None, [where.condition(), at])))
+            for id, score in zip(result.ids[0].tolist(), result.scores[0].tolist()):
+                if id in records:
+                    found[id] = Remembered(id, records[id], round(score, 4))
+        # More records of one instant than a search gives: their vectors are those of their texts.
+        rest = [id for id in records if id not in found]
+        try:
+            rows = list(self._embedded([records[id].text for id in rest])) if rest else []
+        except InputError:
+            rows = [None] * len(rest)
+        for id, vector in zip(rest, rows):
+            # A writer's own program may have stored a text that the model does not take.
+            found[id] = Remembered(id, records[id], -1.0 if vector is None else round(_cosine(row, vector), 4))
+        return list(found.values())
+
+    def _read(self, client: Client, waiting: Sequence[Waiting], ids: list[int]) -> list[Remembered]:
+        """The memories by number, from the index and the journal."""
+        with heard():
+            payloads = client.payloads(ids) if ids else []
+        found = {one.id: one.record for one in waiting} | self._records(client, ids, payloads)
+        return [Remembered(id, found[id]) for id in ids if id in found]
+
+    def _records(self, client: Client, ids: Sequence[int], payloads: Sequence[bytes | None]) -> dict[int, Record]:
+        """The memories among records, by number. Notes the numbers of records that are no memory."""
+        found, strange = {}, set()
+        for id, payload in zip(ids, payloads):
+            if id > FIRST and payload is not None:
+                try:
+                    found[id] = Record.read(payload)
+                except FormatError:
+                    strange.add(id)
+        if strange:
+            version = client.stats()["version"]
+            with self._turn:
+                self._strange = (version, strange | (self._strange[1] if self._strange[0] == version else set()))
+        return found
+
+    def _left_out(self) -> str | None:
+        """Says which records of this version are no memory, as far as they were seen."""
+        ids = self._strange[1]
+        if not ids:
+            return None
+        named = ", ".join(map(str, sorted(ids)[:_NAMED])) + (", ..." if len(ids) > _NAMED else "")
+        return f"Another program wrote records that are no memory, and they are left out, {len(ids)} in all: {named}. The memory's owner can forget them by id"
 
     def _let_go(self) -> None:
         if self._client is not None:
@@ -647,29 +734,6 @@ def _number(value: Any) -> int:
     if not 1 <= number <= MOST_RECALLED:
         raise InputError(f"k = {number}: expected 1 to {MOST_RECALLED}")
     return number
-
-
-def _nearest(client: Client, row: Any, number: int, where: Where) -> list[Remembered]:
-    """The nearest memories of the index, at least `number` of them if the index has them."""
-    found: list[Remembered] = []
-    # The client decrypts all parts of a result, so it asks for few. The first record is not a memory. With tags, conditions also
-    # let some other memories pass.
-    few = (4 * number if where.tags else number) + 1
-    for most in (min(few, MOST), MOST):
-        result = client.search(row, most, where=where.condition())
-        results = zip(result.ids[0].tolist(), result.scores[0].tolist(), (result.payloads or [[]])[0])
-        all_read = [Remembered(id, Record.read(payload), round(score, 4)) for id, score, payload in results if id > FIRST]
-        found = [one for one in all_read if where.passes(one.record)]
-        if len(found) >= number or not where.tags or result.ids[0, -1] < 0:
-            break
-    return found
-
-
-def _read(client: Client, waiting: Sequence[Waiting], ids: list[int]) -> list[Remembered]:
-    """The memories by number, from the index and the journal."""
-    payloads = client.payloads(ids) if ids else []
-    found = {one.id: one.record for one in waiting} | {id: Record.read(payload) for id, payload in zip(ids, payloads) if payload}
-    return [Remembered(id, found[id]) for id in ids if id in found]
 
 
 def _cosine(one: Any, other: Any) -> float:
