@@ -24,7 +24,7 @@ import sordino
 pytest.importorskip("mcp", reason="the extra [mcp] is not installed")
 pytest.importorskip("wordllama", reason="the extra [mcp] is not installed")
 
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from sordino._embedding import Embedding
@@ -139,9 +139,20 @@ async def test_what_is_refused_says_what_to_do(home):
             ("update", {"id": 4, "text": "other"}, "no memory 4"),
             ("update", {"id": 0, "text": "other"}, "no memory 0"),
             ("update", {"id": -1, "text": "other"}, "expected 0 to"),
+            ("forget", {"id": True}, "id.int = True: expected a valid integer"),
+            ("forget", {"id": [True]}, "= True: expected a valid integer"),
+            ("forget", {"id": "1"}, "= '1': expected a valid integer"),
+            ("forget", {"id": 1.0}, "= 1.0: expected a valid integer"),
+            ("update", {"id": True, "text": "other"}, "id = True: expected a valid integer"),
+            ("recall", {"question": "a fact", "k": True}, "k = True: expected a valid integer"),
+            ("recent", {"k": True}, "k = True: expected a valid integer"),
         ]:
             said = await refused(client, tool, **arguments)
             assert words in said and "pydantic" not in said, (tool, arguments)
+        for prompt, given, words in [("about", {}, "takes topic"), ("about", {"topic": "x", "other": "y"}, "takes topic"), ("keep", {"topic": "x"}, "takes no arguments"), ("none", {}, "expected about or keep")]:
+            with pytest.raises(MCPError, match=words):
+                await client.get_prompt(prompt, given)
+        assert "about tea" in (await client.get_prompt("about", {"topic": "tea"})).messages[0].content.text
         assert all(tool.input_schema["additionalProperties"] is False for tool in (await client.list_tools()).tools)
         assert (await call(client, "forget", id=[0, 5]))["ids"] == []
         assert (await call(client, "stats"))["memories"] == 0
