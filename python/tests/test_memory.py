@@ -1552,3 +1552,83 @@ def test_a_record_that_is_no_memory_is_left_out_and_named(home, tmp_path, embedd
             json.dumps(facts, ensure_ascii=False).encode()
         assert owner.forget([number]).ids == [number]
         assert owner.stats()["note"] is None and [one.id for one in owner.recent()] == [1]
+
+
+async def test_what_a_writer_whom_the_server_no_longer_knows_has_kept_comes_out(tmp_path, embedding):
+    if SERVER is None:
+        pytest.skip("SORDINO_CLI names no command")
+    team = Team(tmp_path, clients=True)
+    try:
+        alice = team.writer("alice")
+        with contextlib.closing(Memory(Home(alice), embedding)) as memory:
+            memory.remember("in the light")
+        team.stop()
+        with contextlib.closing(Memory(Home(alice), embedding)) as memory:
+            assert memory.remember("in the dark")[0].server.startswith("kept here")
+        team.start()
+        run(team.owner, "revoke", "alice")
+        team.clients.pop()
+        team.stop()
+        team.start()
+        out = tmp_path / "out.jsonl"
+        assert "the server does not know this agent" in run(alice, "export", out, code=1)
+        assert [json.loads(line)["text"] for line in out.read_text().splitlines()] == ["in the dark"]
+        async with agent(alice) as writer:
+            # The first try to send shows it; what is remembered after that would never be added.
+            assert "does not know this agent" in await refused(writer, "recall", question="the dark")
+            said = await refused(writer, "remember", text="once more")
+            assert "nothing was remembered: the server has refused this agent" in said and "sordino-memory export" in said
+        assert [one.record.text for one in Journal(alice).read()] == ["in the dark"]
+    finally:
+        team.stop()
+
+
+def test_an_owner_who_recalls_while_a_writers_version_is_taken_hears_of_no_forger(team, embedding, monkeypatch):
+    from sordino import _replica
+
+    alice, home = team.writer("alice"), Home(team.owner)
+    real, said, asked = _replica.pull, [], []
+
+    def pull(*given, **named):
+        done = real(*given, **named)
+        # The folder has the server's version, and the key still knows the change that gave way.
+        if not asked:
+            asked.append(threading.Thread(target=ask))
+            asked[0].start()
+            asked[0].join(0.5)
+        return done
+
+    def ask():
+        try:
+            said.extend(one.record.text for one in owner.recall("who found the key?"))
+        except sordino.Error as error:
+            said.append(f"{type(error).__name__}: {error}")
+
+    with contextlib.closing(Memory(home, embedding)) as owner, contextlib.closing(Memory(Home(alice), embedding)) as writer:
+        owner.wait()
+        owner._writer._followed = time.monotonic() + 3600
+        assert writer.remember("Alice found the key")[0].server == "the server has it"
+        writer.wait()
+        record = Record.made("Olga did", None, None, "olga")
+        sordino.open(home.index, key=home.owner_key()).add(embedding(["Olga did"]), [7], [record.payload()], attributes={"when": [1], "by": ["olga"]})
+        monkeypatch.setattr(_replica, "pull", pull)
+        owner._writer._followed = 0.0
+        owner._writer.follow()
+        asked[0].join()
+        assert said == ["Alice found the key"]
+
+
+def test_a_server_that_always_says_that_others_write_is_said_to_refuse(memory, monkeypatch):
+    def flush():
+        raise sordino.LockedError("the server refused this 16 times")
+
+    monkeypatch.setattr(memory._writer, "flush", flush)
+    said = []
+    for _ in range(5):
+        memory._flush(0)
+        said.append(memory.note())
+    assert all(words.startswith("Others write into this memory") for words in said[:4])
+    assert "cannot be written into the index: the server refused this 16 times" in said[4]
+    monkeypatch.undo()
+    memory._flush(0)
+    assert memory.note() is None

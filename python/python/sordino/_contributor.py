@@ -26,7 +26,7 @@ from ._errors import (
     RollbackError,
     SegmentsError,
 )
-from ._home import DRAWN, FIRST
+from ._home import DRAWN, FIRST, lasts
 from ._journal import Journal, Waiting
 from ._replica import Replica
 from ._writer import patiently
@@ -102,7 +102,7 @@ class Contributor:
         try:
             self._check_right()
             if self._denied:
-                self.flush()
+                self._ask_again()
             if self._settled(lambda: self._not_granted(asked)):
                 # The owner may have granted it since.
                 self._ask()
@@ -116,6 +116,14 @@ class Contributor:
                 f"nothing was remembered: the owner did not grant this agent to add memories {_named(refused)}, and did grant {may or 'none that is known here'}: "
                 f"ask for {_grant(refused)}, or change label in {self._home.folder / 'memory.json'}"
             )
+
+    def _ask_again(self) -> None:
+        """Tries to send what waits, where the server has refused this key or this agent before."""
+        try:
+            self.flush()
+        except NetworkError as error:
+            text = "nothing was remembered: the server has refused this agent. What waits here is kept, and sordino-memory export writes it to a file"
+            raise type(error)(f"{text} ({self._home.told(error)})") from None
 
     def deny(self) -> None:
         """Notes that the server has refused this key. The next memory is stored only if the server lets this key in again."""
@@ -171,6 +179,9 @@ class Contributor:
                     # Later memories are refused before they are stored.
                     self._denied = True
                     raise AccessError(f"{error}. {_REVOKED}") from None
+                except RefusedError as error:
+                    self._denied |= lasts(error)
+                    raise
                 client = self._replica.newest()
                 waiting = self._waiting()
                 if not waiting:

@@ -85,6 +85,9 @@ _MEANWHILE = "Others write into this memory at this moment. What was remembered 
 # The most numbers that a note names.
 _NAMED = 8
 
+# The tries in succession, each of several pushes, after which a server that says that others write is said to refuse.
+_MOST_BEHIND = 5
+
 # Memories that are read at once where all are.
 _BLOCK = 4096
 
@@ -145,6 +148,8 @@ class Memory:
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
         self._tried = False
+        # The tries in succession that failed since others wrote, as it was said.
+        self._behind = 0
         self._ended = False
         if home.owns:
             self._writer = Writer(home)
@@ -258,7 +263,7 @@ class Memory:
         try:
             first = list(itertools.islice(found := self.all(), 1))
             return self._labelled(itertools.chain(first, found), waiting), None
-        except (AccessError, IntegrityError) as error:
+        except (AccessError, IntegrityError, NetworkError) as error:
             if not waiting or self._writer is None:
                 raise
             return iter([Exported(one.id, one.record, None, one.label, True) for one in self._writer.waiting()]), str(error)
@@ -365,7 +370,7 @@ class Memory:
                 self._alone = False
             try:
                 self._answering()
-                self._renewed()
+                self._renewed_here() if self._home.owns else self._renewed()
                 self._gap = missing
             except GapError:
                 self._over_gap()
@@ -386,6 +391,8 @@ class Memory:
                     self._client, self._alone = Client(self._home.index, key=self._key), True
                 if refused:
                     self._let_go()
+                    if isinstance(self._writer, Contributor) and lasts(error):
+                        self._writer.deny()
                     raise type(error)(self._home.told(error)) from None
                 if self._client is None:
                     raise type(error)(_AWAY.format(place=self._home.place, error=error)) from None
@@ -397,6 +404,18 @@ class Memory:
             if not self._alone:
                 self._remember_pin()
             return self._client, waiting
+
+    def _renewed_here(self) -> None:
+        """Has a client of the owner's own folder. While a change takes a server's version, the folder and the version that the key knows do not belong
+        together: an error is believed if it is there once no change is under way."""
+        try:
+            self._renewed()
+        except GapError:
+            raise
+        except IntegrityError:
+            with self._home.alone("writing.lock"):
+                self._let_go()
+                self._renewed()
 
     def _renewed(self) -> None:
         """Has a client of the newest version. One that is refused tries again, once, with a connection of its own: a server that was started again
@@ -657,8 +676,8 @@ class Memory:
                 self._trouble = self._why(error)
 
     def _why(self, error: Error | OSError) -> str:
-        """Why memories stay in the journal."""
-        return _MEANWHILE if isinstance(error, LockedError) else _TROUBLE.format(error=self._told(error))
+        """Why memories stay in the journal. A server may say each time that others write, and refuse for good."""
+        return _MEANWHILE if isinstance(error, LockedError) and self._behind < _MOST_BEHIND else _TROUBLE.format(error=self._told(error))
 
     def _told(self, error: Error | OSError) -> str:
         return self._home.told(error) if isinstance(error, Error) else str(error)
@@ -705,7 +724,9 @@ class Memory:
         trouble, version = None, 0
         try:
             version = self._writer.flush()
+            self._behind = 0
         except (Error, OSError) as error:
+            self._behind = self._behind + 1 if isinstance(error, LockedError) else 0
             trouble = self._why(error)
         with self._turn:
             self._trouble, self._tried = trouble, True
