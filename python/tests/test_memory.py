@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import http.server
+import io
 import json
 import os
 import re
@@ -1632,3 +1633,49 @@ def test_a_server_that_always_says_that_others_write_is_said_to_refuse(memory, m
     monkeypatch.undo()
     memory._flush(0)
     assert memory.note() is None
+
+
+def test_an_import_larger_than_the_journal_goes_on(home, tmp_path, embedding, monkeypatch):
+    import sordino._journal
+    import sordino._memory_command
+
+    monkeypatch.setattr(sordino._journal, "_MOST_BYTES", 40_000)
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n" + "".join(json.dumps({"text": f"remark {n} " + os.urandom(1000).hex()}) + "\n" for n in range(60)))
+    with contextlib.closing(Memory(home, embedding)) as memory:
+        records = [Record.made(json.loads(line)["text"], None, None, "x") for line in path.read_text().splitlines()[1:]]
+        assert sum(len(change.ids) for change in memory.remember_all(records)) == 60
+        memory.wait()
+        assert sorted(one.record.text for one in memory.all()) == sorted(one.text for one in records)
+    # One that cannot go on says where to.
+    monkeypatch.setattr(Memory, "_flush", lambda *_: None)
+    real, tries = Writer.flush, []
+
+    def flush(self):
+        tries.append(1)
+        if len(tries) > 5:
+            raise sordino.FileError("no space is left")
+        return real(self)
+
+    monkeypatch.setattr(Writer, "flush", flush)
+    other = Home.init(tmp_path / "other", Settings("other"), embedding)
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        assert sordino._memory_command.main(["--home", str(other.folder), "import", str(path)]) == 1
+    monkeypatch.undo()
+    told = re.search(r"no space is left. Lines 1 to (\d+) of .* are remembered.*: tail -n \+(\d+) ", errors.getvalue())
+    assert told, errors.getvalue()
+    assert int(told[2]) == int(told[1]) + 1
+    rest = tmp_path / "rest.jsonl"
+    rest.write_text("".join(path.read_text().splitlines(keepends=True)[int(told[1]) :]))
+    run(other.folder, "import", rest)
+    with contextlib.closing(Memory(other, embedding)) as memory:
+        memory.wait()
+        assert sorted(one.record.text for one in memory.all()) == sorted(one.text for one in records)
+
+
+def test_an_import_of_what_is_no_memory_says_so(home, tmp_path):
+    for line, words in [('{"text": "x", "by": "\\ud800"}', "line 1: by: expected"), ("[" * 100_000, "line 1: "), ('{"text": "x", "by": "' + "x" * 2000 + '"}', "at most 1024")]:
+        (tmp_path / "bad.jsonl").write_text(line + "\n")
+        said = run(home.folder, "import", tmp_path / "bad.jsonl", code=1)
+        assert words in said and "Nothing was remembered" in said and "Traceback" not in said

@@ -36,7 +36,7 @@ from ._errors import (
 )
 from ._home import FIRST, MOST, heard, lasts
 from ._index import whole_number
-from ._journal import Waiting
+from ._journal import FullError, Waiting
 from ._record import Record, Where, iso
 from ._writer import Pusher, Writer
 
@@ -75,6 +75,9 @@ _AWAY = (
 # The most tags that an answer lists if none matched, and the likeness above which a tag may be meant by one that was asked for.
 _OTHER_TAGS = 20
 _ALIKE = 0.6
+
+# The times that a full journal waits for the index, each about a minute.
+_WAITS = 10
 
 # Said where the journal stays.
 _TROUBLE = "What was remembered is safe in the journal, but cannot be written into the index: {error}"
@@ -178,7 +181,35 @@ class Memory:
         for first in range(0, len(records), _BULK):
             some, under = records[first : first + _BULK], labels[first : first + _BULK]
             rows = self._stored([record.text for record in some])
-            yield self._changed(lambda writer: writer.remember(some, rows, under))
+            yield from self._in_parts(some, rows, under)
+
+    def _in_parts(self, records: Sequence[Record], rows: Any, labels: Sequence[str | None]) -> Iterator[Change]:
+        """Stores memories, at once if the journal has room. Else it waits until the index has what the journal had, and then stores them, if need be in halves."""
+        for emptied in (False, True):
+            try:
+                change = self._changed(lambda writer: writer.remember(records, rows, labels))
+            except FullError:
+                if not emptied:
+                    self._make_room()
+                elif len(records) == 1:
+                    raise
+            else:
+                yield change
+                return
+        half = len(records) // 2
+        yield from self._in_parts(records[:half], rows[:half], labels[:half])
+        yield from self._in_parts(records[half:], rows[half:], labels[half:])
+
+    def _make_room(self) -> None:
+        """Writes the journal into the index. Another thread or process may be at it for minutes."""
+        assert self._writer is not None
+        for left in reversed(range(_WAITS)):
+            try:
+                self._writer.flush()
+                return
+            except LockedError:
+                if not left:
+                    raise
 
     def update(self, id: Any, text: Any = None, tags: Any = None, when: Any = None) -> tuple[Change, Record]:
         """Replaces the text, the tags or the time of a memory, which keeps its number."""
