@@ -72,7 +72,7 @@ _UNKNOWN = "the key is not known here"
 # The beginnings of refusals that last until a person changes something at the server. This program has these words: a server sends only a number for them.
 _FINAL = (_UNKNOWN, "the token is not accepted here", "there is no such index here", "the server requires a client key")
 
-# Messages, as a whole, that have no word of a server's choosing: this program's own about a connection, and refusals of a writer by a Sordino server.
+# Whole messages without a word of a server's choosing: what this program says of a connection, and what a Sordino server says to a writer.
 _OWN_WORDS = re.compile(
     r"cannot connect to (?:the server|\S+): (?:[A-Z][A-Za-z ]{1,60} \(os error [0-9]{1,4}\)"
     r"|it takes the connection and says nothing for [0-9.]+ s: it is not a Sordino server, or it hangs"

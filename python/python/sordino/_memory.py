@@ -437,8 +437,8 @@ class Memory:
             return self._client, waiting
 
     def _renewed_here(self) -> None:
-        """Has a client of the owner's own folder. While a change takes a server's version, the folder and the version that the key knows do not belong
-        together: an error is believed if it is there once no change is under way."""
+        """Has a client of the owner's own folder. A change that takes a server's version replaces the folder first, and then the version that the key
+        knows. So an error is believed only where no change is under way."""
         try:
             self._renewed()
         except GapError:
@@ -582,8 +582,8 @@ class Memory:
         return self._among(client, row, where)
 
     def _among(self, client: Client, row: Any, where: Where) -> list[Remembered]:
-        """The nearest of all memories that match, where records that do not match are nearer than some. All are read first; then those of the same instants
-        are searched."""
+        """The nearest of all memories that match, where many records that do not match are nearer. This reads all memories first, and then searches at
+        the instants of the memories that match."""
         listed = self._by_time(client, where)
         records: dict[int, Record] = {}
         for first in range(0, len(listed), _BLOCK):
@@ -604,7 +604,7 @@ class Memory:
             for id, score in zip(result.ids[0].tolist(), result.scores[0].tolist()):
                 if id in records:
                     found[id] = Remembered(id, records[id], round(score, 4))
-        # More records of one instant than a search gives: their vectors are those of their texts.
+        # A search does not give all records of such an instant, so the texts have to give the vectors.
         rest = [id for id in records if id not in found]
         try:
             rows = list(self._embedded([records[id].text for id in rest])) if rest else []
