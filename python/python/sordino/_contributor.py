@@ -103,15 +103,15 @@ class Contributor:
             self._check_right()
             if self._denied:
                 self._ask_again()
-            if self._settled(lambda: self._not_granted(asked)):
+            if self._home.settled(lambda: self._not_granted(asked)):
                 # The owner may have granted it since.
                 self._ask()
-            refused = self._settled(lambda: self._not_granted(asked))
+            refused = self._home.settled(lambda: self._not_granted(asked))
         except AccessError as error:
             raise AccessError(f"nothing was remembered: {error}") from None
         if refused:
             tried = {None, self._home.settings.label, *(one.label for one in self._journal.read())}
-            may = _named(tried - self._settled(lambda: self._not_granted(tried)))
+            may = _named(tried - self._home.settled(lambda: self._not_granted(tried)))
             raise AccessError(
                 f"nothing was remembered: the owner did not grant this agent to add memories {_named(refused)}, and did grant {may or 'none that is known here'}: "
                 f"ask for {_grant(refused)}, or change label in {self._home.folder / 'memory.json'}"
@@ -254,14 +254,6 @@ class Contributor:
             self._known = (line, self._home.opened(self._key).info())
         return self._known[1]
 
-    def _settled(self, work: Callable[[], T]) -> T:
-        """Reads the folder. While another thread or process takes the server's version, the files there do not belong together: then this waits."""
-        try:
-            return work()
-        except IntegrityError:
-            with self._home.alone("writing.lock"):
-                return work()
-
     def _waiting(self) -> list[Waiting]:
         """The entries of the journal that this key may add, and notes the others."""
         entries = self._journal.read()
@@ -321,7 +313,7 @@ class Contributor:
             # The owner may have granted the right since the last check.
             if fresh or not (self._home.index / "CURRENT").exists():
                 self._ask()
-            until = self._settled(self._facts)["writes_until"]
+            until = self._home.settled(self._facts)["writes_until"]
             if until is not None and until > time.time():
                 return
         text = "this agent may not write" if until is None else "this agent's right to write has ended"

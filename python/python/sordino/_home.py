@@ -15,7 +15,7 @@ import shutil
 import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._errors import (
     BrokenError,
@@ -47,11 +47,13 @@ from ._record import first_attributes, label_name
 from ._sordino import ClientKey, OwnerKey, PublicKey, ReaderKey, WriterKey, client_keygen, keygen, reader_keygen, writer_keygen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ._embedding import Embedding
     from ._errors import Error
     from ._index import Index
+
+T = TypeVar("T")
 
 # The results of a search that an index is built for: more than agents ask for, so that some pass a filter by tags.
 MOST = 256
@@ -325,6 +327,15 @@ class Home:
                         raise LockedError(f"another process has been changing this memory for {patience:.0f} seconds: try again") from None
                 time.sleep(0.005)
             yield
+
+    def settled(self, work: Callable[[], T]) -> T:
+        """Reads the folder. While a thread or process takes the server's version, what is there does not belong together: an error is believed only where
+        no change is under way."""
+        try:
+            return work()
+        except IntegrityError:
+            with self.alone("writing.lock"):
+                return work()
 
     def read(self, name: str) -> Any:
         """The content of a JSON file, or None if the file is missing or incomplete."""

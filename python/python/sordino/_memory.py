@@ -401,7 +401,7 @@ class Memory:
                 self._alone = False
             try:
                 self._answering()
-                self._renewed_here() if self._home.owns else self._renewed()
+                self._home.settled(self._renewed) if self._home.owns else self._renewed()
                 self._gap = missing
             except GapError:
                 self._over_gap()
@@ -435,18 +435,6 @@ class Memory:
             if not self._alone:
                 self._remember_pin()
             return self._client, waiting
-
-    def _renewed_here(self) -> None:
-        """Has a client of the owner's own folder. A change that takes a server's version replaces the folder first, and then the version that the key
-        knows. So an error is believed only where no change is under way."""
-        try:
-            self._renewed()
-        except GapError:
-            raise
-        except IntegrityError:
-            with self._home.alone("writing.lock"):
-                self._let_go()
-                self._renewed()
 
     def _renewed(self) -> None:
         """Has a client of the newest version. One that is refused tries again, once, with a connection of its own: a server that was started again

@@ -156,7 +156,7 @@ class Writer:
 
     def labels(self, numbers: Sequence[int]) -> list[str | None]:
         """The labels of memories that are in the index."""
-        return patiently(lambda: self._home.opened(self._key).labels(list(numbers)))
+        return self._home.settled(lambda: patiently(lambda: self._home.opened(self._key).labels(list(numbers))))
 
     def waiting(self) -> list[Waiting]:
         """The memories of the journal that are not in the index yet."""
@@ -252,7 +252,7 @@ class Writer:
 
     def access(self) -> dict[str, Any]:
         """The readers, and what each can read."""
-        return patiently(self._home.opened(self._key).access) or {"readers": []}
+        return self._home.settled(lambda: patiently(self._home.opened(self._key).access)) or {"readers": []}
 
     def grant(self, name: str, public: ReaderPublicKey | None, labels: Sequence[str]) -> int:
         """Lets a reader read. Returns the version."""
