@@ -440,3 +440,15 @@ def test_what_a_client_raises_is_an_error_of_its_store():
     with pytest.raises(KeyboardInterrupt), _store.reading("the store"):
         raise KeyboardInterrupt
 
+
+
+def test_what_a_terminal_would_obey_is_escaped(run, monkeypatch, capsys):
+    evil = "\x1b]0;title\x07\x1b[2J\nall rows are records\x9b\u202e"
+    # The first is a report; the second is an error, that an id comes twice.
+    for number, name in enumerate([lambda at: f"{evil}{at}", lambda at: evil]):
+        store = Rows(rows(3, metadata=lambda at: {evil: "x"}, id=name))
+        monkeypatch.setattr(_command, "_opened", lambda options, store=store: store)
+        assert main(["qdrant", "somewhere", f"{number}.index", "--key", "owner.key"]) == number
+        said = "".join(capsys.readouterr())
+        assert "\\x1b]0;title\\x07" in said and "\nall rows" not in said
+        assert all(one.isprintable() for one in said.replace("\n", ""))

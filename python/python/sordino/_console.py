@@ -44,6 +44,11 @@ def filled(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> 
     return given
 
 
+def shown(text: str) -> str:
+    """A line of text for a terminal, in which characters that a terminal would obey, or would not show, are escaped: others chose some of the words."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 def _flush() -> None:
     if sys.stdout is not None:
         sys.stdout.flush()

@@ -26,7 +26,7 @@ from ._errors import (
     RollbackError,
     SegmentsError,
 )
-from ._home import DRAWN, FIRST
+from ._home import DRAWN, FIRST, lasts
 from ._journal import Journal, Waiting
 from ._replica import Replica
 from ._writer import patiently, stacked
@@ -107,26 +107,34 @@ class Contributor:
         try:
             self._check_right()
             if self._denied:
-                self.flush()
-            if self._settled(lambda: self._not_granted(asked)):
+                self._ask_again()
+            if self._home.settled(lambda: self._not_granted(asked)):
                 # The owner may have granted it since.
                 self._ask()
-            refused = self._settled(lambda: self._not_granted(asked))
+            refused = self._home.settled(lambda: self._not_granted(asked))
         except AccessError as error:
             raise AccessError(f"nothing was remembered: {error}") from None
         if refused:
             tried = {None, self._home.settings.label, *(one.label for one in self._journal.read())}
-            may = _named(tried - self._settled(lambda: self._not_granted(tried)))
+            may = _named(tried - self._home.settled(lambda: self._not_granted(tried)))
             raise AccessError(
                 f"nothing was remembered: the owner did not grant this agent to add memories {_named(refused)}, and did grant {may or 'none that is known here'}: "
                 f"ask for {_grant(refused)}, or change label in {self._home.folder / 'memory.json'}"
             )
 
-        if unseen := self._settled(lambda: self._unseen(asked)):
+        if unseen := self._home.settled(lambda: self._unseen(asked)):
             raise AccessError(
                 f"nothing was remembered: the memory has {MOST_ADDITIONS} additions, the most between two changes by the owner, and does not show whether this "
                 f"agent may add memories {_named(unseen)}: try again after the owner's next change"
             )
+
+    def _ask_again(self) -> None:
+        """Tries to send what waits, where the server has refused this key or this agent before."""
+        try:
+            self.flush()
+        except NetworkError as error:
+            text = "nothing was remembered: the server has refused this agent. What waits here is kept, and sordino-memory export writes it to a file"
+            raise type(error)(f"{text} ({self._home.told(error)})") from None
 
     def deny(self) -> None:
         """Notes that the server has refused this key. The next memory is stored only if the server lets this key in again."""
@@ -190,7 +198,7 @@ class Contributor:
                 else:
                     # Another agent was first: the next try starts from its version.
                     tries += 1
-        raise LockedError("other agents add to this memory all the time: what waits is kept, and tried again")
+        raise LockedError(f"the server refused {_TRIES} tries, each time as if another agent had added first: what waits is kept, and tried again")
 
     def replace(self, number: int, made: Callable[[Record], Record], vector: Callable[[str], np.ndarray]) -> Record:
         """Refused: only the owner changes memories."""
@@ -250,14 +258,6 @@ class Contributor:
             self._known = (line, self._home.opened(self._key).info())
         return self._known[1]
 
-    def _settled(self, work: Callable[[], T]) -> T:
-        """Reads the folder. While another thread or process takes the server's version, the files there do not belong together: then this waits."""
-        try:
-            return work()
-        except IntegrityError:
-            with self._home.alone("writing.lock"):
-                return work()
-
     def _take(self) -> None:
         """Takes the server's version, and removes from the journal what an earlier try, here or in another process, has added."""
         self.check()
@@ -273,6 +273,9 @@ class Contributor:
             # Later memories are refused before they are stored.
             self._denied = True
             raise AccessError(f"{error}. {_REVOKED}") from None
+        except RefusedError as error:
+            self._denied |= lasts(error)
+            raise
         # The owner may have forgotten it since, or this key may not read its label any more.
         added = self._replica.lasted()
         numbers = [one.id for one in self._journal.read() if one.id not in added]
@@ -373,7 +376,7 @@ class Contributor:
             # The owner may have granted the right since the last check.
             if fresh or not (self._home.index / "CURRENT").exists():
                 self._ask()
-            until = self._settled(self._facts)["writes_until"]
+            until = self._home.settled(self._facts)["writes_until"]
             if until is not None and until > time.time():
                 return
         text = "this agent may not write" if until is None else "this agent's right to write has ended"

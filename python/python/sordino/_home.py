@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import json
+import logging
 import os
 import re
 import secrets
@@ -14,10 +15,12 @@ import shutil
 import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._errors import (
+    BrokenError,
     BusyError,
+    DeadlineError,
     ExistsError,
     FileError,
     FormatError,
@@ -27,8 +30,13 @@ from ._errors import (
     KeyKindError,
     LockedError,
     MissingFileError,
+    NetworkError,
     NoIndexError,
     RefusedError,
+    ReplyError,
+    StaleError,
+    StatusError,
+    UnreachableError,
     of_file,
 )
 from ._embedding import DEFAULT
@@ -39,11 +47,13 @@ from ._record import first_attributes, label_name
 from ._sordino import ClientKey, OwnerKey, PublicKey, ReaderKey, WriterKey, client_keygen, keygen, reader_keygen, writer_keygen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ._embedding import Embedding
     from ._errors import Error
     from ._index import Index
+
+T = TypeVar("T")
 
 # The results of a search that an index is built for: more than agents ask for, so that some pass a filter by tags.
 MOST = 256
@@ -60,6 +70,40 @@ _ADDRESS = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:(?P<port>
 
 # Words of a server that has no such key on its list.
 _UNKNOWN = "the key is not known here"
+
+# The beginnings of refusals that last until a person changes something at the server. This program has these words: a server sends only a number for them.
+_FINAL = (_UNKNOWN, "the token is not accepted here", "there is no such index here", "the server requires a client key")
+
+# Whole messages without a word of a server's choosing: what this program says of a connection, and what a Sordino server says to a writer.
+_OWN_WORDS = re.compile(
+    r"cannot connect to (?:the server|\S+): (?:[A-Z][A-Za-z ]{1,60} \(os error [0-9]{1,4}\)"
+    r"|it takes the connection and says nothing for [0-9.]+ s: it is not a Sordino server, or it hangs"
+    r"|nothing answers in the time for a connection: the address may be wrong, or a firewall or proxy on the way drops it"
+    r"|the server's certificate is not signed by one that is trusted here: name its issuer's, in PEM, as a root \(--roots\); or the server does not send the "
+    r"certificates between the two"
+    r"|(?:the server's certificate|a certificate of the server's chain) (?:has )?expired [a-z]{2} [0-9a-zA-Z:,' -]{1,160}"
+    r"|this is not a Sordino server: over TLS it does not speak HTTP/2)"
+    r"|no complete reply after [0-9.]+ s: the line is slow, or the server hangs"
+    r"|the server answered [A-Za-z]+: writer [0-9a-f]+: (?:its right to add records has ended: ask the owner to grant it again"
+    r"|its clock is ahead of the server's by more than five minutes)"
+)
+
+# What this program says of other failures, by their class.
+_BY_CLASS: list[tuple[type[NetworkError], str]] = [
+    (UnreachableError, "no connection can be made, or no Sordino server of this version answers"),
+    (BrokenError, "the connection broke before the reply was complete"),
+    (StatusError, "the server ended the call with an error{code}"),
+    (ReplyError, "the server sent a wrong reply. Stop using it, and tell its operator"),
+    (DeadlineError, "no complete reply came in time"),
+    (StaleError, "the index changed again and again"),
+    (NetworkError, "the connection to the server failed"),
+]
+
+# The names of gRPC's status codes.
+_CODE = re.compile(
+    r"the server answered (Cancelled|Unknown|InvalidArgument|DeadlineExceeded|NotFound|AlreadyExists|PermissionDenied|ResourceExhausted|FailedPrecondition"
+    r"|Aborted|OutOfRange|Unimplemented|Internal|Unavailable|DataLoss|Unauthenticated):"
+)
 
 # Said where nothing can be written.
 _CLOSED = (
@@ -285,6 +329,15 @@ class Home:
                 time.sleep(0.005)
             yield
 
+    def settled(self, work: Callable[[], T]) -> T:
+        """Reads the folder. While a thread or process takes the server's version, what is there does not belong together: an error is believed only where
+        no change is under way."""
+        try:
+            return work()
+        except IntegrityError:
+            with self.alone("writing.lock"):
+                return work()
+
     def read(self, name: str) -> Any:
         """The content of a JSON file, or None if the file is missing or incomplete."""
         try:
@@ -440,6 +493,35 @@ def _keep_login(folder: Path, client: str | os.PathLike[str] | None) -> None:
         public.unlink(missing_ok=True)
     if not public.exists():
         ClientKey.load(own).public().save(public)
+
+
+@contextlib.contextmanager
+def heard() -> Iterator[None]:
+    """Work that asks a server. The errors that leave it have only words of this program, since an agent's model reads them. What the server said goes to the
+    log, escaped."""
+    try:
+        yield
+    except NetworkError as error:
+        words = _own_words(error)
+        if words == str(error):
+            raise
+        logging.getLogger("sordino").warning("%s. The server's own words, which may be untrue: %s", words, ascii(str(error)))
+        raise type(error)(words) from None
+
+
+def _own_words(error: NetworkError) -> str:
+    text = str(error)
+    # A server sends the number of a refusal, and the words are this program's.
+    if isinstance(error, (IntegrityError, RefusedError)) or _OWN_WORDS.fullmatch(text):
+        return text
+    code = _CODE.match(text)
+    words = next(words for kind, words in _BY_CLASS if isinstance(error, kind))
+    return words.format(code=f", {code[1]}" if code else "")
+
+
+def lasts(error: Error) -> bool:
+    """Whether a server refused this agent in a way that waiting does not end."""
+    return isinstance(error, RefusedError) and not isinstance(error, BusyError) and str(error).startswith(_FINAL)
 
 
 @contextlib.contextmanager

@@ -128,7 +128,7 @@ class Journal:
         whole = self._read().whole
         sealed = b"".join(map(self._sealed, entries))
         if whole + len(sealed) > _MOST_BYTES:
-            raise FileError(f"{self._path} has {whole} bytes, since the index cannot be written: see what sordino-memory compact says")
+            raise FullError(f"{self._path} has {whole} bytes, since the index cannot be written: see what sordino-memory compact says")
         new = not self._path.exists()
         try:
             # Without a buffer: if the disk is full, the rest of a buffer would be written when the file is closed, after the whole entries.
@@ -195,6 +195,10 @@ class Journal:
             end = at + _LABEL.size + size
             label = plain[at + _LABEL.size : end].decode() or None
         return Waiting(id, Record.read(plain[_HEAD.size : at]), np.frombuffer(plain, "<f4", offset=end), label)
+
+
+class FullError(FileError):
+    """The journal has no room for these entries until the index has earlier ones."""
 
 
 class _Damaged(Exception):

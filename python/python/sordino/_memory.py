@@ -34,9 +34,9 @@ from ._errors import (
     RollbackError,
     UnknownIdError,
 )
-from ._home import FIRST, MOST
+from ._home import FIRST, MOST, heard, lasts
 from ._index import whole_number
-from ._journal import Waiting
+from ._journal import FullError, Waiting
 from ._record import Record, Where, iso
 from ._writer import Pusher, Writer
 
@@ -76,11 +76,20 @@ _AWAY = (
 _OTHER_TAGS = 20
 _ALIKE = 0.6
 
+# The times that a full journal waits for the index, each about a minute.
+_WAITS = 10
+
 # Said where the journal stays.
 _TROUBLE = "What was remembered is safe in the journal, but cannot be written into the index: {error}"
 
 # Said while others write, which ends by itself.
 _MEANWHILE = "Others write into this memory at this moment. What was remembered is on disk here, and follows by itself"
+
+# The most numbers that a note names.
+_NAMED = 8
+
+# The tries in succession, each of several pushes, after which a server that says that others write is said to refuse.
+_MOST_BEHIND = 5
 
 # Memories that are read at once where all are.
 _BLOCK = 4096
@@ -134,6 +143,8 @@ class Memory:
         self._alone = False
         # The times and numbers of memories, newest first, and the version that they belong to.
         self._listed: tuple[int, list[tuple[int, int]]] = (0, [])
+        # The numbers of records that are no memory, and the version in which they were seen.
+        self._strange: tuple[int, set[int]] = (0, set())
         self._writer: Writer | Contributor | None = None
         self._pusher: Pusher | None = None
         # The changes of this process, the number of them in the index, and the version with these.
@@ -141,6 +152,8 @@ class Memory:
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
         self._tried = False
+        # The tries in succession that failed since others wrote, as it was said.
+        self._behind = 0
         self._ended = False
         if home.owns:
             self._writer = Writer(home)
@@ -169,7 +182,35 @@ class Memory:
         for first in range(0, len(records), _BULK):
             some, under = records[first : first + _BULK], labels[first : first + _BULK]
             rows = self._stored([record.text for record in some])
-            yield self._changed(lambda writer: writer.remember(some, rows, under))
+            yield from self._in_parts(some, rows, under)
+
+    def _in_parts(self, records: Sequence[Record], rows: Any, labels: Sequence[str | None]) -> Iterator[Change]:
+        """Stores memories, at once if the journal has room. Else it waits until the index has what the journal had, and then stores them, if need be in halves."""
+        for emptied in (False, True):
+            try:
+                change = self._changed(lambda writer: writer.remember(records, rows, labels))
+            except FullError:
+                if not emptied:
+                    self._make_room()
+                elif len(records) == 1:
+                    raise
+            else:
+                yield change
+                return
+        half = len(records) // 2
+        yield from self._in_parts(records[:half], rows[:half], labels[:half])
+        yield from self._in_parts(records[half:], rows[half:], labels[half:])
+
+    def _make_room(self) -> None:
+        """Writes the journal into the index. Another thread or process may be at it for minutes."""
+        assert self._writer is not None
+        for left in reversed(range(_WAITS)):
+            try:
+                self._writer.flush()
+                return
+            except LockedError:
+                if not left:
+                    raise
 
     def update(self, id: Any, text: Any = None, tags: Any = None, when: Any = None) -> tuple[Change, Record]:
         """Replaces the text, the tags or the time of a memory, which keeps its number."""
@@ -222,7 +263,7 @@ class Memory:
         for one in waiting:
             if where.passes(one.record):
                 found[one.id] = Remembered(one.id, one.record, round(_cosine(row, one.vector), 4))
-        found |= {near.id: near for near in _nearest(client, row, number, where)}
+        found |= {near.id: near for near in self._nearest(client, row, number, where)}
         return sorted(found.values(), key=lambda one: one.score or 0.0, reverse=True)[:number]
 
     def recent(self, n: Any = 10, where: Where | None = None) -> list[Remembered]:
@@ -237,12 +278,12 @@ class Memory:
         found: list[Remembered] = []
         # Conditions on attributes also let some memories with other tags pass.
         while len(found) < number and (some := list(itertools.islice(ids, 2 * number))):
-            found += [one for one in _read(client, waiting, some) if where.passes(one.record)]
+            found += [one for one in self._read(client, waiting, some) if where.passes(one.record)]
         return found[:number]
 
     def get(self, ids: Sequence[int]) -> list[Remembered]:
         """The existing memories with these numbers."""
-        return _read(*self._fresh(), [id for id in ids if id > FIRST])
+        return self._read(*self._fresh(), [id for id in ids if id > FIRST])
 
     def all(self, where: Where | None = None) -> Iterator[Remembered]:
         """All memories that this key can read, or those that match a choice, ordered by number."""
@@ -250,14 +291,14 @@ class Memory:
         client, waiting = self._fresh()
         ids = sorted({id for _, id in self._by_time(client, where)} | {one.id for one in waiting})
         for first in range(0, len(ids), _BLOCK):
-            yield from (one for one in _read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
+            yield from (one for one in self._read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
 
     def exported(self) -> tuple[Iterator[Exported], str | None]:
         """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
         try:
             first = list(itertools.islice(found := self.all(), 1))
             return self._labelled(itertools.chain(first, found)), None
-        except (AccessError, IntegrityError) as error:
+        except (AccessError, IntegrityError, NetworkError) as error:
             if self._writer is None or not (kept := self._writer.kept()):
                 raise
             return iter([Exported(one.id, one.record, None, one.label, True) for one in kept]), str(error)
@@ -333,7 +374,7 @@ class Memory:
     def note(self) -> str | None:
         """What the last answer should be read with, such as a server that could not be reached."""
         held, unfit = (held_note(self._writer.held), unfit_note(self._writer.unfit)) if self._writer else (None, None)
-        return ". ".join(filter(None, [self._gap, self._trouble, held, unfit, None if self._pusher is None else self._pusher.note()])) or None
+        return ". ".join(filter(None, [self._gap, self._trouble, held, unfit, self._left_out(), None if self._pusher is None else self._pusher.note()])) or None
 
     def wait(self) -> None:
         """Waits until all memories are in the index. Raises the error if that fails."""
@@ -370,7 +411,7 @@ class Memory:
                 self._alone = False
             try:
                 self._answering()
-                self._renewed()
+                self._home.settled(self._renewed) if self._home.owns else self._renewed()
                 self._gap = missing
             except GapError:
                 self._over_gap()
@@ -391,11 +432,15 @@ class Memory:
                     self._client, self._alone = Client(self._home.index, key=self._key), True
                 if refused:
                     self._let_go()
+                    if isinstance(self._writer, Contributor) and lasts(error):
+                        self._writer.deny()
                     raise type(error)(self._home.told(error)) from None
                 if self._client is None:
                     raise type(error)(_AWAY.format(place=self._home.place, error=error)) from None
                 self._gap = f"the server cannot be reached ({error}), so this is what was known before: version {self._client.stats()['version']}"
             assert self._client is not None
+            if self._strange[0] != self._client.stats()["version"]:
+                self._strange = (0, set())
             # A folder may have an older version than the server has shown.
             if not self._alone:
                 self._remember_pin()
@@ -406,7 +451,8 @@ class Memory:
         knows no login from before, and a token's file may have another token by now. So does an owner's, whose change gave way to somebody's that came first."""
         if self._client is not None:
             try:
-                self._client.refresh()
+                with heard():
+                    self._client.refresh()
                 return
             except BusyError:
                 raise
@@ -445,7 +491,8 @@ class Memory:
         how = {} if here else self._home.connection() | {"cache": self._home.folder / "cache"}
         known = self._pinned()
         try:
-            client = Client(self._home.place, key=self._key, pin=known, over_gap=over_gap and known is not None, **how)
+            with heard():
+                client = Client(self._home.place, key=self._key, pin=known, over_gap=over_gap and known is not None, **how)
         except NoIndexError:
             if not here:
                 raise
@@ -510,6 +557,86 @@ class Memory:
         if not where:
             self._listed = (version, listed)
         return listed
+
+    def _nearest(self, client: Client, row: Any, number: int, where: Where) -> list[Remembered]:
+        """The nearest memories of the index, at least `number` of them if the index has them."""
+        found: list[Remembered] = []
+        # The client decrypts all parts of a result, so it asks for few. The first record is not a memory. With tags, conditions also
+        # let some other memories pass.
+        few = (4 * number if where.tags else number) + 1
+        for most in (min(few, MOST), MOST):
+            with heard():
+                result = client.search(row, most, where=where.condition())
+            ids, scores, payloads = result.ids[0].tolist(), result.scores[0].tolist(), (result.payloads or [[]])[0]
+            records = self._records(client, ids, payloads)
+            found = [Remembered(id, records[id], round(score, 4)) for id, score in zip(ids, scores) if id in records and where.passes(records[id])]
+            if len(found) >= number or result.ids[0, -1] < 0:
+                return found
+        return self._among(client, row, where)
+
+    def _among(self, client: Client, row: Any, where: Where) -> list[Remembered]:
+        """The nearest of all memories that match, where many records that do not match are nearer. This reads all memories first, and then searches at
+        the instants of the memories that match."""
+        listed = self._by_time(client, where)
+        records: dict[int, Record] = {}
+        for first in range(0, len(listed), _BLOCK):
+            some = self._read(client, [], [id for _, id in listed[first : first + _BLOCK]])
+            records |= {one.id: one.record for one in some if where.passes(one.record)}
+        crowds = Counter(when for when, _ in listed)
+        groups: list[list[int]] = [[]]
+        for when in sorted({when for when, id in listed if id in records and crowds[when] < MOST}):
+            # The first record also passes a condition.
+            if sum(map(crowds.__getitem__, groups[-1])) + crowds[when] >= MOST:
+                groups.append([])
+            groups[-1].append(when)
+        found: dict[int, Remembered] = {}
+        for group in filter(None, groups):
+            at = f"when in ({', '.join(map(str, group))})"
+            with heard():
+                result = client.search(row, MOST, where=" and ".join(filter(None, [where.condition(), at])))
+            for id, score in zip(result.ids[0].tolist(), result.scores[0].tolist()):
+                if id in records:
+                    found[id] = Remembered(id, records[id], round(score, 4))
+        # A search does not give all records of such an instant, so the texts have to give the vectors.
+        rest = [id for id in records if id not in found]
+        try:
+            rows = list(self._embedded([records[id].text for id in rest])) if rest else []
+        except InputError:
+            rows = [None] * len(rest)
+        for id, vector in zip(rest, rows):
+            # A writer's own program may have stored a text that the model does not take.
+            found[id] = Remembered(id, records[id], -1.0 if vector is None else round(_cosine(row, vector), 4))
+        return list(found.values())
+
+    def _read(self, client: Client, waiting: Sequence[Waiting], ids: list[int]) -> list[Remembered]:
+        """The memories by number, from the index and the journal."""
+        with heard():
+            payloads = client.payloads(ids) if ids else []
+        found = {one.id: one.record for one in waiting} | self._records(client, ids, payloads)
+        return [Remembered(id, found[id]) for id in ids if id in found]
+
+    def _records(self, client: Client, ids: Sequence[int], payloads: Sequence[bytes | None]) -> dict[int, Record]:
+        """The memories among records, by number. Notes the numbers of records that are no memory."""
+        found, strange = {}, set()
+        for id, payload in zip(ids, payloads):
+            if id > FIRST and payload is not None:
+                try:
+                    found[id] = Record.read(payload)
+                except FormatError:
+                    strange.add(id)
+        if strange:
+            version = client.stats()["version"]
+            with self._turn:
+                self._strange = (version, strange | (self._strange[1] if self._strange[0] == version else set()))
+        return found
+
+    def _left_out(self) -> str | None:
+        """Says which records of this version are no memory, as far as they were seen."""
+        ids = self._strange[1]
+        if not ids:
+            return None
+        named = ", ".join(map(str, sorted(ids)[:_NAMED])) + (", ..." if len(ids) > _NAMED else "")
+        return f"Another program wrote records that are no memory, and they are left out, {len(ids)} in all: {named}. The memory's owner can forget them by id"
 
     def _let_go(self) -> None:
         if self._client is not None:
@@ -578,8 +705,8 @@ class Memory:
                 self._trouble = self._why(error)
 
     def _why(self, error: Exception) -> str:
-        """Why memories stay in the journal."""
-        return _MEANWHILE if isinstance(error, LockedError) else _TROUBLE.format(error=self._told(error))
+        """Why memories stay in the journal. A server may say each time that others write, and refuse for good."""
+        return _MEANWHILE if isinstance(error, LockedError) and self._behind < _MOST_BEHIND else _TROUBLE.format(error=self._told(error))
 
     def _told(self, error: Exception) -> str:
         return self._home.told(error) if isinstance(error, Error) else str(error)
@@ -626,7 +753,9 @@ class Memory:
         trouble, version = None, 0
         try:
             version = self._writer.flush()
+            self._behind = 0
         except Exception as error:  # noqa: BLE001 - a thread that ended would write nothing more, and say nothing of it
+            self._behind = self._behind + 1 if isinstance(error, LockedError) else 0
             trouble = self._why(error)
         with self._turn:
             self._trouble, self._tried = trouble, True
@@ -655,29 +784,6 @@ def _number(value: Any) -> int:
     if not 1 <= number <= MOST_RECALLED:
         raise InputError(f"k = {number}: expected 1 to {MOST_RECALLED}")
     return number
-
-
-def _nearest(client: Client, row: Any, number: int, where: Where) -> list[Remembered]:
-    """The nearest memories of the index, at least `number` of them if the index has them."""
-    found: list[Remembered] = []
-    # The client decrypts all parts of a result, so it asks for few. The first record is not a memory. With tags, conditions also
-    # let some other memories pass.
-    few = (4 * number if where.tags else number) + 1
-    for most in (min(few, MOST), MOST):
-        result = client.search(row, most, where=where.condition())
-        results = zip(result.ids[0].tolist(), result.scores[0].tolist(), (result.payloads or [[]])[0])
-        all_read = [Remembered(id, Record.read(payload), round(score, 4)) for id, score, payload in results if id > FIRST]
-        found = [one for one in all_read if where.passes(one.record)]
-        if len(found) >= number or not where.tags or result.ids[0, -1] < 0:
-            break
-    return found
-
-
-def _read(client: Client, waiting: Sequence[Waiting], ids: list[int]) -> list[Remembered]:
-    """The memories by number, from the index and the journal."""
-    payloads = client.payloads(ids) if ids else []
-    found = {one.id: one.record for one in waiting} | {id: Record.read(payload) for id, payload in zip(ids, payloads) if payload}
-    return [Remembered(id, found[id]) for id in ids if id in found]
 
 
 def _cosine(one: Any, other: Any) -> float:

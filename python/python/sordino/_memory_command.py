@@ -293,7 +293,7 @@ def _new(path: str | None) -> Iterator[TextIO]:
 
 
 def _import(given: argparse.Namespace) -> None:
-    records, labels = [], []
+    records, labels, lines = [], [], []
     own = Home(given.home).settings.label
     try:
         with open(given.file, encoding="utf-8-sig") as file:
@@ -309,16 +309,24 @@ def _import(given: argparse.Namespace) -> None:
                         raise InputError(f"{', '.join(sorted(unknown))}: expected text, tags, when, by and label, and an id, for which a new one is given")
                     records.append(Record.made(one.get("text"), one.get("tags"), one.get("when"), by))
                     labels.append(label_name(one.get("label", own)))
-                except (ValueError, Error) as error:
+                    lines.append(number)
+                except (ValueError, RecursionError, Error) as error:
                     raise InputError(f"{given.file}, line {number}: {error}. Nothing was remembered") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{given.file}: {error}; expected lines of JSON in UTF-8. Nothing was remembered") from None
     except OSError as error:
         raise InputError(f"{given.file}: {error.strerror}") from None
     memory = _memory(given)
+    done = 0
     try:
         for change in memory.remember_all(records, labels):
             print(f"{len(change.ids)} memories, to {change.ids[-1]}", file=sys.stderr)
+            done += len(change.ids)
+    except (Error, OSError) as error:
+        if not done:
+            raise
+        rest = f"tail -n +{lines[done - 1] + 1} {shlex.quote(given.file)}"
+        raise InputError(f"{error}. Lines 1 to {lines[done - 1]} of {given.file} are remembered; the others are not: import what this prints: {rest}") from None
     finally:
         memory.close()
 

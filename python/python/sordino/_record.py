@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 MOST_TEXT = 16_384
 MOST_TAGS = 32
 MOST_TAG = 64
+MOST_BY = 1024
 
-# The most bytes of an author, who is an attribute of an index.
-_MOST_BY = 4096
+# The bytes of a record above which it is no memory: each byte of its texts may take six in JSON.
+_MOST_PAYLOAD = 1 << 18
 
 # The bytes of a label, and characters that an index refuses in one, since they are not seen or can be written otherwise.
 _MOST_LABEL = 64
@@ -59,8 +60,8 @@ class Record:
         length = len(text.encode())
         if length > MOST_TEXT:
             raise InputError(f"text: {length} bytes, at most {MOST_TEXT}; remember its parts or a summary, each with the same tag")
-        if not is_unicode(by) or len(by.encode()) > _MOST_BY:
-            raise InputError(f"by = {by!r:.80}: expected Unicode text of at most {_MOST_BY} bytes")
+        if not is_unicode(by) or len(by) > MOST_BY:
+            raise InputError(f"by: expected the author's name, Unicode text of at most {MOST_BY} letters")
         return Record(text, tagged(tags), instant(when, "when"), by)
 
     def payload(self) -> bytes:
@@ -74,13 +75,17 @@ class Record:
 
     @staticmethod
     def read(payload: bytes) -> Record:
-        """Reads a memory from its bytes. Raises `FormatError` for bytes of another program."""
+        """Reads a memory from its bytes. Raises `FormatError` for bytes of another program, and for a memory that this one would not have stored: a writer's
+        own program may write anything."""
         try:
-            value = json.loads(payload)
+            value = json.loads(payload) if len(payload) <= _MOST_PAYLOAD else {}
             text, tags, when, by = value["text"], value["tags"], value["when"], value["by"]
-            if isinstance(text, str) and isinstance(when, int) and isinstance(by, str) and all(isinstance(tag, str) for tag in tags):
-                return Record(text, tuple(tags), when, by)
-        except (ValueError, KeyError, TypeError):
+            if type(when) is int and isinstance(tags, list) and len(tags) <= MOST_TAGS and all(map(is_unicode, [text, by, *tags])):
+                iso(when)
+                # In lower case a letter may become three.
+                if len(text.encode()) <= MOST_TEXT and len(by) <= MOST_BY and all(len(tag) <= 3 * MOST_TAG for tag in tags):
+                    return Record(text, tuple(tags), when, by)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError, RecursionError):
             pass
         raise FormatError("a record of this index is no memory: another program wrote it")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ._client import Client
 from ._errors import ForkError, GapError, LockedError, NetworkError, NoIndexError, OtherIndexError, OvertakenError, RollbackError
+from ._home import heard
 from ._index import pull
 from ._sordino import OwnerKey
 
@@ -68,7 +69,8 @@ class Replica:
             return
         known = path.read_bytes() if path.exists() else None
         try:
-            pull(self._home.index, server, key=self._key, pin=known, **self._home.connection())
+            with heard():
+                pull(self._home.index, server, key=self._key, pin=known, **self._home.connection())
         except GapError as error:
             raise GapError(
                 f"{error}. Compare the version with the memory's owner; then remove {self._home.index} and {path}, and it is downloaded again"
@@ -86,25 +88,32 @@ class Replica:
 
     def push(self) -> bool:
         """Sends the newest version. Returns False if the server has another version, from which this one does not follow."""
-        settings = self._home.settings
-        if settings.server is None:
+        server = self._home.settings.server
+        if server is None:
             return True
         for _ in range(_TRIES):
-            try:
-                self._home.opened(self._key).push(settings.server, roots=settings.roots, wait=5.0)
-            except (ForkError, RollbackError, OvertakenError):
+            with heard():
+                sent = self._offered(server)
+            if sent is not None:
+                return sent
+            time.sleep(random.uniform(0.02, 0.2))
+        raise LockedError(f"the server refused this {_TRIES} times, each time as if others sent memories at this moment: try again")
+
+    def _offered(self, server: str) -> bool | None:
+        """Sends the newest version once. None if another push began while the server received this one."""
+        try:
+            self._home.opened(self._key).push(server, roots=self._home.settings.roots, wait=5.0)
+        except (ForkError, RollbackError, OvertakenError):
+            return False
+        except NetworkError as error:
+            # Another push ended just before. The server then has another version.
+            if any(words in str(error) for words in _OVERTAKEN):
                 return False
-            except NetworkError as error:
-                # Another push began while the server received this one, or ended just before. The server then has another version.
-                if any(words in str(error) for words in _OVERTAKEN):
-                    return False
-                if _AT_ONCE not in str(error):
-                    raise
-                time.sleep(random.uniform(0.02, 0.2))
-            else:
-                self._note()
-                return True
-        raise LockedError("others send memories to the server at this moment: try again")
+            if _AT_ONCE not in str(error):
+                raise
+            return None
+        self._note()
+        return True
 
     def wrote(self, numbers: Iterable[int]) -> None:
         """Notes that the newest version has these entries of the journal."""

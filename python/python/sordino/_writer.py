@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
 from ._errors import AccessError, DimensionError, Error, ForkError, InputError, IntegrityError, LockedError, NetworkError, RollbackError, UnknownIdError, UnsureError
-from ._home import DRAWN, FIRST
+from ._home import DRAWN, FIRST, heard
 from ._index import open as open_index
 from ._journal import Journal, Waiting
 from ._record import Record
@@ -291,7 +291,7 @@ class Writer:
 
     def access(self) -> dict[str, Any]:
         """The readers, and what each can read."""
-        return patiently(self._home.opened(self._key).access) or {"readers": []}
+        return self._home.settled(lambda: patiently(self._home.opened(self._key).access)) or {"readers": []}
 
     def grant(self, name: str, public: ReaderPublicKey | None, labels: Sequence[str]) -> int:
         """Lets a reader read. Returns the version."""
@@ -346,7 +346,7 @@ class Writer:
                     self._drop()
                     return done
                 # A writer came first. What was done here is done again on top of the writer's addition.
-        raise LockedError("writers add to this memory all the time: what waits is kept, and tried again")
+        raise LockedError(f"the server refused {_TRIES} tries, each time as if a writer had added first: what waits is kept, and tried again")
 
     def _changed(self, index: Index, work: Callable[[Index, State], T]) -> T:
         before = int(index.info()["version"])
@@ -576,7 +576,8 @@ class Pusher:
         try:
             with self._home.alone("pushing.lock"):
                 index = open_index(self._home.index, key=self._home.owner_key())
-                index.push(settings.server or "", roots=settings.roots, wait=0)
+                with heard():
+                    index.push(settings.server or "", roots=settings.roots, wait=0)
         except (Error, OSError) as error:
             return error
         return None

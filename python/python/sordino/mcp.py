@@ -22,9 +22,10 @@ from ._sordino import __version__
 
 try:
     import anyio.to_thread
+    from mcp import MCPError
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-    from mcp_types import ToolAnnotations
+    from mcp_types import INVALID_PARAMS, ToolAnnotations
     from pydantic import BaseModel, ConfigDict, Field, ValidationError
 except ImportError as missing:
     raise ImportError(f"{missing}: pip install 'sordino[mcp]'") from None
@@ -125,8 +126,10 @@ class Stats(BaseModel):
 _Text = Annotated[str, Field(description=f"What to remember, in words that are clear on their own; at most {MOST_TEXT} bytes.")]
 _Tags = Annotated[list[str] | None, Field(description=f"Short words to choose by, at most {MOST_TAGS}; capital and small letters are the same.")]
 _When = Annotated[str | None, Field(description="The instant that it is about, by ISO 8601; now, if nothing is said.")]
-_Id = Annotated[int, Field(description="The number of the memory, as recall gives it.")]
-_Few = Annotated[int, Field(ge=1, le=MOST_RECALLED, description="The most memories to give back.")]
+# Without `strict`, true would be the number 1.
+_Number = Annotated[int, Field(strict=True)]
+_Id = Annotated[int, Field(strict=True, description="The number of the memory, as recall gives it.")]
+_Few = Annotated[int, Field(strict=True, ge=1, le=MOST_RECALLED, description="The most memories to give back.")]
 
 
 class _Strict(MCPServer[Any]):
@@ -152,6 +155,15 @@ class _Strict(MCPServer[Any]):
             if not isinstance(error.__cause__, ValidationError):
                 raise
             raise ToolError("; ".join(_wrong(one) for one in error.__cause__.errors()[:_FAULTS])) from None
+
+    async def get_prompt(self, name: str, arguments: dict[str, Any] | None = None, context: Any = None) -> Any:
+        """Gives a prompt. Refuses a name that there is not, and arguments other than the prompt's, which it needs."""
+        prompts = {one.name: [argument.name for argument in one.arguments or ()] for one in await super().list_prompts()}
+        if name not in prompts:
+            raise MCPError(INVALID_PARAMS, f"no prompt {name[:40]!r}: expected {' or '.join(prompts)}")
+        if set(arguments or {}) != set(prompts[name]):
+            raise MCPError(INVALID_PARAMS, f"the prompt {name} takes {', '.join(prompts[name]) or 'no arguments'}: expected that, and nothing else")
+        return await super().get_prompt(name, arguments, context)
 
 
 def _known(what: str, given: dict[str, Any], known: Collection[str]) -> None:
@@ -228,7 +240,7 @@ def _writing(made: MCPServer[Any], memory: Memory) -> None:
         return await _done(work)
 
     @made.tool(title="Forget", annotations=_CHANGES)
-    async def forget(id: int | list[int] | None = None, where: Chosen | None = None) -> Forgotten:
+    async def forget(id: _Number | list[_Number] | None = None, where: Chosen | None = None) -> Forgotten:
         """Deletes memories for good: one or several by id, or all that match `where`. First use recall or recent to see which these are."""
 
         def work() -> Forgotten:

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, get_args
 
-from .._console import command, filled
+from .._console import command, filled, shown
 from .._errors import Error, ExistsError, IdsError, InputError, IntegrityError, MissingFileError, of_file
 from .._index import Index, Metric, Mode, build
 from .._index import open as open_index
@@ -47,13 +47,13 @@ def main(line: Sequence[str] | None = None) -> int:
         if options.json:
             print(json.dumps({"error": str(error)}), file=sys.stderr)
         else:
-            print(f"sordino-migrate: {error}", file=sys.stderr)
+            print(f"sordino-migrate: {shown(str(error))}", file=sys.stderr)
         return 3 if isinstance(error, IntegrityError) else 1
     except KeyboardInterrupt:
         rest = ": some records may be in the index, and the same command with --replace goes on" if options.add else ""
         print(f"sordino-migrate: interrupted{rest}", file=sys.stderr)
         return 130
-    print(json.dumps(told, ensure_ascii=False) if options.json else "\n".join(_lines(told)))
+    print(json.dumps(told) if options.json else "\n".join(map(shown, _lines(told))))
     return 0
 
 
