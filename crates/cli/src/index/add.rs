@@ -90,6 +90,9 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     }
     args.check_guessed_ids(&store, &layout)?;
     args.check_complete(&store, &layout)?;
+    if store.manifest().has_payloads() && args.input.has_ids(&layout) && !args.leave_empty {
+        layout.require_payloads();
+    }
     let first_id = store.next_number().filter(|_| !args.input.has_ids(&layout));
     let (added, rounding, left_out) = match layout.labels().is_empty() {
         true => args.add(&mut store, layout, output)?,

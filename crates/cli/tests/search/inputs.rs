@@ -498,3 +498,32 @@ fn what_rounding_to_32_bits_takes_is_refused_or_said() {
         "{error}"
     );
 }
+
+/// A record of JSON without its text would empty the text of the record that it replaces.
+#[test]
+fn a_record_brings_the_payload_that_it_replaces() {
+    let place = Place::new();
+    let full = "{\"id\": \"a\", \"vector\": [1, 2], \"text\": \"A\"}\n{\"id\": \"b\", \"vector\": [2, 1], \"text\": \"B\"}\n";
+    place.built("full.jsonl", full, "--k 1");
+    let add = |text: &str, option: &str| {
+        fs::write(place.path("more.jsonl"), text).unwrap();
+        place.line(&format!(
+            "index add @full.jsonl.index @more.jsonl --key @owner.key {option}"
+        ))
+    };
+    let lacking = full.replace(", \"text\": \"B\"", "");
+    let error = failed(&add(&lacking, ""), 1);
+    assert!(
+        error.contains("line 2: member text") && error.contains("--leave-empty"),
+        "{error}"
+    );
+    let payloads = || {
+        let line = done(&place.line("index get @full.jsonl.index --ids a,b --key @owner.key"));
+        (line.contains("\"A\""), line.contains("\"B\""))
+    };
+    assert_eq!(payloads(), (true, true));
+    done(&add(&full.replace("\"B\"", "null"), ""));
+    assert_eq!(payloads(), (true, false));
+    done(&add(&lacking.replace("\"A\"", "\"C\""), "--leave-empty"));
+    assert_eq!(payloads(), (false, false));
+}

@@ -123,6 +123,31 @@ fn is_sparse(object: &Object<'_>, name: &str) -> bool {
     })
 }
 
+fn missing(name: &str) -> Error {
+    Error::NoColumn {
+        wanted: name.to_owned(),
+        found: String::new(),
+    }
+}
+
+/// Refuses a record without a member that each must have. If only values are read, that is each of them.
+fn check_there(name: &str, is_there: bool, names: &ColumnNames) -> Result<(), Error> {
+    if is_there {
+        return Ok(());
+    }
+    if names.vectorless {
+        return Err(missing(name));
+    }
+    match names.required.iter().any(|required| required == name) {
+        true => Err(Error::Value {
+            row: 0,
+            column: name.to_owned(),
+            expected: "a value, or null: a replaced record would lose its own without a word (on the command line --leave-empty allows it)",
+        }),
+        false => Ok(()),
+    }
+}
+
 fn record(
     line: u64,
     object: &Object<'_>,
@@ -137,10 +162,6 @@ fn record(
     let member = |name: &str| {
         let found = object.get(name).copied();
         found.or_else(|| nested(name)).map(RawValue::get)
-    };
-    let missing = |name: &str| Error::NoColumn {
-        wanted: name.to_owned(),
-        found: String::new(),
     };
     let vector = match names.vectorless {
         true => vec![0.0],
@@ -176,10 +197,7 @@ fn record(
     };
     let values = names.values.iter().map(|name| {
         let value = member(name);
-        // If only values are read, a missing value is an error, not an empty value.
-        if names.vectorless && value.is_none() {
-            return Err(missing(name));
-        }
+        check_there(name, value.is_some(), names)?;
         // In a surrogate pair, one escape alone is not a character.
         let is_half = |raw: &str| raw.starts_with('"') && serde_json::from_str::<String>(raw).is_err();
         if value.is_some_and(|raw| raw.contains("\\u") && is_half(raw)) {

@@ -246,6 +246,30 @@ fn whole_numbers_are_texts_where_ids_are_texts() {
 }
 
 #[test]
+fn a_required_member_may_be_null_and_not_absent() {
+    let names = ColumnNames {
+        required: vec!["t".to_owned()],
+        ..named(Some("v"), None, &["t", "u"])
+    };
+    let text = "{\"v\": [1, 2], \"t\": null}\n{\"v\": [3, 4], \"t\": \"x\"}\n";
+    let chunk = read(Format::Jsonl, text, &names).unwrap();
+    assert_eq!(
+        chunk.values[0],
+        Column::Json(vec![None, Some("\"x\"".into())])
+    );
+    let error = read(
+        Format::Jsonl,
+        &text.replace("\"t\": \"x\"", "\"w\": 1"),
+        &names,
+    );
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("line 2: member t: expected a value, or null"),
+        "{error}"
+    );
+}
+
+#[test]
 fn vectors_of_spark_in_json_are_dense() {
     let names = named(Some("f.values"), None, &[]);
     let line = |f: &str| format!("{{\"f\": {f}}}");

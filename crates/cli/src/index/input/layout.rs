@@ -56,6 +56,13 @@ impl Layout {
         }
     }
 
+    /// From now on each JSON record must have its payload, which may be null.
+    pub(in crate::index) fn require_payloads(&mut self) {
+        if let Payloads::Columns(columns) = &self.payloads {
+            self.names.required.clone_from(columns);
+        }
+    }
+
     /// The same layout with columns found by their usual names: the ids if wanted, and the payloads. Unclear columns are not
     /// used.
     pub(super) fn guessed(
