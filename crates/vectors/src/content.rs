@@ -7,6 +7,8 @@ use crate::{Error, Format};
 /// The bytes that are looked at.
 pub(super) const START: u64 = 48;
 
+const ZIP: &[u8] = b"PK\x03\x04";
+
 /// The first bytes of other content, which no text has, and what to do with such a file. Capitals do not matter.
 const OTHERS: [(&[u8], &str); 9] = [
     (
@@ -22,7 +24,7 @@ const OTHERS: [(&[u8], &str); 9] = [
         "it is a NumPy array: rename it to .npy, or name the format (--format npy)",
     ),
     (
-        b"PK\x03\x04",
+        ZIP,
         "it is a zip archive, as Excel's files are: unpack it, or export CSV",
     ),
     (
@@ -73,7 +75,9 @@ pub(super) fn check(format: Format, start: &[u8]) -> Result<(), Error> {
     };
     let fits = |mark: &[u8]| {
         let begins = start.get(..mark.len());
-        begins.is_some_and(|begins| begins.eq_ignore_ascii_case(mark)) && mark != own
+        // The reader of NumPy's files says how to take an array out of such an archive.
+        let known = mark == own || (mark == ZIP && format == Format::Npy);
+        begins.is_some_and(|begins| begins.eq_ignore_ascii_case(mark)) && !known
     };
     match OTHERS.iter().find(|(mark, _)| fits(mark)) {
         Some((_, why)) => Err(Error::Table {
