@@ -1854,7 +1854,7 @@ def test_an_owner_who_recalls_while_a_writers_version_is_taken_hears_of_no_forge
     with contextlib.closing(Memory(home, embedding)) as owner, contextlib.closing(Memory(Home(alice), embedding)) as writer:
         works = [
             lambda: [one.record.text for one in owner.recall("who found the key?")],
-            lambda: owner._writer.labels([0]),
+            lambda: [label for _, label in owner._writer.labelled([0])],
             lambda: [one["name"] for one in owner._writer.access()["readers"]],
         ]
         owner.wait()

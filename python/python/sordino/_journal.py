@@ -194,7 +194,7 @@ class Journal:
             (size,) = _LABEL.unpack_from(plain, at)
             end = at + _LABEL.size + size
             label = plain[at + _LABEL.size : end].decode() or None
-        return Waiting(id, Record.read(plain[_HEAD.size : at]), np.frombuffer(plain, "<f4", offset=end), label)
+        return Waiting(id, Record.read(plain[_HEAD.size : at], bounded=False), np.frombuffer(plain, "<f4", offset=end), label)
 
 
 class FullError(FileError):

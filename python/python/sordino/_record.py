@@ -74,16 +74,16 @@ class Record:
         return {"when": self.when, "by": self.by} | dict.fromkeys(map(_column, self.tags), True)
 
     @staticmethod
-    def read(payload: bytes) -> Record:
-        """Reads a memory from its bytes. Raises `FormatError` for bytes of another program, and for a memory that this one would not have stored: a writer's
-        own program may write anything."""
+    def read(payload: bytes, bounded: bool = True) -> Record:
+        """Reads a memory from its bytes. Raises `FormatError` for bytes of another program, and if `bounded` for a memory that this one would not have
+        stored: a writer's own program may write anything."""
         try:
             value = json.loads(payload) if len(payload) <= _MOST_PAYLOAD else {}
             text, tags, when, by = value["text"], value["tags"], value["when"], value["by"]
             if type(when) is int and isinstance(tags, list) and len(tags) <= MOST_TAGS and all(map(is_unicode, [text, by, *tags])):
                 iso(when)
                 # In lower case a letter may become three.
-                if len(text.encode()) <= MOST_TEXT and len(by) <= MOST_BY and all(len(tag) <= 3 * MOST_TAG for tag in tags):
+                if not bounded or len(text.encode()) <= MOST_TEXT and len(by) <= MOST_BY and all(len(tag) <= 3 * MOST_TAG for tag in tags):
                     return Record(text, tuple(tags), when, by)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError, RecursionError):
             pass

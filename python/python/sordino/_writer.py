@@ -157,13 +157,12 @@ class Writer:
 
     def labelled(self, numbers: Sequence[int]) -> list[tuple[bytes | None, str | None]]:
         """The texts and labels of memories in the index, all from one version. For a memory that it lacks, the index names no label."""
-        index = self._home.opened(self._key)
         try:
-            return self._labelled(index, numbers)
-        except LockedError:
-            # Other processes that change the index all the time wait for this.
+            return self._labelled(self._home.opened(self._key), numbers)
+        except (LockedError, IntegrityError):
+            # Processes that change the index all the time, or are taking the server's version, wait for this.
             with self._home.alone("writing.lock"):
-                return self._labelled(index, numbers)
+                return self._labelled(self._home.opened(self._key), numbers)
 
     def _labelled(self, index: Index, numbers: Sequence[int]) -> list[tuple[bytes | None, str | None]]:
         for _ in range(_TRIES):
