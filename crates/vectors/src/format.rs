@@ -231,7 +231,7 @@ pub struct ColumnNames {
     pub id_kind: Option<IdKind>,
     /// The columns of other values to read.
     pub values: Vec<String>,
-    /// Those of the other columns that each JSON record must have. Their value may be null.
+    /// The names in `values` that each JSON record must have. Their value may be null.
     pub required: Vec<String>,
     /// Members that no JSON record may have, in upper or lower case. The first record lacks them, so their values would be lost.
     pub absent: Vec<String>,
