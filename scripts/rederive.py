@@ -250,7 +250,7 @@ def retrieval():
     states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
     states("retrieval.md", f"the bounds 2^-128 and {power(distinct)} of this row, times `Q P`, add up to at most {power(10 + math.log2(31) + both)}")
-    states("retrieval.md", f"each session of {REQUESTS} requests, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
+    states("retrieval.md", f"each session of {REQUESTS} requests adds one `Adv_RLWE` for its keys and queries: {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
     table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
     for length, most, unit in ((1, 733, "byte"), (13_000, 564, "bytes"), (65_536, 541, "bytes")):
         assert f"({length:_}, {most})" in table or f"({length}, {most})" in table, (length, most)
