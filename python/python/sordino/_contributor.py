@@ -121,7 +121,6 @@ class Contributor:
                 f"nothing was remembered: the owner did not grant this agent to add memories {_named(refused)}, and did grant {may or 'none that is known here'}: "
                 f"ask for {_grant(refused)}, or change label in {self._home.folder / 'memory.json'}"
             )
-
         if unseen := self._home.settled(lambda: self._unseen(asked)):
             raise AccessError(
                 f"nothing was remembered: the memory has {MOST_ADDITIONS} additions, the most between two changes by the owner, and does not show whether this "
@@ -205,7 +204,7 @@ class Contributor:
         raise _refused("changed")
 
     def delete(self, chosen: Callable[[], Sequence[int]]) -> list[int]:
-        """Gives up entries that wait for a grant or that the index refuses, which nobody else has. Others are refused: only the owner forgets memories."""
+        """Gives up entries that wait for a grant or that the index refuses, which are in this folder alone. Others are refused: only the owner forgets memories."""
         numbers = set(chosen())
         with self._home.alone("writing.lock"):
             # An earlier try may have added some without getting the answer, when this key had the right.
