@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
 from typing import TYPE_CHECKING
+
+from ._errors import Error
 
 if TYPE_CHECKING:
     import argparse
@@ -31,6 +34,12 @@ def command(main: Callable[[Sequence[str] | None], int]) -> Callable[..., int]:
             for stream in filter(None, (sys.stdout, sys.stderr)):
                 _silence(stream)
             return _CLOSED
+        except OSError as error:
+            if error.errno != errno.ENOSPC or isinstance(error, Error):
+                raise
+            _silence(sys.stdout)
+            print(f"standard output: {error.strerror}. Not all was written; expected a place with room", file=sys.stderr)
+            return 1
 
     return ended
 

@@ -239,6 +239,28 @@ class Index:
             raise KeyKindError(f"{type(public).__name__}; expected a WriterPublicKey: WriterKey.writer_public()")
         return self._native.grant_writer(_name(writer, "writer"), public, _names(labels, "labels"), _seconds(until))
 
+    def may_add(self, label: str | None = None) -> bool:
+        """Return True if the owner granted this writer's key to add records under a label. Needs a writer's key.
+
+        Parameters
+        ----------
+        label : str, optional
+            The label. Without it, the question is about records without a label.
+
+        Returns
+        -------
+        bool
+            Whether the right exists. `info` has the time of its end, as ``writes_until``.
+
+        Raises
+        ------
+        AccessError
+            If the owner names no such writer.
+        KeyKindError
+            If the index was opened with another kind of key.
+        """
+        return self._native.may_add(None if label is None else _name(label, "label"))
+
     def stop_writing(self, writer: str) -> int:
         """Take a writer's right to add. It can still read, and its records stay.
 
@@ -710,6 +732,7 @@ def open(
     *,
     key: OwnerKey | ReaderKey | WriterKey | PublicKey | None = None,
     restored: bool = False,
+    pin: bytes | None = None,
 ) -> Index:
     """Open an index in a directory.
 
@@ -726,6 +749,9 @@ def open(
     restored : bool, default False
         Accept the version that is here and remember it as the newest, because you restored a backup or put the
         index here. Say it once, with the owner's key. Revocations and deletions since then are undone.
+    pin : bytes, optional
+        With a writer's key, the result of `Client.pin()`: additions are refused unless the directory's version is this one or
+        follows from it.
 
     Returns
     -------
@@ -743,7 +769,7 @@ def open(
     if not isinstance(restored, bool):
         raise InputError(f"restored = {restored!r}: expected True or False")
     no_text(key, "an OwnerKey, a ReaderKey, a WriterKey or a PublicKey")
-    index = Index(_sordino.Index(path, key, restored))
+    index = Index(_sordino.Index(path, key, restored, None if pin is None else pin_parts(pin)))
     if key is not None:
         index.info()
     elif not os.path.exists(os.path.join(path, "CURRENT")):

@@ -41,7 +41,7 @@ from ._record import Record, Where, iso
 from ._writer import Pusher, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ._embedding import Embedding
     from ._home import Home
@@ -72,8 +72,8 @@ _AWAY = (
     "person you work for, and try again later ({error})"
 )
 
-# The most tags that an answer lists if none matched, and the likeness above which a tag may be meant by one that was asked for.
-_OTHER_TAGS = 20
+# The most tags, and authors, that an answer lists if nothing matched, and the likeness above which one may be meant by what was asked for.
+_OTHERS = 20
 _ALIKE = 0.6
 
 # The times that a full journal waits for the index, each about a minute.
@@ -299,9 +299,23 @@ class Memory:
             first = list(itertools.islice(found := self.all(), 1))
             return self._labelled(itertools.chain(first, found)), None
         except (AccessError, IntegrityError, NetworkError) as error:
-            if self._writer is None or not (kept := self._writer.kept()):
+            kept = [Exported(one.id, one.record, None, one.label, True) for one in self._writer.kept()] if self._writer else []
+            # Where the server is not to be trusted, a writer's folder still has what it took before.
+            here = self._copied({one.id for one in kept}) if isinstance(error, IntegrityError) else []
+            if not kept and not here:
                 raise
-            return iter([Exported(one.id, one.record, None, one.label, True) for one in kept]), str(error)
+            return iter(here + kept), str(error)
+
+    def _copied(self, others: set[int]) -> list[Exported]:
+        """The memories in a writer's own copy of the server's index, but for these others."""
+        if not isinstance(self._writer, Contributor) or self._home.settings.server is None:
+            return []
+        try:
+            with Client(self._home.index, key=self._key) as client:
+                ids = sorted(int(id) for id in client.column("when") if id not in others)
+                return [Exported(one.id, one.record) for one in self._read(client, [], ids)]
+        except Error:
+            return []
 
     def _labelled(self, found: Iterator[Remembered]) -> Iterator[Exported]:
         """Memories with their labels. The owner's have text and label from one version, or from the journal. What was forgotten meanwhile has no label
@@ -325,6 +339,8 @@ class Memory:
             # The reason for waiting is known after this process has tried to write them.
             with self._turn:
                 self._turn.wait_for(lambda: self._tried or not self._left(), _SENT)
+            if self._pusher is not None and not self._writer.shared:
+                self._pusher.said(self._writer.version(), _SENT)
         tags: Counter[str] = Counter()
         times = []
         for one in self.all():
@@ -352,14 +368,13 @@ class Memory:
             "note": said,
         }
 
-    def other_tags(self, tags: Sequence[str]) -> list[str]:
-        """Tags that there are, those first that are most like one of these, then those that most memories have."""
-        counted = Counter(tag for one in self.all() for tag in one.record.tags)
-
-        def near(tag: str) -> float:
-            return max((ratio for asked in tags if (ratio := SequenceMatcher(None, tag, asked).ratio()) > _ALIKE), default=0.0)
-
-        return sorted(counted, key=lambda tag: (-near(tag), -counted[tag], tag))[:_OTHER_TAGS]
+    def others(self, where: Where) -> tuple[list[str], list[str], str | None]:
+        """What there is, for a choice that nothing matches: tags and authors, those first that are most like one that was asked for, and the times."""
+        records = [one.record for one in self.all()]
+        tags = _likest([tag for record in records for tag in record.tags], where.tags)
+        authors = _likest([record.by for record in records], [where.by or ""])
+        times = [record.when for record in records]
+        return tags, authors, f"the memories are of {iso(min(times))} to {iso(max(times))}" if times else None
 
     def leaves(self) -> str:
         """When forgotten memories are erased from the folder."""
@@ -410,8 +425,12 @@ class Memory:
                 self._let_go()
                 self._alone = False
             try:
-                self._answering()
-                self._home.settled(self._renewed) if self._home.owns else self._renewed()
+                if self._home.owns:
+                    # The owner's own folder answers without the server.
+                    self._home.settled(self._renewed)
+                else:
+                    self._answering()
+                    self._renewed()
                 self._gap = missing
             except GapError:
                 self._over_gap()
@@ -469,7 +488,7 @@ class Memory:
             if self._writer is not None:
                 self._answering()
                 self._writer.follow()
-        except (NetworkError, IntegrityError, FileError) as error:
+        except (NetworkError, IntegrityError, FileError, LockedError) as error:
             if isinstance(error, NetworkError):
                 self._note_silence(start, error)
             return f"what others have added since may be missing: {self._told(error)}"
@@ -508,8 +527,7 @@ class Memory:
         """The newest version that is known here: the owner's key knows it, or this folder of what was read."""
         if self._home.owns:
             return self._home.opened(self._home.owner_key()).pin()
-        pin = self._home.folder / "pin"
-        return pin.read_bytes() if pin.exists() else None
+        return self._home.pinned()
 
     def _over_gap(self) -> None:
         """Continues over a gap of more versions than a server keeps, which many single memories soon cause, and adds a note."""
@@ -618,11 +636,16 @@ class Memory:
     def _records(self, client: Client, ids: Sequence[int], payloads: Sequence[bytes | None]) -> dict[int, Record]:
         """The memories among records, by number. Notes the numbers of records that are no memory."""
         found, strange = {}, set()
-        for id, payload in zip(ids, payloads):
-            if id > FIRST and payload is not None:
-                try:
-                    found[id] = Record.read(payload)
-                except FormatError:
+        there = [(id, payload) for id, payload in zip(ids, payloads) if id > FIRST and payload is not None]
+        for (id, payload), attributes in zip(there, client.attributes([id for id, _ in there]) if there else []):
+            try:
+                record = Record.read(payload)
+            except FormatError:
+                strange.add(id)
+            else:
+                if record.fits(attributes):
+                    found[id] = record
+                else:
                     strange.add(id)
         if strange:
             version = client.stats()["version"]
@@ -784,6 +807,16 @@ def _number(value: Any) -> int:
     if not 1 <= number <= MOST_RECALLED:
         raise InputError(f"k = {number}: expected 1 to {MOST_RECALLED}")
     return number
+
+
+def _likest(there: Iterable[str], asked: Sequence[str]) -> list[str]:
+    """The first of these words, each once: those first that are most like one that was asked for, then those that are there most often."""
+    counted = Counter(there)
+
+    def likeness(word: str) -> float:
+        return max((ratio for one in asked if (ratio := SequenceMatcher(None, word, one).ratio()) > _ALIKE), default=0.0)
+
+    return sorted(counted, key=lambda word: (-likeness(word), -counted[word], word))[:_OTHERS]
 
 
 def _cosine(one: Any, other: Any) -> float:

@@ -73,6 +73,11 @@ class Record:
         """The attributes for filters, which are also sealed."""
         return {"when": self.when, "by": self.by} | dict.fromkeys(map(_column, self.tags), True)
 
+    def fits(self, attributes: dict[str, Any] | None) -> bool:
+        """Whether a record of the index has this memory's attributes. Another program may have given it others, which filters would believe."""
+        own = {name: value for name, value in (attributes or {}).items() if name in _NAMES}
+        return own == self.attributes()
+
     @staticmethod
     def read(payload: bytes, bounded: bool = True) -> Record:
         """Reads a memory from its bytes. Raises `FormatError` for bytes of another program, and if `bounded` for a memory that this one would not have
@@ -104,8 +109,10 @@ class Where:
         """Makes a choice from an agent's input. Raises `InputError`."""
         if not (by is None or (isinstance(by, str) and is_unicode(by))):
             raise InputError(f"by = {by!r}: expected the name of an author")
-        first = None if since is None else instant(since, "since")
-        return Where(tagged(tags), first, None if until is None else instant(until, "until"), by)
+        first, last = (None if at is None else instant(at, name) for at, name in [(since, "since"), (until, "until")])
+        if first is not None and last is not None and first >= last:
+            raise InputError(f"since {iso(first)}, until {iso(last)}: no instant is in between; expected a since that is earlier than until")
+        return Where(tagged(tags), first, last, by)
 
     def __bool__(self) -> bool:
         return self != Where()
@@ -136,6 +143,10 @@ def columns(records: Sequence[Record]) -> dict[str, list[Any]]:
     rows = [record.attributes() for record in records]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+# The names of the attributes.
+_NAMES = frozenset(["when", "by", *(f"t{number}" for number in range(_COLUMNS))])
 
 
 def first_attributes() -> dict[str, list[Any]]:
@@ -174,7 +185,8 @@ def tagged(tags: Iterable[Any] | None) -> tuple[str, ...]:
     for tag in tags or ():
         if not isinstance(tag, str) or not is_unicode(tag) or not tag.strip() or len(tag) > MOST_TAG:
             raise InputError(f"tags: {str(tag)[:40]!r}, expected a text of 1 to {MOST_TAG} letters")
-        found[tag.strip().casefold()] = None
+        # One tag can be written with an accent as a letter of its own, as file names on a Mac are.
+        found[unicodedata.normalize("NFC", tag.strip().casefold())] = None
     if len(found) > MOST_TAGS:
         raise InputError(f"tags: {len(found)}, at most {MOST_TAGS}; keep those by which it is to be found")
     return tuple(found)

@@ -6,11 +6,11 @@ import contextlib
 import json
 import random
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._client import Client
 from ._errors import ForkError, GapError, LockedError, NetworkError, NoIndexError, OtherIndexError, OvertakenError, RollbackError
-from ._home import heard
+from ._home import PULLED, heard
 from ._index import pull
 from ._sordino import OwnerKey
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from ._home import Home
     from ._sordino import WriterKey
-
-# The newest version that the server is known to have had, in the form of `Client.pin`.
-_PULLED = "pulled"
 
 # The numbers of entries of the journal that a version here has, and that version, in the form of `Client.pin`. The journal keeps them until the
 # server has the version too.
@@ -42,6 +39,8 @@ class Replica:
         self._home = home
         self._key = key
         self._client: Client | None = None
+        # The noted entries and the folder's line for its version, and whether that version has them.
+        self._lasting: tuple[Any, bool] = (None, False)
 
     def newest(self) -> Client:
         """A client of the folder's newest version."""
@@ -60,14 +59,14 @@ class Replica:
         once the server has it, and an owner's change is made again if another change came first."""
         if self._home.settings.server is None:
             return False
-        return (self._home.folder / _PULLED).exists() or int(self._home.opened(self._key).info()["writers"]) > 0
+        return (self._home.folder / PULLED).exists() or int(self._home.opened(self._key).info()["writers"]) > 0
 
     def pull(self) -> None:
         """Takes the server's version. If others add, what else the folder has is given up: a change that the server did not take."""
-        server, path = self._home.settings.server, self._home.folder / _PULLED
+        server, path = self._home.settings.server, self._home.folder / PULLED
         if server is None:
             return
-        known = path.read_bytes() if path.exists() else None
+        known = self._home.pinned(PULLED)
         try:
             with heard():
                 pull(self._home.index, server, key=self._key, pin=known, **self._home.connection())
@@ -133,10 +132,16 @@ class Replica:
         if not found:
             return set()
         try:
-            Client(self._home.index, key=self._key, pin=bytes.fromhex(found["pin"])).close()
-        except (ForkError, RollbackError, OtherIndexError, GapError):
-            return set()
-        return set(found["numbers"])
+            seen = (found, (self._home.index / "CURRENT").read_bytes())
+        except FileNotFoundError:
+            raise self._home.gone() from None
+        if self._lasting[0] != seen:
+            try:
+                Client(self._home.index, key=self._key, pin=bytes.fromhex(found["pin"])).close()
+                self._lasting = (seen, True)
+            except (ForkError, RollbackError, OtherIndexError, GapError):
+                self._lasting = (seen, False)
+        return set(found["numbers"]) if self._lasting[1] else set()
 
     def settled(self) -> None:
         """Removes the note: the journal has none of these entries, or they wait again."""
@@ -153,8 +158,8 @@ class Replica:
         """Remembers the version, which the server has, if others may add to it. Otherwise the owner's changes wait here for the server, and
         none may be given up."""
         pin = self.newest().pin()
-        path = self._home.folder / _PULLED
+        path = self._home.folder / PULLED
         if isinstance(self._key, OwnerKey) and not self._home.opened(self._key).info()["writers"]:
             path.unlink(missing_ok=True)
         elif not path.exists() or path.read_bytes() != pin:
-            self._home.write(_PULLED, pin)
+            self._home.write(PULLED, pin)

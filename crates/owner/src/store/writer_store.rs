@@ -148,6 +148,12 @@ impl<D: Disk> WriterStore<D> {
         self.records.find(&id.into()).is_some()
     }
 
+    /// True if the owner granted the writer to add under this label, or without one. The right may be over.
+    #[must_use]
+    pub fn may_add(&self, label: Option<&str>) -> bool {
+        self.granted(label.unwrap_or(UNLABELLED)).is_some()
+    }
+
     /// The number of additions that may be made before the owner changes the index.
     #[must_use]
     pub fn additions_left(&self) -> usize {
