@@ -79,8 +79,8 @@ def section(run: Run) -> str:
             "# Kernels by processor level",
             markdown(head, [*named(run), *repeated(run)]),
             notes(
-                "All levels give the same results, bit for bit. The environment variable `SORDINO_CPU` lowers the level of a program.",
-                "The column `avx2` shows what a processor without AVX-512 reaches, apart from its clock and caches.",
+                "All levels give the same results, bit for bit.",
+                "The column `avx2` shows the times of a processor without AVX-512, if its clock and caches are equal.",
                 "`-` marks a level that the benchmark measures only under `as detected`.",
             ),
         ]

@@ -22,7 +22,7 @@ def section(run: Run) -> str:
     parts.append(
         notes(
             "Client and server are two processes on one machine, and share its cores. They talk over loopback, with TLS and a tag on each request. "
-            "In rows of the server alone, clients make all requests before the measurement.",
+            "In rows of `the server alone`, clients encrypt all queries before the measurement.",
             "The server answers all waiting requests with one scan, which costs less than a scan for each request. If one client's scans keep all "
             "cores busy, more clients add no throughput ([speed](../../crates/net/README.md#speed)).",
         )
