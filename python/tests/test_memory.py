@@ -800,7 +800,7 @@ def test_an_index_that_is_gone_says_how_it_comes_back(home, tmp_path, embedding)
         for work in (lambda: alice.recall("first"), lambda: alice.remember("mine"), alice.stats):
             with pytest.raises(sordino.NoIndexError, match="ask the memory's owner where it is"):
                 work()
-    # The owner does what was said.
+    # The owner runs the commands that the note named.
     commands = re.findall(r"sordino (index restore BACKUP [^,\n]*|keys list .* --restored)", said.replace(", and then run ", "\n"))
     assert len(commands) == 2
     for command in commands:
@@ -975,7 +975,7 @@ def test_an_export_shows_no_memory_without_the_label_that_it_has(home, embedding
         return read(index, asked)
 
     def journal(writer):
-        # Another process remembers one between two looks into the journal.
+        # Another process remembers a memory between two looks into the journal.
         monkeypatch.setattr(Writer, "waiting", waiting)
         found = waiting(writer)
         ids.extend(other.remember([Record.made("pay 3", None, None, "me")], row, ["hr"]))
@@ -1184,7 +1184,7 @@ def test_what_the_index_refuses_holds_up_nothing(home, tmp_path, embedding):
     row = embedding(["x"])[0]
     for folder, labels in ((home.folder, [None, None, "\u0483a"]), (alice, [None, None])):
         own = Home(folder)
-        # As an earlier build, or a model that changed, may have left them
+        # Entries that an earlier build, or a model that has changed, may have left.
         bad = [Record("long", (), 1, "b" * 5000), Record("short", (), 2, "me"), Record("a label", (), 3, "me")][: len(labels)]
         first = 50 if own.owns else 1 << 40
         entries = [Waiting(first + n, Record(f"good {n}", (), n, "me"), row) for n in (3, 4, 5)]
@@ -1433,7 +1433,7 @@ async def test_a_server_that_goes_back_is_asked_nothing_more(team):
     async with agent(alice) as reader:
         assert "RollbackError" in await refused(reader, "recall", question="what is true?")
     team.stop()
-    # Also by the next process, which would find no server: it is not asked.
+    # The next process refuses too. It would find no server, so it has not asked one.
     async with agent(alice) as reader:
         answer = await refused(reader, "recall", question="what is true?")
         assert "nothing is asked of" in answer and "Tell the memory's owner" in answer and "stopped.json" in answer
@@ -1820,7 +1820,7 @@ async def test_what_a_writer_whom_the_server_no_longer_knows_has_kept_comes_out(
         assert "the server does not know this agent" in run(alice, "export", out, code=1)
         assert [json.loads(line)["text"] for line in out.read_text().splitlines()] == ["in the dark"]
         async with agent(alice) as writer:
-            # The first try to send shows it; what is remembered after that would never be added.
+            # The first try to send shows the refusal. A later memory would never be added.
             assert "does not know this agent" in await refused(writer, "recall", question="the dark")
             said = await refused(writer, "remember", text="once more")
             assert "nothing was remembered: the server has refused this agent" in said and "sordino-memory export" in said

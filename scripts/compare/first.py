@@ -31,7 +31,7 @@ PLOTS = (
 
 
 def against(run: Run, ours: Key, *peers: Key) -> tuple[str, str]:
-    """Sordino's figure, and each peer's with its ratio."""
+    """Sordino's figure, and the figure of each peer with its ratio."""
     base = ours.time(run)
     found = [(key.name(), key.time(run)) for key in peers]
     return time(base) if base else ABSENT, "; ".join(f"{name} {time(ns)} ({ratio(ns, base)})" for name, ns in found if ns) or ABSENT

@@ -150,7 +150,7 @@ def shape(parameter: str) -> tuple[int, int]:
 
 
 def column_sizes(run: Run) -> str:
-    """The bytes of the messages of such a pass."""
+    """The bytes of the messages of a pass over all vectors."""
     rows = []
     for m in sorted(run.group("ckks/query_bytes"), key=lambda m: shape(m.parameter)):
         if m.function == "column":
@@ -182,7 +182,7 @@ def rows_packed(run: Run) -> str:
 
 
 def ring(run: Run) -> list[Row]:
-    """The transform that all of these use, compared with tfhe-rs's."""
+    """The transform of all encrypted products, compared with the transform of tfhe-rs."""
     rows = []
     for direction in ("forward", "inverse"):
         group = f"ntt/{direction}"

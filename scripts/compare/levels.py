@@ -7,7 +7,7 @@ from compare.table import Key, markdown, notes, ratio, time
 
 LEVELS = ("portable", "avx2", "avx512", "amx", "neon")
 # For each row: what is measured, group, parameter, and the bench's name of a level, in which {} is the level. If a
-# kernel has a second form, the machine's fastest one has a name without a level.
+# bench also measures the fastest kernel of the machine under a name without a level, the last field is this name.
 NAMED = (
     ("PIR, one answer, 128 MiB", "pir/answer", "128MiB", "{}", ""),
     ("PIR, hint of 1 MB", "pir/hint", "1MB", "{}", ""),

@@ -88,8 +88,8 @@ fn common(of: u16, ask: &mut Ask<'_>) -> Result<Head, Error> {
     first.ok_or_else(|| malformed("no shards".to_owned()))
 }
 
-/// The manifests before one, from the shard that shows the most of them. So a shard that hides some cannot make
-/// clients believe that nothing leads to the newest.
+/// The manifests before `manifest`, from the shard that shows the most of them. So a shard that hides manifests cannot
+/// make clients believe that no chain leads to the newest version.
 fn longest_history(
     manifest: &SignedManifest,
     owner: &OwnerPublicKey,
