@@ -1,4 +1,4 @@
-"""Each kernel at each processor level of one machine: the levels of other processors."""
+"""Each kernel at each processor level of one machine. This shows what processors with fewer instructions reach."""
 
 from __future__ import annotations
 

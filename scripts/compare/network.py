@@ -51,6 +51,6 @@ def served(load: dict, sized: bool) -> list[str]:
 
 
 def processor(load: dict) -> str:
-    """The processor time of one request. Runs from before it was measured have none."""
+    """The processor time of one request. Older runs did not measure it."""
     parts = [load.get(f"{side}_processor_ms") for side in ("server", "client")]
     return " and ".join(time(part * 1e6) for part in parts if part is not None) or "-"

@@ -157,7 +157,7 @@ class _Strict(MCPServer[Any]):
             raise ToolError("; ".join(_wrong(one) for one in error.__cause__.errors()[:_FAULTS])) from None
 
     async def get_prompt(self, name: str, arguments: dict[str, Any] | None = None, context: Any = None) -> Any:
-        """Gives a prompt. Refuses a name that there is not, and arguments other than the prompt's, which it needs."""
+        """Gives a prompt. Refuses an unknown name, and arguments that are not exactly the prompt's arguments."""
         prompts = {one.name: [argument.name for argument in one.arguments or ()] for one in await super().list_prompts()}
         if name not in prompts:
             raise MCPError(INVALID_PARAMS, f"no prompt {name[:40]!r}: expected {' or '.join(prompts)}")

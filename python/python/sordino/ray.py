@@ -12,7 +12,7 @@ No query and no reply passes through Python or Ray. Clients speak the gRPC of `s
 its keys, and a search takes the time of `sordino gather`. Needs `pip install sordino[ray]`.
 """
 
-# Annotations stay types: Ray reads that of `app`.
+# No `from __future__ import annotations`: Ray reads the annotation of `app`, which must be a type.
 
 import asyncio
 import contextlib
@@ -153,7 +153,7 @@ class Shard:
 
     def __del__(self) -> None:
         if hasattr(self, "_server"):
-            # Ray has taken it off its list of replicas, which gatherers read now and then.
+            # Ray has removed this replica from its list, but gatherers read the list only now and then.
             time.sleep(DRAIN)
             self._server.stop()
 
