@@ -2,11 +2,11 @@
 //! meaning; parameter = number of policies), `authz/token` (tokens verified; parameter = tokens at a time) and `authz/request` (requests of a
 //! client that has logged in; parameter = bytes of the message).
 //!
-//! Teams may search their own folders. In every request, one reader of one team asks for one index in one folder. The 64
-//! readers take turns, and a tenth of the requests are denied. `sordino` evaluates policies. `sordino cached` finds the
-//! decision in the cache. `sordino lookup` measures the cache alone, without the engine's state. In `conditions only`, the
-//! policies have nothing in their scopes, so no index helps. Peers: `cedar-policy` on the same policies, and `casbin` on a
-//! model of grants to teams on folders, without the conditions.
+//! Teams may search their own folders. In every request, one reader of one team asks for one index in one folder. The
+//! 64 readers take turns, and a tenth of the requests are denied. `sordino` evaluates policies. `sordino cached` finds
+//! the decision in the cache. `sordino lookup` measures the cache alone, without the engine's state. In `conditions
+//! only`, the policies have nothing in their scopes, so no index helps. Peers: `cedar-policy` on the same policies, and
+//! `casbin` on a model of grants to teams on folders, without the conditions.
 
 use std::hint::black_box;
 
