@@ -186,7 +186,7 @@ async def test_two_agents_write_at_once_and_read_each_other(home):
             id = (await call(one, "remember", text=f"a remark on the weather of day {n}"))["id"]
             assert id in [memory["id"] for memory in (await call(other, "recall", question=f"a remark on the weather of day {n}"))["memories"]]
             times.append(time.monotonic() - start)
-        # 11 ms on a busy machine: the bound is for one that does much else.
+        # It takes 11 ms on a busy machine. The bound allows for a machine that is much busier.
         assert sorted(times)[5] < 2
 
 
@@ -227,10 +227,10 @@ def test_what_was_acknowledged_outlives_a_kill_at_any_moment(home, embedding):
     assert sum(map(bool, known.values())) > 20 and "" in known.values()
     with contextlib.closing(Memory(home, embedding)) as memory:
         found = {one.id: one.record.text for one in memory.all()}
-        # Nobody knows of a forgetting that was not answered.
+        # A memory whose forgetting was not answered may exist or not.
         for id, text in known.items():
             assert text == "?" or found.get(id, "") == text
-        # At most the one call of each round that was not answered.
+        # In each round, at most one call stored a memory and was not answered.
         assert len(set(found) - set(known)) <= 4
     assert sordino.open(home.index, key=home.owner_key()).verify()["full"]
 
@@ -309,7 +309,7 @@ def test_the_journal_keeps_what_is_whole_and_refuses_what_is_damaged(tmp_path):
     # The error's advice keeps the entries before the damage.
     os.truncate(path, 2 * first)
     assert [one.id for one in Journal(tmp_path).read()] == [1, 2]
-    # Blocks that a loss of power left unwritten were not.
+    # Blocks that a loss of power left unwritten are not damage: the journal ends before them.
     for unwritten in (whole[: 2 * first] + bytes(len(whole) - 2 * first), whole[: 2 * first + 10] + bytes(first - 10), whole[: 2 * first] + bytes(9)):
         path.write_bytes(unwritten)
         assert [one.id for one in Journal(tmp_path).read()] == [1, 2]
@@ -333,7 +333,7 @@ def test_a_disk_that_takes_a_part_of_an_entry_leaves_the_journal_whole(tmp_path)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", str(disk)], capture_output=True).returncode:
         pytest.skip("no small disk can be mounted here")
     try:
-        # Each size ends elsewhere in the last page.
+        # With each size, the journal ends at a different position of the last page.
         for size in range(7000, 9000, 250):
             journal, kept = Journal(disk), []
             with pytest.raises(sordino.FileError, match="nothing was remembered"):
@@ -369,7 +369,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path, embedding):
         home = Home.init(disk / "home", Settings("tests"), embedding)
         kept = []
         with contextlib.closing(Memory(home, embedding)) as memory:
-            # Texts that do not shrink, until there is no room.
+            # Adds texts that do not compress, until the disk is full.
             with pytest.raises(sordino.FileError, match="No space left|cannot be written|full"):
                 for n in range(2000):
                     text = f"{n} " + os.urandom(8000).hex()
@@ -417,7 +417,7 @@ def test_what_fails_while_it_makes_a_memory_changes_nothing(home, tmp_path):
     run(new, "init", "--name", "a\nb", code=1)
     run(new, "init", "--client", tmp_path / "none", code=1)
     assert not new.exists()
-    # What was there stays, and what an interrupted call left is used.
+    # Existing files stay, and the next call uses the files that an interrupted call left.
     new.mkdir(mode=0o700)
     (new / "mine").write_text("mine")
     sordino.keygen().save(new / "owner.key")
@@ -644,7 +644,7 @@ async def test_agents_with_writers_keys_add_and_the_owner_goes_on(team):
         async def write(client, name):
             return [(await call(client, "remember", text=f"{name} noted item {n}"))["id"] for n in range(20)]
 
-        # All at once: the later ones start from what the others made.
+        # All write at once. A later addition starts from the version that an earlier one made.
         ids = await asyncio.gather(write(owner, "the owner"), write(first, "alice"), write(second, "bob"))
         assert len({id for some in ids for id in some}) == 60
         for name in ("the owner", "alice", "bob"):
@@ -669,7 +669,7 @@ async def test_agents_with_writers_keys_add_and_the_owner_goes_on(team):
         assert "revoked" in sent and "sordino-memory export writes it" in sent
         assert "nothing was remembered" in await refused(first, "remember", text="and again")
     async with agent(alice) as first:
-        # What reading has shown is known to the next memory.
+        # After a refused recall, the next `remember` knows of the refusal.
         assert "revoked" in await refused(first, "recall", question="again")
         said = await refused(first, "remember", text="once more")
         assert "nothing was remembered" in said and "sordino-memory grant" in said
@@ -738,7 +738,7 @@ async def test_a_label_that_was_not_granted_holds_up_nothing_else(team, embeddin
         lines = [json.loads(line) for line in run(team.owner, "export").splitlines() if line.startswith("{")]
         return {one["text"]: one["label"] for one in lines}
 
-    # An owner's process that does other work meanwhile reads the server's version a moment later.
+    # The owner's process may do other work first, so it reads the server's version a moment later.
     until(lambda: exported() == expected)
     assert Journal(alice).read() == []
 
@@ -803,7 +803,7 @@ def test_an_index_that_is_gone_says_how_it_comes_back(home, tmp_path, embedding)
         for work in (lambda: alice.recall("first"), lambda: alice.remember("mine"), alice.stats):
             with pytest.raises(sordino.NoIndexError, match="ask the memory's owner where it is"):
                 work()
-    # The owner does what was said.
+    # The owner runs the commands that the note named.
     commands = re.findall(r"sordino (index restore BACKUP [^,\n]*|keys list .* --restored)", said.replace(", and then run ", "\n"))
     assert len(commands) == 2
     for command in commands:
@@ -945,7 +945,7 @@ def test_export_and_import_carry_labels(home, tmp_path, embedding):
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(one["text"], one["label"]) for one in lines] == [("under finance", "finance"), ("under None", None)]
     other = tmp_path / "other"
-    # What has no label gets none, whatever this folder gives new ones.
+    # A memory without a label gets none, whatever label this folder gives new memories.
     run(other, "init", "--name", "other", "--label", "other")
     run(other, "import", out)
     key = sordino.OwnerKey.load(other / "owner.key")
@@ -978,7 +978,7 @@ def test_an_export_shows_no_memory_without_the_label_that_it_has(home, embedding
         return read(index, asked)
 
     def journal(writer):
-        # Another process remembers one between two looks into the journal.
+        # Another process remembers a memory between two looks into the journal.
         monkeypatch.setattr(Writer, "waiting", waiting)
         found = waiting(writer)
         ids.extend(other.remember([Record.made("pay 3", None, None, "me")], row, ["hr"]))
@@ -1007,7 +1007,7 @@ def test_what_a_writer_was_told_is_kept_outlives_a_kill(team, embedding):
                 id, _, text = line.rstrip("\n").partition(":")
                 known[int(id)] = text
         process.wait()
-    # On a fast machine these are more additions than fit between two changes by the owner.
+    # On a fast machine there are more additions than may lie between two changes by the owner.
     run(team.owner, "compact")
     assert len(known) > 20
     with contextlib.closing(Memory(Home(folder), embedding)) as memory:
@@ -1082,7 +1082,7 @@ def test_a_change_whose_end_is_not_known_is_not_undone(team, embedding, monkeypa
             (number,) = writer.remember(made("the vault's old key"), embedding(["x"]))
             with monkeypatch.context() as patched:
                 if where == "push":
-                    # The server has what was there before, and is gone when the change is sent.
+                    # The server gets the earlier version, and is gone when the change is sent.
                     pushes = iter([writer._replica.push, stop])
                     patched.setattr(writer._replica, "push", lambda pushes=pushes: next(pushes)())
                 else:
@@ -1092,7 +1092,7 @@ def test_a_change_whose_end_is_not_known_is_not_undone(team, embedding, monkeypa
                         writer.delete(lambda number=number: [number])
                     else:
                         writer.replace(number, lambda _: made("it is in the safe")[0], lambda _: embedding(["x"])[0])
-            # Neither what waits nor the next change brings the old one back.
+            # Neither the waiting entries nor the next change bring the old memory back.
             after = Writer(Home(team.owner))
             assert after.waiting() == [] and [one.id for one in after.kept()] == [number]
             expected = {} if change == "forget" else {number: "it is in the safe"}
@@ -1187,7 +1187,7 @@ def test_what_the_index_refuses_holds_up_nothing(home, tmp_path, embedding):
     row = embedding(["x"])[0]
     for folder, labels in ((home.folder, [None, None, "\u0483a"]), (alice, [None, None])):
         own = Home(folder)
-        # As an earlier build, or a model that changed, may have left them
+        # Entries that an earlier build, or a model that has changed, may have left.
         bad = [Record("long", (), 1, "b" * 5000), Record("short", (), 2, "me"), Record("a label", (), 3, "me")][: len(labels)]
         first = 50 if own.owns else 1 << 40
         entries = [Waiting(first + n, Record(f"good {n}", (), n, "me"), row) for n in (3, 4, 5)]
@@ -1414,7 +1414,7 @@ def test_a_closed_pipe_ends_a_command_quietly(home, memory):
         [sys.executable, "-c", web, "--help"],
         [sys.executable, "-c", migrate, "--help"],
     ]:
-        # argparse says nothing of a help that could not be written, which it is at once with this variable.
+        # With this variable, Python would write the help at once, and argparse reports no error of this write.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         # The reader closes the output, as `head -0` does.
@@ -1436,7 +1436,7 @@ async def test_a_server_that_goes_back_is_asked_nothing_more(team):
     async with agent(alice) as reader:
         assert "RollbackError" in await refused(reader, "recall", question="what is true?")
     team.stop()
-    # Also by the next process, which would find no server: it is not asked.
+    # The next process refuses too. It would find no server, so it has not asked one.
     async with agent(alice) as reader:
         answer = await refused(reader, "recall", question="what is true?")
         assert "nothing is asked of" in answer and "Tell the memory's owner" in answer and "stopped.json" in answer
@@ -1468,7 +1468,7 @@ async def test_a_folder_that_an_older_one_was_put_over_is_named_and_refused(home
         memory.wait()
         assert {one.record.text for one in memory.all()} == {"the first", "the second", "the third"}
         assert memory.note() is None
-    # A backup that was restored on purpose is taken.
+    # The memory accepts a backup that was restored on purpose.
     shutil.rmtree(home.index)
     shutil.copytree(tmp_path / "backup", home.index)
     sordino.open(home.index, key=home.owner_key(), restored=True)
@@ -1731,7 +1731,7 @@ async def test_an_unsent_change_outlives_a_writer_that_came_first(team):
     alice = team.writer("alice")
     with socket.create_server(("127.0.0.1", 0)) as free:
         gone = f"http://127.0.0.1:{free.getsockname()[1]}/team"
-    # The owner takes the only writer out, and the server is gone for the owner before it hears of that.
+    # The owner removes the only writer, and cannot reach the server before the server hears of that.
     settings = json.loads((team.owner / "memory.json").read_text())
     sordino.open(team.owner / "index", key=sordino.OwnerKey.load(team.owner / "owner.key")).stop_writing("alice")
     (team.owner / "memory.json").write_text(json.dumps(settings | {"server": gone}))
@@ -1848,7 +1848,7 @@ def test_the_page_runs(tmp_path):
             done = subprocess.run([*COMMAND, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
             assert done.returncode == 0, (command, done.stderr)
             if "--server" in words and "init" in words:
-                # The server's keeper does what the page says next.
+                # The operator of the server does what the page says next.
                 shutil.rmtree(team.root)
                 shutil.copytree(tmp_path / "team" / "index", team.root / "team")
                 shutil.copy(tmp_path / "team" / "owner.pub", team.root / "team.pub")
@@ -2013,7 +2013,7 @@ async def test_what_a_writer_whom_the_server_no_longer_knows_has_kept_comes_out(
         assert "the server does not know this agent" in run(alice, "export", out, code=1)
         assert [json.loads(line)["text"] for line in out.read_text().splitlines()] == ["in the dark"]
         async with agent(alice) as writer:
-            # The first try to send shows it; what is remembered after that would never be added.
+            # The first try to send shows the refusal. A later memory would never be added.
             assert "does not know this agent" in await refused(writer, "recall", question="the dark")
             said = await refused(writer, "remember", text="once more")
             assert "nothing was remembered: the server has refused this agent" in said and "sordino-memory export" in said

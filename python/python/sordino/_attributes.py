@@ -143,7 +143,7 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
 
 def _hint(value: Any) -> str:
     if isinstance(value, datetime) and value.tzinfo is not None:
-        # Offsets of a zone change, and then texts with them are not in the order of time.
+        # The offset of a time zone changes during a year, so texts with offsets do not sort by time.
         return ": `.astimezone(datetime.timezone.utc).isoformat()` makes a text of it that is sorted by time"
     return next((f": {text}" for name, text in _HINTS.items() if hasattr(value, name)), "")
 

@@ -50,7 +50,7 @@ _NAMED = 8
 # The most additions between two changes by the owner.
 MOST_ADDITIONS = 64
 
-# What becomes of the memories of a writer that the owner revoked.
+# The message for memories of a writer without a grant.
 _REVOKED = (
     "The memory's owner did not grant this key, or revoked it: ask for sordino-memory grant. What waits here is kept until then, and sordino-memory export "
     "writes it to a file"
@@ -74,7 +74,7 @@ class Contributor:
         self._checked: tuple[bytes, bytes] | None = None
         # True if the server refused the last addition, or this key.
         self._denied = False
-        # Whether this key may add under a label, by label, and the owner's version that says so.
+        # The owner's version, and for each label whether this key may add under it in that version.
         self._labels: tuple[Any, dict[str | None, bool]] = (None, {})
         #: Entries of the journal under labels that the owner does not let this key add. They wait for a grant, and later entries do not wait for them.
         self.held: list[Waiting] = []
@@ -92,14 +92,14 @@ class Contributor:
             return numbers
 
     def check_labels(self, labels: Iterable[str | None]) -> None:
-        """Raises `AccessError` for memories that could never be added, by what is known here. Before that, it asks the server."""
+        """Raises `AccessError` if, by what this folder knows, memories with these labels could never be added. It asks the server first."""
         asked = set(labels)
         try:
             self._check_right()
             if self._denied:
                 self._ask_again()
             if self._home.settled(lambda: self._not_granted(asked)):
-                # The owner may have granted it since.
+                # The owner may have granted the right since the last look.
                 self._ask()
             refused = self._home.settled(lambda: self._not_granted(asked))
         except AccessError as error:
@@ -211,7 +211,7 @@ class Contributor:
         """Gives up entries that wait for a grant or that the index refuses, which are in this folder alone. Others are refused: only the owner forgets memories."""
         numbers = set(chosen())
         with self._home.alone("writing.lock"):
-            # An earlier try may have added some without getting the answer, when this key had the right.
+            # An earlier try, when this key had the right, may have added some of these entries without getting the answer.
             if numbers & self._replica.written():
                 self._take()
             # Under the number of an unfit entry there may be another's record.
@@ -237,7 +237,7 @@ class Contributor:
         """Does nothing: this agent reads the index to which others write."""
 
     def take_in(self) -> bool:
-        """Tries again to add what waits for a grant. What writers added, the owner's processes take in."""
+        """Tries again to add the entries that wait for a grant. Only the owner's processes make room for additions."""
         if self.held:
             self.flush()
         return False
@@ -278,7 +278,7 @@ class Contributor:
         except RefusedError as error:
             self._denied |= lasts(error)
             raise
-        # The owner may have forgotten it since, or this key may not read its label any more.
+        # The index may not show an added entry: the owner may have forgotten it, or this key may not read its label any more.
         added = self._replica.lasted()
         waiting = [one for one in self._journal.read() if one.id not in added]
         payloads = self._replica.newest().payloads([one.id for one in waiting]) if waiting else []
@@ -312,9 +312,9 @@ class Contributor:
         if self._labels[0] != which:
             self._labels = (which, {})
         known = self._labels[1]
-        # A right that is over has an error of its own.
+        # If the right has ended, the addition itself raises an error.
         if until is not None and until > time.time():
-            # The addition itself says what is wrong with a folder. In one that went back, opening would remove files of newer versions.
+            # The addition itself reports a fault of the folder. In a folder that has an older version again, opening would remove files of newer versions.
             with contextlib.suppress(FileError, IntegrityError):
                 self.check()
                 known |= {label: self._may_add(label) for label in labels - set(known)}
@@ -348,7 +348,7 @@ class Contributor:
         try:
             patiently(lambda: index.add(rows, numbers, payloads, attributes=_record.columns(records), label=label))
         except AccessError:
-            # Otherwise the owner's next change makes room.
+            # If the version has no room, the key is not denied: the owner's next change makes room.
             self._denied = self._facts()["additions"] < MOST_ADDITIONS
             raise
         self._denied = False
@@ -408,7 +408,7 @@ def held_note(held: Sequence[Waiting]) -> str | None:
 
 def unfit_note(unfit: dict[int, str]) -> str | None:
     """Says which memories the index refuses, and why."""
-    # Another thread may change it.
+    # Another thread may change the dict.
     unfit = dict(unfit)
     if not unfit:
         return None

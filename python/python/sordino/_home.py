@@ -109,7 +109,7 @@ _CODE = re.compile(
     r"|Aborted|OutOfRange|Unimplemented|Internal|Unavailable|DataLoss|Unauthenticated):"
 )
 
-# Said where nothing can be written.
+# The message if this process cannot write to the folder.
 _CLOSED = (
     "{path} is read-only for this process: memories are recalled, and none is remembered, changed or forgotten. Mount it for writing, or give this user the "
     "right to write there"
@@ -121,7 +121,7 @@ PULLED = "pulled"
 # The file that says why the server is not to be trusted.
 _STOPPED = "stopped.json"
 
-# Seconds that a change waits for changes of other processes: a compaction of 100,000 memories takes some of them.
+# The seconds that a change waits for changes of other processes. A compaction of 100,000 memories takes some seconds.
 _PATIENCE = 60.0
 
 
@@ -354,8 +354,8 @@ class Home:
                 del self._changing[name]
 
     def settled(self, work: Callable[[], T]) -> T:
-        """Reads the folder. While a thread or process takes the server's version, what is there does not belong together: an error is believed only where
-        no change is under way."""
+        """Reads the folder. While a thread or process takes the server's version, the files do not belong together. So an error counts only if no change
+        is under way."""
         try:
             return work()
         except IntegrityError:
@@ -386,7 +386,7 @@ class Home:
         """Keeps the newest version that was seen, in the form of `Client.pin`, so that no older one is taken for it."""
         path = self.folder / "pin"
         known = self.pinned() or b""
-        # Another thread or process may know a newer one by now.
+        # Another thread or process may know a newer version by now.
         if known != pin and not (known[:16] == pin[:16] and known[16:24] and int.from_bytes(known[16:24], "little") > int.from_bytes(pin[16:24], "little")):
             # On a full disk the file keeps the previous version, and memories can still be read.
             with contextlib.suppress(FileError):
@@ -447,7 +447,7 @@ class Home:
         except ValueError as error:
             raise FormatError(f"{path}: {error}; expected the settings in JSON, as sordino-memory wrote them") from None
         if isinstance(found, dict):
-            # Earlier versions had a setting for a command that pushed.
+            # Earlier versions of this package had a setting for a command that pushed.
             found.pop("command", None)
         return _checked(found, str(path))
 
@@ -567,7 +567,7 @@ def lasts(error: Error) -> bool:
 
 @contextlib.contextmanager
 def _whole(folder: Path) -> Iterator[None]:
-    """The folder, which no other user may read, for the work of one process that fills it. If the work fails, what it made is removed."""
+    """The folder, which no other user may read, for the one process that fills it. If this work fails, what it made is removed."""
     new = not folder.exists()
     held = None
     try:

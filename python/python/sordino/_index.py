@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
         def items(self) -> Iterable[tuple[Any, Any]]: ...
 
-    # For a data frame also the names of its columns.
+    # With a data frame, attributes may also be the names of its columns.
     Attributes = Columns | str | list[str]
 
 
@@ -117,7 +117,7 @@ class Index:
         return version
 
     def _check_nothing_lost(self, payloads: bool, attributes: bool) -> None:
-        """Refuse records without what the index's records have: those that they replace would lose it."""
+        """Refuse records without payloads or attributes if the index has them: replaced records would lose theirs."""
         facts = {} if payloads and attributes else self.info()
         for name, given, error in [("payloads", payloads, PayloadError), ("attributes", attributes, AttributesError)]:
             if not given and facts[name]:

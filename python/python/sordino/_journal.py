@@ -111,7 +111,7 @@ class Journal:
                     raise _Damaged
                 found.append(self._opened(content[at + _LENGTH.size : end]))
             except _Damaged:
-                # Acknowledged entries were on disk before.
+                # An entry with unwritten blocks was never acknowledged, because acknowledged entries are whole on disk.
                 if _UNWRITTEN in content[at : end if whole else None] or not any(content[at:]):
                     break
                 bad, path = known.whole + at, shlex.quote(str(self._path))

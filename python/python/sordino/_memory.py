@@ -72,26 +72,26 @@ _AWAY = (
     "person you work for, and try again later ({error})"
 )
 
-# The most tags, and authors, that an answer lists if nothing matched, and the likeness above which one may be meant by what was asked for.
+# The most tags, and authors, that an answer lists if nothing matched, and the likeness above which a stored one may be what the agent meant.
 _OTHERS = 20
 _ALIKE = 0.6
 
-# The times that a full journal waits for the index, each about a minute.
+# How often a full journal waits for the index. Each wait takes about a minute.
 _WAITS = 10
 
-# Said where the journal stays.
+# The note if memories stay in the journal.
 _TROUBLE = "What was remembered is safe in the journal, but cannot be written into the index: {error}"
 
-# Said while others write, which ends by itself.
+# The note while other programs write. No person has to act.
 _MEANWHILE = "Others write into this memory at this moment. What was remembered is on disk here, and follows by itself"
 
 # The most numbers that a note names.
 _NAMED = 8
 
-# The tries in succession, each of several pushes, after which a server that says that others write is said to refuse.
+# The failed tries in succession, each of several pushes, after which the note no longer says that others write, but that the server refuses.
 _MOST_BEHIND = 5
 
-# Memories that are read at once where all are.
+# The memories that one step reads, if all memories are read.
 _BLOCK = 4096
 
 
@@ -106,7 +106,8 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Exported(Remembered):
-    """A memory with its label, if the key reads labels: the owner's does, and a process reads the label of what it remembered and did not send."""
+    """A memory with its label, if this process knows the label. The owner's key reads all labels. Other processes know the labels of memories
+    that they stored and did not send."""
 
     label: str | None = None
     labelled: bool = False
@@ -114,7 +115,7 @@ class Exported(Remembered):
 
 @dataclass(frozen=True)
 class Change:
-    """The result of a change: the numbers of memories, and whether the server, if there is one, has the change."""
+    """The result of a change: the numbers of the changed memories and, if there is a server, whether the server has the change."""
 
     ids: list[int]
     server: str | None
@@ -137,22 +138,22 @@ class Memory:
         self._lock = threading.RLock()
         self._client: Client | None = None
         self._gap: str | None = None
-        # A server that took its time to say nothing, and until when it is not asked again.
+        # The time until which a server that did not answer is not asked again, and the error of that server.
         self._silent: tuple[float, NetworkError | None] = (0.0, None)
         # True while a writer reads its own folder, because the server cannot be reached.
         self._alone = False
-        # The times and numbers of memories, newest first, and the version that they belong to.
+        # The version of this list, and the times and numbers of its memories, newest first.
         self._listed: tuple[int, list[tuple[int, int]]] = (0, [])
-        # The numbers of records that are no memory, and the version in which they were seen.
+        # The version that was read, and the numbers of its records that are no memories.
         self._strange: tuple[int, set[int]] = (0, set())
         self._writer: Writer | Contributor | None = None
         self._pusher: Pusher | None = None
-        # The changes of this process, the number of them in the index, and the version with these.
+        # The number of changes of this process, the number of changes that are in the index, and the version that has these changes.
         self._turn = threading.Condition()
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
         self._tried = False
-        # The tries in succession that failed since others wrote, as it was said.
+        # The tries in succession that failed because, by the error, others wrote.
         self._behind = 0
         self._ended = False
         if home.owns:
@@ -466,8 +467,8 @@ class Memory:
             return self._client, waiting
 
     def _renewed(self) -> None:
-        """Has a client of the newest version. One that is refused tries again, once, with a connection of its own: a server that was started again
-        knows no login from before, and a token's file may have another token by now. So does an owner's, whose change gave way to somebody's that came first."""
+        """Makes sure that there is a client of the newest version. If the server refuses the client, a client with a new connection tries once: a restarted server
+        knows no earlier login, and a token's file may have a new token. An owner's client does so too if the owner's change gave way to an earlier change."""
         if self._client is not None:
             try:
                 with heard():
@@ -593,8 +594,8 @@ class Memory:
         return self._among(client, row, where)
 
     def _among(self, client: Client, row: Any, where: Where) -> list[Remembered]:
-        """The nearest of all memories that match, where many records that do not match are nearer. This reads all memories first, and then searches at
-        the instants of the memories that match."""
+        """The nearest of all memories that match, for the case that many records that do not match are nearer. This reads all memories first. Then it
+        searches only among memories with the times of the memories that match."""
         listed = self._by_time(client, where)
         records: dict[int, Record] = {}
         for first in range(0, len(listed), _BLOCK):
@@ -603,7 +604,7 @@ class Memory:
         crowds = Counter(when for when, _ in listed)
         groups: list[list[int]] = [[]]
         for when in sorted({when for when, id in listed if id in records and crowds[when] < MOST}):
-            # The first record also passes a condition.
+            # The condition also lets record 0 pass, which is not a memory, so `>=` leaves a place for it.
             if sum(map(crowds.__getitem__, groups[-1])) + crowds[when] >= MOST:
                 groups.append([])
             groups[-1].append(when)
@@ -615,7 +616,7 @@ class Memory:
             for id, score in zip(result.ids[0].tolist(), result.scores[0].tolist()):
                 if id in records:
                     found[id] = Remembered(id, records[id], round(score, 4))
-        # A search does not give all records of such an instant, so the texts have to give the vectors.
+        # If too many memories have the same time, no search gives all of them, so the texts give the vectors.
         rest = [id for id in records if id not in found]
         try:
             rows = list(self._embedded([records[id].text for id in rest])) if rest else []
@@ -654,7 +655,7 @@ class Memory:
         return found
 
     def _left_out(self) -> str | None:
-        """Says which records of this version are no memory, as far as they were seen."""
+        """Says which of the records that were read in this version are no memories."""
         ids = self._strange[1]
         if not ids:
             return None
@@ -681,7 +682,7 @@ class Memory:
             except InputError:
                 raise
             except Error:
-                # What else is wrong with the index, the change says, or keeps the memory in the journal.
+                # The change itself reports all other faults of the index, or keeps the memory in the journal.
                 pass
         return self._embedded(texts)
 
@@ -719,7 +720,7 @@ class Memory:
         return Change(ids, self._pusher.said(version, _SENT))
 
     def _check(self) -> None:
-        """Has a note say that the folder is not the one that is known here. What is remembered then waits in the journal."""
+        """Sets a note if the folder is not the one that the key knows. New memories then wait in the journal."""
         assert self._writer is not None
         try:
             self._writer.check()
@@ -728,7 +729,7 @@ class Memory:
                 self._trouble = self._why(error)
 
     def _why(self, error: Exception) -> str:
-        """Why memories stay in the journal. A server may say each time that others write, and refuse for good."""
+        """Why memories stay in the journal. A server may refuse for good, and say each time that others write."""
         return _MEANWHILE if isinstance(error, LockedError) and self._behind < _MOST_BEHIND else _TROUBLE.format(error=self._told(error))
 
     def _told(self, error: Exception) -> str:

@@ -45,7 +45,7 @@ Take {name}'s client key off the server's list too. A holder of owner.key has ev
 
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command. Returns 0 if it is done, 1 if it could not be, with a line on standard error."""
+    """Runs the command. Returns 0 if it succeeds. Otherwise prints a line on standard error, and returns 1."""
     given = filled(_parser(), arguments)
     try:
         return int(given.run(given) or 0)
@@ -186,7 +186,7 @@ def _member(given: argparse.Namespace, kind: type[Public], join: str, file: str)
 
 
 def _check_known(given: argparse.Namespace, writer: Writer) -> None:
-    """Refuses a grant without a public key to somebody who has none here."""
+    """Refuses a grant without a public key if the index has no such key of this reader or writer."""
     found = [reader for reader in writer.access()["readers"] if reader["name"] == given.reader and reader["key"] is not None]
     if found and (not given.write or found[0]["writes"] is not None):
         return
@@ -199,7 +199,7 @@ def _check_known(given: argparse.Namespace, writer: Writer) -> None:
 
 
 def _digest(public: ReaderPublicKey | WriterPublicKey) -> str:
-    """What two people compare: the digest of a key, in the form of `who`, which shows a writer's by its reader's half."""
+    """The digest of a key that two people compare, as `who` shows it. A writer's digest is the digest of the key by which the writer reads."""
     if isinstance(public, ReaderPublicKey):
         return f"key {_short(public)}"
     return f"key {_short(public.reader_public())}, writer's key {_short(public)}"
@@ -278,7 +278,7 @@ def _export(given: argparse.Namespace) -> int:
     memory = _memory(given)
     try:
         number, unlabelled = 0, False
-        # Nothing is made where nothing can be read.
+        # If no memory can be read, no file is made.
         memories, why = memory.exported()
         with _new(given.file) as file:
             for number, one in enumerate(memories, 1):
@@ -309,7 +309,7 @@ def _export(given: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _new(path: str | None) -> Iterator[TextIO]:
-    """A new file, which no other user may read: these are the texts in the clear. Or standard output. What is not whole is removed."""
+    """Standard output, or a new file that no other user may read, because it has the texts unencrypted. An incomplete file is removed."""
     if path is None or path == "-":
         yield sys.stdout
         return

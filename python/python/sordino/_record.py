@@ -24,10 +24,10 @@ MOST_TAGS = 32
 MOST_TAG = 64
 MOST_BY = 1024
 
-# The bytes of a record above which it is no memory: each byte of its texts may take six in JSON.
+# A longer record is no memory. Each byte of a memory's texts may take six bytes in JSON.
 _MOST_PAYLOAD = 1 << 18
 
-# The bytes of a label, and characters that an index refuses in one, since they are not seen or can be written otherwise.
+# The most bytes of a label, and characters that an index refuses in a label, since people do not see them or can write them otherwise.
 _MOST_LABEL = 64
 _UNSEEN = re.compile(
     "[\u0300-\u036f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
@@ -80,14 +80,14 @@ class Record:
 
     @staticmethod
     def read(payload: bytes, bounded: bool = True) -> Record:
-        """Reads a memory from its bytes. Raises `FormatError` for bytes of another program, and if `bounded` for a memory that this one would not have
-        stored: a writer's own program may write anything."""
+        """Reads a memory from its bytes. Raises `FormatError` for bytes of another program. If `bounded`, also raises it for a memory that this program
+        would not have stored, since a writer's own program may write anything."""
         try:
             value = json.loads(payload) if len(payload) <= _MOST_PAYLOAD else {}
             text, tags, when, by = value["text"], value["tags"], value["when"], value["by"]
             if type(when) is int and isinstance(tags, list) and len(tags) <= MOST_TAGS and all(map(is_unicode, [text, by, *tags])):
                 iso(when)
-                # In lower case a letter may become three.
+                # In lower case, one letter may become three letters.
                 if not bounded or len(text.encode()) <= MOST_TEXT and len(by) <= MOST_BY and all(len(tag) <= 3 * MOST_TAG for tag in tags):
                     return Record(text, tuple(tags), when, by)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError, RecursionError):
@@ -156,7 +156,7 @@ def first_attributes() -> dict[str, list[Any]]:
 
 
 def instant(value: Any, what: str) -> int:
-    """The seconds since 1970 of an ISO 8601 instant, which is in UTC if it has no time zone; now, for None. Raises
+    """The seconds since 1970 of an ISO 8601 instant, which is in UTC if it has no time zone. None means now. Raises
     `InputError`."""
     if value is None:
         return int(datetime.now(timezone.utc).timestamp())
@@ -205,7 +205,7 @@ def label_name(label: Any) -> str | None:
 
 
 def _is_mark(letter: str) -> bool:
-    """Whether it is a mark on the letter before it, such as an accent."""
+    """Whether a character is a mark on the letter before it, such as an accent."""
     return letter in ("\uff9e", "\uff9f") or unicodedata.category(letter or "x")[0] == "M"
 
 

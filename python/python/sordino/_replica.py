@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # server has the version too.
 _WRITTEN = "written.json"
 
-# Words of a server that receives two changes at once, and of one that has received another just before.
+# Words of a server that receives two changes at once, and of a server that has just received another change.
 _AT_ONCE = "another change may have begun meanwhile"
 _OVERTAKEN = ("it pushes what another writer added", "another change has begun at the server")
 
@@ -55,14 +55,14 @@ class Replica:
 
     @property
     def shared(self) -> bool:
-        """Whether others add to the server's index, by what is here or by what the server is known to have had. If so, a change is made
-        once the server has it, and an owner's change is made again if another change came first."""
+        """Whether others add to the server's index, by this folder or by the known version of the server. If so, a change is complete only
+        when the server has it, and an owner's change is made again if another change came first."""
         if self._home.settings.server is None:
             return False
         return (self._home.folder / PULLED).exists() or int(self._home.opened(self._key).info()["writers"]) > 0
 
     def pull(self) -> None:
-        """Takes the server's version. If others add, what else the folder has is given up: a change that the server did not take."""
+        """Takes the server's version. If others add to the index, the folder loses a change that the server did not take."""
         server, path = self._home.settings.server, self._home.folder / PULLED
         if server is None:
             return
@@ -75,13 +75,13 @@ class Replica:
                 f"{error}. Compare the version with the memory's owner; then remove {self._home.index} and {path}, and it is downloaded again"
             ) from None
         if known is not None and isinstance(self._key, OwnerKey):
-            # The pull has checked that it follows from what the server had. The owner's own file may name the change that was
-            # given up.
+            # The pull has checked that the new version follows from the server's known version. The owner's file of versions may
+            # name the change that the folder lost.
             self._home.opened(self._key, restored=True)
         with contextlib.suppress(ForkError, RollbackError):
             self._note()
             return
-        # The client knows a version that was given up.
+        # The client knows a version that the folder lost.
         self.close()
         self._note()
 
@@ -121,13 +121,13 @@ class Replica:
         self._home.write(_WRITTEN, json.dumps({"pin": pin, "numbers": sorted(numbers)}).encode())
 
     def written(self) -> set[int]:
-        """The numbers of the entries that were noted last, and not settled since."""
+        """The numbers of the entries in the last note, or none if the note was removed."""
         found = self._home.read(_WRITTEN)
         return set(found["numbers"]) if found else set()
 
     def lasted(self) -> set[int]:
-        """The noted entries, if the folder's version follows from the one that has them: they were added, whatever became of them since. Empty if
-        that version was given up."""
+        """The noted entries, if the folder's version follows from the version that has them. They were added, even if they were changed or forgotten
+        since. Empty if the folder lost that version."""
         found = self._home.read(_WRITTEN)
         if not found:
             return set()
@@ -155,8 +155,8 @@ class Replica:
             self._client = None
 
     def _note(self) -> None:
-        """Remembers the version, which the server has, if others may add to it. Otherwise the owner's changes wait here for the server, and
-        none may be given up."""
+        """If others may add to the index, notes that the server has the folder's version. Otherwise the owner's changes wait here for the
+        server, and the folder must lose none of them."""
         pin = self.newest().pin()
         path = self._home.folder / PULLED
         if isinstance(self._key, OwnerKey) and not self._home.opened(self._key).info()["writers"]:

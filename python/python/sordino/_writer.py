@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The message for a change that is here and did not arrive at the server.
+# The message for a change that this folder has and that did not arrive at the server.
 _UNSENT = (
     "What was changed is in this folder and not at the server. It is sent with the next change, or by sordino-memory push; where others have added to the "
     "memory before that, it is not: look whether it lasted, and else make it again"
@@ -47,8 +47,8 @@ _TWIN = (
     "backup. Tell the memory's owner to let one folder alone write with that key"
 )
 
-# A compaction writes all memories. It is due at this number of segments more than the last one left, or a 150th of the memories if that
-# is more.
+# A compaction writes all memories. It is due if there are 64 segments more than after the last compaction. With many memories, it is due
+# after a number of segments that is a 150th of the number of memories.
 _SEGMENTS = 64
 _SHARE = 150
 _MOST_SEGMENTS = 256
@@ -57,12 +57,12 @@ _MOST_SEGMENTS = 256
 # manifests.
 _KEPT = 256
 
-# The additions by writers after which the owner's process makes room for more; at most 64 are possible. Then the tries while a
-# writer is first.
+# The additions by writers after which the owner's process makes room for more; at most 64 are possible. Below it, the tries of a change
+# if a writer adds first each time.
 _TAKEN_IN = 16
 _TRIES = 8
 
-# The seconds for which the server is not asked again for additions by writers.
+# The seconds after which the server is asked again for additions by writers.
 _FOLLOWED = 0.5
 
 # The seconds after which additions that were taken are old, and those for which an answer then waits for a change in progress.
@@ -75,7 +75,7 @@ _PATIENCE = 60.0
 @dataclass
 class State:
     """The state that the writing processes of one folder share. It has the version, the next number, the segments after the last
-    compaction and now, and the stored records. It also has the number of forgotten records, and the time since when there are some.
+    compaction and now, and the stored records. It also has the number of forgotten records, and the time since which there are any.
     If its version or its manifest differs from the index's, it is computed again from the index. If there are writers, a new memory has a random number."""
 
     version: int
@@ -100,11 +100,11 @@ class Writer:
         self._followed = -math.inf
         # The entries of the journal that the last change has written, by number.
         self._written: set[int] = set()
-        #: Entries that wait for the owner to grant their label; the owner's key has all.
+        #: Entries that wait for the owner to grant their label. This list is empty, because the owner's key may use all labels.
         self.held: list[Waiting] = []
-        #: Entries of the journal that the index refuses, by number, and why. They stay there, and later entries do not wait for them.
+        #: Entries of the journal that the index refuses, by number, and why. They stay in the journal, and later entries do not wait for them.
         self.unfit: dict[int, str] = {}
-        #: True if writers add to the server's index: then a change that was made is at the server.
+        #: True if writers add to the server's index. Each finished change is then at the server.
         self.shared = self._replica.shared
         #: Numbers that this process gave, and that another program took first, with the numbers that the memories have instead.
         self.moved: dict[int, int] = {}
@@ -319,7 +319,7 @@ class Writer:
         return self._change(lambda index, _: patiently(lambda: index.grant_writer(name, public, labels=labels, until=until)))
 
     def revoke(self, name: str) -> None:
-        """Removes a reader, and rewrites everything under keys that it does not have."""
+        """Removes a reader, and rewrites everything under keys that the reader does not have."""
 
         def work(index: Index, state: State) -> None:
             patiently(lambda: index.revoke(name))
@@ -343,8 +343,8 @@ class Writer:
         self._replica.close()
 
     def _change(self, work: Callable[[Index, State], T]) -> T:
-        """Writes what waits, and does `work`, while no other writer of this folder changes it. If others add to the server's index, the
-        change starts from what they made, and was sent when this returns. The exception is an owner's change that first lets others add."""
+        """Writes what waits, and does `work`, while no other process changes this folder. If others add to the server's index, the change
+        starts from the server's version, and is at the server when this returns. The exception is the owner's change that first lets others add."""
         with self._home.alone("writing.lock"):
             index = self._home.opened(self._key)
             self.shared = self._replica.shared
@@ -352,7 +352,7 @@ class Writer:
                 self._settle()
                 return self._changed(index, work)
             for _ in range(_TRIES):
-                # What could not be sent before goes first.
+                # Changes that could not be sent before go first.
                 try:
                     self._meet()
                 except NetworkError as error:
@@ -365,7 +365,7 @@ class Writer:
                 if sent:
                     self._drop()
                     return done
-                # A writer came first. What was done here is done again on top of the writer's addition.
+                # A writer's addition came first. The next try repeats the change on top of it.
         raise LockedError(f"the server refused {_TRIES} tries, each time as if a writer had added first: what waits is kept, and tried again")
 
     def _changed(self, index: Index, work: Callable[[Index, State], T]) -> T:
@@ -385,7 +385,7 @@ class Writer:
             flushed = True
             return work(index, state)
         finally:
-            # Also after an error, the versions that were made are recorded.
+            # The state records new versions even after an error.
             _look(index, state)
             if not flushed:
                 # A part of the journal may be in the index: the next flush looks for each entry there.
@@ -393,7 +393,7 @@ class Writer:
             self._keep(state)
 
     def _meet(self) -> None:
-        """Sends what the server lacks, or else takes what it has."""
+        """Sends the changes that the server lacks, or otherwise takes the server's version."""
         try:
             if not self._replica.push():
                 self._replica.pull()
@@ -479,8 +479,8 @@ class Writer:
             return None
 
     def _found(self, index: Index, state: State | None) -> State:
-        """The state computed from the index, after another program has changed it or a process was killed. No number is used
-        twice, and what was to be erased still is."""
+        """The state computed from the index, after another program has changed the index or a process was killed. No number is used
+        twice, and records that were to be erased will be erased."""
         client = self._replica.newest()
         (header,) = client.attributes([FIRST])
         following = max(int((header or {}).get("next", 1)), *(int(id) + 1 for id in client.column("when") if id < DRAWN))

@@ -161,7 +161,7 @@ class _Strict(MCPServer[Any]):
             raise ToolError("; ".join(_wrong(one) for one in error.__cause__.errors()[:_FAULTS])) from None
 
     async def get_prompt(self, name: str, arguments: dict[str, Any] | None = None, context: Any = None) -> Any:
-        """Gives a prompt. Refuses a name that there is not, and arguments other than the prompt's, which it needs."""
+        """Gives a prompt. Refuses an unknown name, and arguments that are not exactly the prompt's arguments."""
         prompts = {one.name: [argument.name for argument in one.arguments or ()] for one in await super().list_prompts()}
         if name not in prompts:
             raise MCPError(INVALID_PARAMS, f"no prompt {name[:40]!r}: expected {' or '.join(prompts)}")
@@ -300,7 +300,7 @@ def _items(memory: Memory, found: list[Remembered], where: Where | None = None) 
     tags = authors = times = None
     if where and not found:
         tags, authors, times = memory.others(where)
-    note = ". ".join(filter(None, [where and times and f"nothing matches the choice; {times}", memory.note()]))
+    note = ". ".join(filter(None, [f"nothing matches the choice; {times}" if times else None, memory.note()]))
     return Items(
         memories=[_item(one) for one in found],
         other_tags=tags if where and where.tags else None,
