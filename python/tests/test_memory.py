@@ -1649,6 +1649,12 @@ def test_words_that_lead_nowhere_say_what_to_do(home, tmp_path):
     assert "reader.public of the folder where bob ran sordino-memory join" in bob
     assert "recall is a tool of the server that an agent starts" in run(home.folder, "recall", "--what", "the gate code", code=1)
     assert "recall" not in run(home.folder, "--help")
+    settings = json.loads((home.folder / "memory.json").read_text())
+    run(home.folder, "grant", "alice", "--write", "--label", "finance")
+    for label, note in [("finance", None), ("finanz", "No reader may read what is remembered here, under the label finanz")]:
+        (home.folder / "memory.json").write_text(json.dumps(settings | {"label": label}))
+        found = json.loads(run(home.folder, "stats"))["note"]
+        assert found is None if note is None else note in found
     (home.folder / "memory.json").write_text("{")
     assert "expected the settings in JSON" in run(home.folder, "stats", code=1)
 

@@ -352,6 +352,8 @@ class Memory:
         refused, said = self._writer.refused() if self._writer else None, self.note()
         if refused is not None and refused not in (said or ""):
             said = f"Nothing can be remembered here: {refused}" + (f". {said}" if said else "")
+        if isinstance(self._writer, Writer) and (unread := self._writer.unread()):
+            said = unread + (f". {said}" if said else "")
         return {
             "memories": len(times),
             "oldest": iso(min(times)) if times else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -209,5 +210,6 @@ def _is_mark(letter: str) -> bool:
     return letter in ("\uff9e", "\uff9f") or unicodedata.category(letter or "x")[0] == "M"
 
 
+@functools.lru_cache(4096)
 def _column(tag: str) -> str:
     return f"t{hashlib.blake2b(tag.encode(), digest_size=8).digest()[0] % _COLUMNS}"

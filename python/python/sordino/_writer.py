@@ -44,7 +44,8 @@ _AWAY = "While it does not answer, this memory is not changed, since others may 
 # The message if the server has changes by the owner's key that are missing here.
 _TWIN = (
     "another folder with this owner's key has changed the memory at the server, and what it wrote is missing here; or this folder was restored from a "
-    "backup. Tell the memory's owner to let one folder alone write with that key"
+    "backup. Tell the memory's owner to let one folder alone write with that key. To go on in this folder: sordino-memory export first, "
+    "since sordino index pull gives up what was changed here; then pull, and remember again what is missing"
 )
 
 # A compaction writes all memories. It is due if there are 64 segments more than after the last compaction. With many memories, it is due
@@ -337,6 +338,14 @@ class Writer:
             version = patiently(lambda: index.take_back(after, revoke=revoke))
             self._sent()
             return version
+
+    def unread(self) -> str | None:
+        """Says that no reader may read what is remembered here, if the folder's label is one that no reader was granted."""
+        label = self._home.settings.label
+        granted = [set(reader["labels"]) for reader in self.access()["readers"]] if label is not None else []
+        if not granted or label in set().union(*granted):
+            return None
+        return f"No reader may read what is remembered here, under the label {label}: grant it with --label, or correct label in {self._home.folder / 'memory.json'}"
 
     def close(self) -> None:
         """Releases the index."""
