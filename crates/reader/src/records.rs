@@ -124,20 +124,20 @@ impl Records {
         }
     }
 
-    /// The place of the record with this id, if one counts.
+    /// The place of the record with this id, if a segment that can be read has one that is not deleted.
     pub(crate) fn place(&self, id: &Id) -> Option<u32> {
         let (segment, row) = self.find(id)?;
         Some(segment.first + row)
     }
 
-    /// The attributes of the record with this id, if one counts.
+    /// The attributes of the record with this id, if a segment that can be read has one that is not deleted.
     pub(crate) fn attributes(&self, id: &Id) -> Option<Attributes> {
         let (segment, row) = self.find(id)?;
         Some(segment.attributes.select(&[row as usize]))
     }
 
-    /// The ids of the records that count, with their values of one attribute, for each segment that has it. If some are chosen,
-    /// only these. A value may be missing.
+    /// For each readable segment that has the attribute: the ids of the records that are not deleted, with their values.
+    /// `chosen` says which rows to take, if not all. A value may be missing.
     pub(crate) fn column(
         &self,
         name: &str,

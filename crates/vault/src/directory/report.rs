@@ -37,8 +37,8 @@ pub struct Label {
     pub generations: usize,
     /// The number of records.
     pub records: u64,
-    /// Rows that are stored next to them, of records that were deleted, replaced or given another label. A holder of
-    /// the label's keys can read them until the index is compacted.
+    /// The number of further stored rows: of records that were deleted, replaced or given another label. A holder of
+    /// the label's keys can read these rows until the index is compacted.
     pub stale: u64,
     /// The number of these rows that are not under the newest key.
     pub older: u64,
