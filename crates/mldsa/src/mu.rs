@@ -22,7 +22,7 @@ impl Mu {
     /// Starts a message to be verified with `key`.
     ///
     /// # Errors
-    /// [`Error::ContextLength`].
+    /// [`Error::ContextLength`] if the context is longer than 255 bytes.
     pub fn new<P: Params>(key: &ExpandedKey<P>, context: &[u8]) -> Result<Self, Error> {
         check_context(context)?;
         let mut mu = Self::internal(key);

@@ -71,7 +71,7 @@ pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
 /// frame then has no bases.
 ///
 /// # Errors
-/// [`Error::Memory`].
+/// [`Error::Memory`] if training needs more memory than is available.
 pub(crate) fn trained(
     metric: Metric,
     rotation: [u8; 32],

@@ -72,7 +72,7 @@ impl Plan {
     /// matrix has longer queries and a smaller hint.
     ///
     /// # Errors
-    /// [`Error::Empty`].
+    /// [`Error::Empty`] if there are no records or they have no bytes.
     pub fn new(records: usize, record_len: usize, queries: u64) -> Result<Self, Error> {
         if records == 0 || record_len == 0 {
             return Err(Error::Empty {

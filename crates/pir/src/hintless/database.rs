@@ -134,7 +134,8 @@ impl Database {
     /// Replaces record `index` by `record`, followed by zeros. Only the record's unit is encoded again.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`].
+    /// [`Error::IndexOutOfRange`] if there is no record of this number; [`Error::RecordTooLong`] if a record is too
+    /// long.
     pub fn replace(&mut self, index: usize, record: &[u8]) -> Result<(), Error> {
         let records = self.params.records();
         if index >= records {
@@ -155,7 +156,7 @@ impl Database {
     /// records into other numbers of bits, all units are encoded again.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`]; [`Error::TooLarge`] if no layout serves all records.
+    /// [`Error::RecordTooLong`] if a record is too long; [`Error::TooLarge`] if no layout serves all records.
     pub fn append<R: AsRef<[u8]>>(&mut self, records: &[R]) -> Result<(), Error> {
         let old = self.params;
         let count = old.records() + records.len();

@@ -72,7 +72,9 @@ impl Params {
     /// too.
     ///
     /// # Errors
-    /// [`Error::Empty`]; [`Error::Batch`]; [`Error::TooLarge`] if no layout keeps the failure bound.
+    /// - [`Error::Empty`] if there are no records or they have no bytes
+    /// - [`Error::Batch`] if `batch` is not from 1 to 64
+    /// - [`Error::TooLarge`] if no layout keeps the failure bound
     ///
     /// ```
     /// use sordino_pir::hintless::Params;
