@@ -116,7 +116,7 @@ fn dot_windows<const BYTES: usize, const BITS: usize>(
 #[target_feature(enable = "avx2")]
 fn total(sum: __m256i) -> u64 {
     let mut parts = [0i32; 8];
-    // SAFETY: eight numbers.
+    // SAFETY: `parts` has the eight numbers that are stored.
     unsafe { _mm256_storeu_si256(parts.as_mut_ptr().cast(), sum) }
     i64::from(parts.iter().sum::<i32>()).cast_unsigned()
 }

@@ -68,7 +68,7 @@ unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     let mut words = [[[0; LANES]; 3]; 2];
     for (words, sums) in words.iter_mut().zip(&sums) {
         for (words, sum) in words.iter_mut().zip(sums) {
-            // SAFETY: four words.
+            // SAFETY: `words` has the four words that are stored.
             unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), *sum) }
         }
     }

@@ -90,7 +90,7 @@ unsafe fn add_held<const V: usize>(
             .zip(sums.as_chunks::<2>().0)
         {
             let words = &mut out[at + v * LANES..][..LANES];
-            // SAFETY: eight words.
+            // SAFETY: `words` has the eight words that are loaded and stored.
             unsafe {
                 let old = _mm512_loadu_si512(words.as_ptr().cast());
                 let new = reduction.join(old, *sums);

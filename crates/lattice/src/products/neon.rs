@@ -83,7 +83,7 @@ unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     sums.map(|sums| {
         sums.map(|[a, b]| {
             let mut words = [0; LANES];
-            // SAFETY: two words each.
+            // SAFETY: `words` has four words, and each store writes two of them.
             unsafe {
                 vst1q_u64(words.as_mut_ptr(), a);
                 vst1q_u64(words.as_mut_ptr().add(2), b);
