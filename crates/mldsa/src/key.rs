@@ -187,7 +187,7 @@ struct Lane {
     key: usize,
     /// Index in the key's matrix.
     entry: usize,
-    /// Coefficients sampled so far.
+    /// The number of coefficients sampled so far.
     filled: usize,
 }
 

@@ -3,8 +3,8 @@
 
 use sordino_index::{Error, room};
 
-/// Bytes for each coordinate of a segment while it is written: the residuals, their codes, and the rows or the residuals over
-/// their scales.
+/// The number of bytes for each coordinate of a segment while it is written: the residuals, their codes, and the rows or the
+/// residuals over their scales.
 pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 
 /// Additional bytes, for threads and their working memory.

@@ -28,8 +28,8 @@ pub struct Spec {
     /// The conditions that decide how clients fetch payloads. The way for which a client waits the least in all of its
     /// searches is chosen.
     pub conditions: Conditions,
-    /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors. This second look exists in masked,
-    /// open and routed mode. The exact vectors lie in the pages of payloads.
+    /// The number of candidates that each search fetches, `k` to 64, and ranks by their exact vectors. This second look
+    /// exists in masked, open and routed mode. The exact vectors lie in the pages of payloads.
     pub second_look: Option<u32>,
     /// How clients check scores. In masked and open mode it is [`Checking::Exact`] or, as in routed mode, [`Checking::Sums`].
     /// In open mode it may be [`Checking::None`]. The other modes have no scores, and ignore it. An index with readers of its

@@ -33,8 +33,8 @@ pub struct Cost {
     pub answer: u64,
     /// The number of bytes that the server reads for a query.
     pub scanned: u64,
-    /// Products of a byte and a word during setup. [`hintless`] takes no such products, but transforms every
-    /// polynomial.
+    /// The number of products of a byte and a word during setup. [`hintless`] takes no such products, but transforms
+    /// every polynomial.
     pub setup: u64,
     /// `log2` of the probability that a record is wrong.
     pub log2_failure: f64,

@@ -26,7 +26,7 @@ use sordino_lattice::Modulus;
 use self::kernels::Kernels;
 pub(super) use self::layout::{GROUP, Group, store, take};
 
-/// Points of a tile.
+/// The number of points of a tile.
 pub(super) const TILE: usize = 8;
 
 /// The most products that a kernel's accumulators can hold.

@@ -10,7 +10,7 @@ use sordino_cpu::Avx2;
 
 use super::portable;
 
-/// Numbers that a dot product handles at a time.
+/// How many numbers a dot product handles at a time.
 pub(super) const BLOCK: usize = 32;
 
 pub(super) fn write(_: Avx2, numbers: &[u64], r: u32, planes: &mut [u8]) {

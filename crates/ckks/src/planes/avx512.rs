@@ -10,7 +10,7 @@ use sordino_cpu::{Avx512, Avx512Vbmi, Avx512Vnni};
 
 use super::{len, split};
 
-/// Numbers that are handled at a time.
+/// How many numbers are handled at a time.
 pub(super) const BLOCK: usize = 64;
 
 pub(super) fn write(_: Avx512Vbmi, numbers: &[u64], r: u32, planes: &mut [u8]) {

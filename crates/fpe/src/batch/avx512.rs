@@ -13,11 +13,11 @@ use core::arch::x86_64::*;
 use sordino_aes::{Schedule, aesni, vaes::encrypt};
 use zeroize::Zeroize;
 
-/// Strings in step.
+/// The number of strings in step.
 pub(super) const STRINGS: usize = 32;
-/// Registers of eight strings.
+/// The number of registers of eight strings.
 const GROUPS: usize = STRINGS / 8;
-/// Bytes for strings of up to 16 digits, each with space for a register of 16 bytes.
+/// The number of bytes for strings of up to 16 digits, each with space for a register of 16 bytes.
 const ROOM: usize = STRINGS * 16 + 16;
 
 /// Proof that the processor has the instructions of this file.

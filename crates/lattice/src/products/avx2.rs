@@ -11,7 +11,7 @@ use sordino_cpu::Avx2;
 use super::{HALF, Operands, join};
 use crate::Modulus;
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 const LANES: usize = 4;
 
 pub(super) fn add(

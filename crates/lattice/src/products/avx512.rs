@@ -11,7 +11,7 @@ use sordino_cpu::Avx512Ifma;
 use super::{LANES, Operands};
 use crate::Modulus;
 
-/// Vectors of a row that are summed at the same time, with four accumulators each.
+/// The number of vectors of a row that are summed at the same time, with four accumulators each.
 const HELD: usize = 4;
 
 pub(super) fn add(

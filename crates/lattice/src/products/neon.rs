@@ -11,7 +11,7 @@ use sordino_cpu::Neon;
 use super::{HALF, Operands, join};
 use crate::Modulus;
 
-/// Values that are multiplied at the same time, in two registers.
+/// The number of values that are multiplied at the same time, in two registers.
 const LANES: usize = 4;
 
 pub(super) fn add(

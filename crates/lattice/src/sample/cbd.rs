@@ -13,7 +13,7 @@ pub const ETA: u32 = 21;
 /// The variance, `ETA / 2`. The standard deviation is 3.24, just above the 3.19 that the security estimates assume.
 pub const VARIANCE: f64 = 10.5;
 
-/// Samples from one 16-byte block of the stream.
+/// The number of samples from one 16-byte block of the stream.
 const PER_BLOCK: usize = 3;
 
 /// Fills `out` with independent samples in `-21..=21`.

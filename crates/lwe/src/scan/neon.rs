@@ -8,7 +8,7 @@ use sordino_cpu::Neon;
 use super::{CENTRE, CHUNK, LANES, LINE, Words};
 use crate::packed::BLOCK;
 
-/// Entries of a register.
+/// The number of entries of a register.
 const WIDTH: usize = 8;
 
 pub(super) fn products(_: Neon, words: &Words, rows: &[u8], out: &mut [u32]) {

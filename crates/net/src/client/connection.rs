@@ -58,7 +58,7 @@ pub struct Traffic {
     pub down: u64,
     /// All bytes sent over TCP, including HTTP/2, TLS and handshakes.
     pub wire_up: u64,
-    /// Bytes received over TCP.
+    /// The number of bytes received over TCP.
     pub wire_down: u64,
 }
 

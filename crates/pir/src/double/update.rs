@@ -26,7 +26,7 @@ use crate::wire::{self, Kind, check_params, check_version};
 
 /// The most that a digit can grow by.
 const MAX_GROWTH: i16 = 255;
-/// Bits of a digit's growth on the wire, `MAX_GROWTH` added.
+/// The number of bits of a digit's growth on the wire, `MAX_GROWTH` added.
 const GROWTH_BITS: u32 = 9;
 
 /// The message that brings a client from one version of the database to the next.

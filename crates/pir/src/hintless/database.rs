@@ -36,11 +36,11 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// Polynomials of a unit for which a product loads each selector once.
+/// The number of polynomials of a unit for which a product loads each selector once.
 pub(crate) const SHARED: usize = 4;
 
-/// Polynomials that are encoded together. Each write is then long, and the half megabyte of them is still in the cache
-/// when it is written.
+/// The number of polynomials that are encoded together. Each write is then long, and the half megabyte of them is still
+/// in the cache when it is written.
 const TOGETHER: usize = 32;
 
 /// Adds a public stream to a unit's bytes, which makes them uniform. A second call removes the stream.

@@ -52,12 +52,13 @@ pub struct Params {
     records: usize,
     record_len: usize,
     batch: usize,
-    /// Groups of slots, and slots of a group.
+    /// The number of groups of slots.
     pub(crate) groups: usize,
+    /// The number of slots of a group.
     pub(crate) group: usize,
     /// `p`, in bits.
     pub(crate) log_p: u32,
-    /// Bits of a row's number.
+    /// The number of bits of a row's number.
     pub(crate) fold: u32,
     /// `d`, for selectors and for encrypted bits.
     pub(crate) depth: u32,

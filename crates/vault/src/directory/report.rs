@@ -18,12 +18,12 @@ pub struct Reading {
     pub labels: Vec<String>,
     /// The reader's groups, with their labels.
     pub groups: Vec<(String, Vec<String>)>,
-    /// Records that the reader may read.
+    /// The number of records that the reader may read.
     pub records: u64,
     /// The reader's right to add records, if it has one.
     pub writing: Option<Writing>,
-    /// Records that the reader may not read any longer, but still can, because they are under keys that it received.
-    /// Compacting rewrites them and ends that.
+    /// The number of records that the reader may no longer read, but still can, because they are under keys that it
+    /// received. Compacting rewrites these records and ends that.
     pub until_compacted: u64,
 }
 

@@ -11,9 +11,9 @@ use sordino_lattice::Modulus;
 
 use super::{HALF, SLACK, TILE, join};
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 const LANES: usize = 4;
-/// Registers of values whose sums are held at the same time, with three sums each.
+/// The number of registers of values whose sums are held at the same time, with three sums each.
 const HELD: usize = 2;
 
 pub(super) fn mac<const B: usize>(

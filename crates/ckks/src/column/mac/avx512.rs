@@ -15,7 +15,7 @@ use super::{MOST, Pass, TILE};
 /// How many bytes ahead each stream is prefetched, near the end of a tile from the next tile. Measured on Zen 5: 1 KiB
 /// and 6 KiB, or the whole next tile, take 10 to 40 % longer.
 const AHEAD: usize = 3072;
-/// Lanes of a register, which hold one tile.
+/// The number of lanes of a register, which hold one tile.
 const LANES: usize = TILE;
 
 /// A constant factor with its quotient `floor(w 2^52 / q)`.

@@ -11,9 +11,9 @@ use sordino_lattice::Modulus;
 
 use super::{HALF, SLACK, TILE, join};
 
-/// Values that are multiplied at the same time, in two registers.
+/// The number of values that are multiplied at the same time, in two registers.
 const STEP: usize = 4;
-/// Steps whose sums are held at the same time, in six registers each.
+/// The number of steps whose sums are held at the same time, in six registers each.
 const HELD: usize = 2;
 
 pub(super) fn mac<const B: usize>(

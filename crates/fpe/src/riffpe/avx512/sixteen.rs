@@ -17,7 +17,7 @@ use zeroize::Zeroize;
 pub(in crate::riffpe) const STRINGS: usize = 16;
 /// The most cards of a digit.
 pub(in crate::riffpe) const CARDS: usize = 16;
-/// Blocks of the longest message.
+/// The number of blocks of the longest message.
 const BLOCKS: usize = 4;
 /// The most digits: with the index and one byte of padding they fill the blocks.
 pub(in crate::riffpe) const MAX_DIGITS: usize = 16 * BLOCKS - 2;

@@ -10,7 +10,7 @@ use sordino_cpu::Avx2;
 
 use super::{Lanes, Products, Run};
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 const WIDTH: usize = 8;
 
 /// The bit of each position.

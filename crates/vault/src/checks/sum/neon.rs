@@ -10,7 +10,7 @@ use sordino_cpu::Neon;
 
 use super::{Lanes, Products, Run};
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 const WIDTH: usize = 4;
 
 /// The bit of each position.
