@@ -295,7 +295,7 @@ pub struct Deleted {
     pub id: [u8; 16],
     /// The version of the index in which the list was written.
     pub version: u64,
-    /// The list: for each segment, the rows of records that no longer count.
+    /// The list: for each segment, the rows of records that were deleted or replaced.
     pub rows: Coded,
 }
 

@@ -195,9 +195,9 @@ impl Head {
     /// Refuses a head that differs from the expected one.
     ///
     /// # Errors
-    /// - [`Error::OtherIndex`] if the index is another
-    /// - [`Error::Stale`] if the version is another
-    /// - [`Error::Position`] if the shard is another
+    /// - [`Error::OtherIndex`] for another index
+    /// - [`Error::Stale`] for another version
+    /// - [`Error::Position`] for another shard
     pub fn check(self, expected: Self) -> Result<(), Error> {
         if self.index != expected.index {
             return Err(Error::OtherIndex {

@@ -117,7 +117,8 @@ impl Pins {
     /// It need not follow from the known one, and is not remembered.
     ///
     /// # Errors
-    /// [`OwnerFault::Undone`] if it refuses the version; [`OwnerFault::Pins`] if the memory cannot be read or written.
+    /// [`OwnerFault::Undone`] if the version is older or of another index; [`OwnerFault::Pins`] if the memory cannot be read
+    /// or written.
     pub fn check_found(&self, place: &str, manifest: &SignedManifest) -> Result<(), Error> {
         let known = line::expected(&self.lines()?, &[place.to_owned()], manifest);
         let checked = known.iter().try_for_each(|pin| pin.check(manifest));

@@ -14,7 +14,7 @@ const BESIDE: usize = 32 << 20;
 /// only tries to allocate them.
 ///
 /// # Errors
-/// [`Error::Memory`] if they are not available.
+/// [`Error::Memory`] if these bytes are not available.
 pub(crate) fn check(coordinates: usize, each: usize) -> Result<(), Error> {
     let needed = coordinates.saturating_mul(each).saturating_add(BESIDE);
     // Each thread allocates a stack and an arena when it first works. These must not come out of the memory that is checked here.

@@ -106,7 +106,7 @@ pub fn scan(words: &lwe::Query, secret: &column::Query) -> Vec<u8> {
 /// # Errors
 /// - [`Error::Malformed`] for a wrong length
 /// - [`Error::Lwe`] if the words are malformed
-/// - [`Error::Ckks`] if the secret is
+/// - [`Error::Ckks`] if the secret is malformed
 pub fn read_scan(
     request: Message,
     scan: &PageScan,

@@ -20,8 +20,8 @@ pub struct Limits {
     /// The most requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
     /// The most requests that the server is receiving or verifying, and of which it knows nothing yet. Addresses and
-    /// connections share them. If there are too many, the server gives up requests of the address or connection with the
-    /// most, the oldest first.
+    /// connections share them. If there are too many, the server gives up requests of the address or connection with
+    /// the most, the oldest first.
     pub receiving: usize,
     /// The same bound as `receiving`, for one address.
     pub receiving_per_address: usize,
@@ -31,7 +31,8 @@ pub struct Limits {
     pub in_flight: usize,
     /// The most requests that one scan answers. The others wait for the next scan.
     pub batch: usize,
-    /// The most answered requests per second. Requests of clients without a proven key have the same bound, counted apart.
+    /// The most answered requests per second. Requests of clients without a proven key have the same bound, counted
+    /// apart.
     pub rate: f64,
     /// The most requests per second of one client key.
     pub rate_per_key: f64,
