@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::{Found, Record, Records, Written, fault, member, parsed};
+use crate::format::{cut, named};
 use crate::id::{Id, IdKind, decimal};
 use crate::input::SPARSE;
 use crate::json::members;
@@ -297,24 +298,24 @@ fn only_list(object: &Object<'_>) -> Result<String, Error> {
                     .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
                 let of_list = match plain && what.starts_with("a list") {
                     true => format!(
-                        ", and `jq -c '.{name}[]' FILE > base.jsonl` makes them of a list of objects"
+                        ", and `python3 -c \"import json; [print(json.dumps(r)) for r in json.load(open('FILE', encoding='utf-8'))['{name}']]\" \
+                         > base.jsonl` makes them of a list of objects"
                     ),
                     false => String::new(),
                 };
                 return Err(table(name, what, &of_list));
             }
-            let names: Vec<&str> = object.keys().take(20).map(String::as_str).collect();
             Err(Error::NoColumn {
                 wanted: "of vectors (lists of numbers)".to_owned(),
                 found: format!(
                     "{} in the first record; name one that others have, or that is a text such as [0.1, 0.2] (on the command line \
                      --vector-column)",
-                    names.join(", ")
+                    cut(object.keys().map(|name| named(name)))
                 ),
             })
         }
         several => Err(Error::SeveralColumns {
-            found: several.join(", "),
+            found: cut(several.iter().map(|name| named(name))),
         }),
     }
 }
