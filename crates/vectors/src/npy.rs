@@ -436,6 +436,15 @@ mod tests {
         assert!(ids(&npy("<i8", "(2,)", &[0; 8]), false).is_err());
     }
 
+    /// `astype` would drop the imaginary parts.
+    #[test]
+    fn complex_numbers_are_refused_with_both_parts_named() {
+        for descr in ["<c8", "<c16"] {
+            let why = vectors(&npy(descr, "(1, 1)", &[0; 16])).unwrap_err().to_string();
+            assert!(why.contains("[array.real, array.imag]"), "{why}");
+        }
+    }
+
     #[test]
     fn headers_of_other_writers_are_read_or_refused_for_what_they_are() {
         let single = String::from_utf8_lossy(&npy("|u1", "(2L, 1L)", &[])[10..]).into_owned();

@@ -240,6 +240,25 @@ fn instants_of_96_bits_are_read_exactly_or_refused() {
 }
 
 #[test]
+fn lists_within_lists_are_refused_with_the_command_that_takes_one() {
+    let mut lists = ListBuilder::new(ListBuilder::new(Int64Builder::new()));
+    for row in 0..2 {
+        lists.values().append_value([Some(row), Some(2)]);
+        lists.append(true);
+    }
+    let all = files(&table(&[("of", Arc::new(lists.finish()))]));
+    for (format, bytes) in all {
+        let names = ColumnNames {
+            vectors: Some("of".to_owned()),
+            ..ColumnNames::default()
+        };
+        let error = Reader::from_bytes_columns(format, bytes, &names).err();
+        let error = error.unwrap().to_string();
+        assert!(error.contains("select * replace (v[1] as v)"), "{error}");
+    }
+}
+
+#[test]
 fn what_would_be_too_long_or_too_deep_is_refused() {
     let mut deep: ArrayRef = Arc::new(UInt64Array::from(vec![1, 2]));
     for depth in 0..18 {
