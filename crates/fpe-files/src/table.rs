@@ -85,6 +85,12 @@ fn hint(first: &Record) -> &'static str {
         (b'\t', ": is it separated otherwise? --delimiter tab"),
         (b'|', ": is it separated otherwise? --delimiter pipe"),
     ];
+    if first
+        .value(0)
+        .is_ok_and(|it| it.starts_with(b"{") || it.starts_with(b"["))
+    {
+        return ": is it JSON? --input-format jsonl takes one object a line";
+    }
     let only = first.value(0).ok().filter(|_| first.len() == 1);
     let other = signs
         .into_iter()

@@ -440,7 +440,9 @@ mod tests {
     #[test]
     fn complex_numbers_are_refused_with_both_parts_named() {
         for descr in ["<c8", "<c16"] {
-            let why = vectors(&npy(descr, "(1, 1)", &[0; 16])).unwrap_err().to_string();
+            let why = vectors(&npy(descr, "(1, 1)", &[0; 16]))
+                .unwrap_err()
+                .to_string();
             assert!(why.contains("[array.real, array.imag]"), "{why}");
         }
     }

@@ -168,7 +168,8 @@ fn the_plan_shows_all_ways_to_payloads() {
     options.push(place.at("a b.txt"));
     let text = done(&options);
     assert!(
-        text.contains("a b.txt' 'a b.index' --key") && text.contains(" --format csv --delimiter ';'"),
+        text.contains("a b.txt' 'a b.index' --key")
+            && text.contains(" --format csv --delimiter ';'"),
         "{text}"
     );
     assert!(text.contains(" --recall 0.9"), "{text}");

@@ -74,7 +74,9 @@ fn dates_decimals_and_lists_are_payloads_and_attributes() {
     let names = "title,day,price,tags,big";
     done(&build(
         "all",
-        &format!("--payload-column {names} --attribute day:text,price:float,seen:text,tags,big:text"),
+        &format!(
+            "--payload-column {names} --attribute day:text,price:float,seen:text,tags,big:text"
+        ),
     ));
     let (first, second) = (shown("all", 0), shown("all", 1));
     let expected = json!({
@@ -89,7 +91,10 @@ fn dates_decimals_and_lists_are_payloads_and_attributes() {
     );
 
     for (attribute, expected) in [
-        ("price", "for decimals say NAME:float, for larger numbers NAME:text"),
+        (
+            "price",
+            "for decimals say NAME:float, for larger numbers NAME:text",
+        ),
         ("big", "a whole number below 2^63"),
         (
             "day:int",
@@ -114,7 +119,9 @@ fn numbers_take_the_type_that_the_index_has() {
     done(&place.line(
         "index build @a.csv @a.index --key @owner.key --k 1 --attribute price:float,year:int",
     ));
-    done(&place.line("index add @a.index @b.csv --key @owner.key --attribute price:int,year:float"));
+    done(
+        &place.line("index add @a.index @b.csv --key @owner.key --attribute price:int,year:float"),
+    );
     let shown = done(&place.line("index get @a.index --ids 3 --key @owner.key"));
     let shown: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(shown["attributes"], json!({"price": 7.0, "year": 2001}));

@@ -251,6 +251,13 @@ fn errors_name_the_place_and_never_the_value() {
     // Without a header, the names would be values.
     let error = csv(&digits, &named, b"7,4111111111111111\n").unwrap_err();
     assert!(!error.to_string().contains("4111"), "{error}");
+    let error = csv(&digits, &named, b"[{\"card\":\"4111111111111111\"}]\n").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("--input-format jsonl takes one object a line"),
+        "{error}"
+    );
     let error = csv(&digits, &named, b"a;x\n1;123456\n").unwrap_err();
     let hint = "the input has no column x among its 1 columns: is it separated otherwise? --delimiter semicolon";
     assert_eq!(error.to_string(), hint);

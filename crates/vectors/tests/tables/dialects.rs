@@ -144,6 +144,26 @@ fn files_of_spreadsheets_say_what_to_name() {
     }
 }
 
+/// Services of embeddings return a list of objects within objects.
+#[test]
+fn a_list_of_objects_is_named_wherever_it_lies() {
+    let text = "{\"id\":7,\"of\":{\"body\":{\"data\":[{\"embedding\":[1,2]}],\"v\":[3,4]}}}\n";
+    let at = |name: &str| read(Format::Jsonl, text, &named(Some(name), None, &[]));
+    assert!(at("of.body.v").is_ok());
+    for name in [
+        "of.body.data",
+        "of.body.data.embedding",
+        "of.body.data[0].embedding",
+    ] {
+        let error = at(name).unwrap_err().to_string();
+        assert!(error.contains("r['MEMBER'][0]['embedding']"), "{error}");
+    }
+    for name in ["of.body.v.x", "of.body.w", "of.data"] {
+        let error = at(name).unwrap_err().to_string();
+        assert!(error.contains("no member of."), "{error}");
+    }
+}
+
 /// Names of columns in messages: those that would not be visible, those that are numbers of a query, and a few of many.
 #[test]
 fn names_of_columns_are_shown_as_far_as_they_are_names() {
@@ -154,7 +174,8 @@ fn names_of_columns_are_shown_as_far_as_they_are_names() {
     };
     let error = missing(",title,text ");
     assert!(
-        error.contains("no column x: there are \"\", title, text; pandas") && error.contains("--id-column ''"),
+        error.contains("no column x: there are \"\", title, text; pandas")
+            && error.contains("--id-column ''"),
         "{error}"
     );
     let error = missing("query 7,0.125 0.5,-0.25");
