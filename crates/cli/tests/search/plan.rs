@@ -168,8 +168,7 @@ fn the_plan_shows_all_ways_to_payloads() {
     options.push(place.at("a b.txt"));
     let text = done(&options);
     assert!(
-        text.contains("a b.txt' 'a b.index' --key")
-            && text.contains(" --format csv --delimiter ';'"),
+        text.contains("a b.txt' 'a b.index' --format csv --delimiter ';' --key"),
         "{text}"
     );
     assert!(text.contains(" --recall 0.9"), "{text}");

@@ -47,7 +47,7 @@ where
         };
         let scan = || -> Parquet<()> {
             for group in metadata.row_groups() {
-                let (rows, chunk) = (group.num_rows() as usize, group.column(leaf));
+                let (rows, chunk) = (usize::try_from(group.num_rows())?, group.column(leaf));
                 let pages = SerializedPageReader::new(Arc::clone(file), chunk, rows, None)?;
                 let mut reader =
                     ColumnReaderImpl::<Int96Type>::new(Arc::clone(&column), Box::new(pages));
