@@ -85,14 +85,17 @@ fn text(raw: &str) -> Option<Zeroizing<String>> {
     serde_json::from_str(raw).ok().map(Zeroizing::new)
 }
 
-/// The new line, and the position of the old value. `None` if the member is absent and
+/// The position of an old value in its line, and the new value.
+type Changed = (Range<usize>, Zeroizing<String>);
+
+/// The new value of a line. `None` if the member is absent and
 /// [empty values are allowed](Transform::keep_empty).
 fn work(
     transform: &Transform,
     members: &Members,
     line: &str,
     number: u64,
-) -> Result<Option<(Range<usize>, Zeroizing<String>)>, Error> {
+) -> Result<Option<Changed>, Error> {
     let mut parser = serde_json::Deserializer::from_str(line);
     let finder = Finder { members, line };
     let found = parser.deserialize_map(finder);
