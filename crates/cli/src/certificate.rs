@@ -67,7 +67,7 @@ impl CertificateWatch {
         true
     }
 
-    /// Warns once a day that the certificate expires soon, has expired, or is not valid yet.
+    /// Warns once a day that the certificate has no names, expires soon, has expired, or is not valid yet.
     pub(crate) fn warn<S>(&mut self, running: &Running<S>) {
         if self.warned.is_some_and(|warned| warned.elapsed() < DAY) {
             return;
@@ -81,6 +81,13 @@ impl CertificateWatch {
                 machine's clock, or replace the certificate's files");
             self.warned = Some(Instant::now());
             return;
+        }
+        if !certificate.has_names {
+            tracing::error!(
+                "the server's certificate has no subjectAltName, and clients refuse it: a common name (CN) does not count; make \
+                one with -addext subjectAltName=DNS:NAME"
+            );
+            self.warned = Some(Instant::now());
         }
         let expires = humantime::format_rfc3339_seconds(certificate.expires);
         match certificate.expires.duration_since(SystemTime::now()) {

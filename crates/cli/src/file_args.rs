@@ -17,6 +17,24 @@ pub(crate) struct FileArgs {
 }
 
 impl FileArgs {
+    /// The options as they were given, each after a space.
+    pub(crate) fn given(&self) -> String {
+        const NAMES: [&str; 12] = [
+            "npy", "fvecs", "bvecs", "fbin", "u8bin", "i8bin", "parquet", "arrow", "jsonl", "json",
+            "csv", "tsv",
+        ];
+        let is = |name: &&str| self.format.is_some() && Format::named(name).ok() == self.format;
+        let format = NAMES
+            .into_iter()
+            .find(is)
+            .map(|name| format!(" --format {name}"));
+        let delimiter = self.delimiter.map(|sign| match sign {
+            b'\'' => " --delimiter \"'\"".to_owned(),
+            sign => format!(" --delimiter '{}'", char::from(sign)),
+        });
+        format.into_iter().chain(delimiter).collect()
+    }
+
     pub(crate) fn options(&self) -> FileOptions {
         FileOptions {
             format: self.format,

@@ -202,7 +202,7 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
                     .map(|it| format!(" --second-look={it}"));
                 let look = look.unwrap_or_default() + args.checks.argument(mode) + &given(args);
                 let other = unheld(mode, &planned.modes).unwrap_or_default();
-                let files = files(args);
+                let files = files(args) + &args.file_args.given();
                 format!("use: sordino index build {files} --key owner.key --mode {mode}{look}{other}")
             }
             None => "no mode satisfies all of this".to_owned(),
@@ -222,21 +222,37 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
 fn files(args: &Args) -> String {
     let data = args.data.as_deref().unwrap_or(Path::new("base.npy"));
     let column = args.vector_column.as_ref();
-    let column = column.map_or(String::new(), |name| format!(" --vector-column '{name}'"));
+    let column = column.map_or(String::new(), |name| {
+        format!(" --vector-column {}", quoted(name))
+    });
     let index = Path::new(data.file_name().unwrap_or_default()).with_extension("index");
-    format!("{} {}{column}", data.display(), index.display())
+    let [data, index] = [data, &index].map(|path| quoted(&path.display().to_string()));
+    format!("{data} {index}{column}")
+}
+
+/// A word of a command, in quotes where a shell would read more in it than itself.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./,:+=@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 /// The options in the command for a planned build that differ from the build's defaults.
 fn given(args: &Args) -> String {
     let usual = Wish::default();
+    let recall = (args.recall != usual.recall).then(|| format!(" --recall {}", args.recall));
     let k = (args.k != usual.k).then(|| format!(" --k {}", args.k));
     let queries = (args.queries != usual.queries).then(|| format!(" --queries {}", args.queries));
     let line = args.line.map(|line| line.rate() / 1e6);
     let line = line.map(|rate| format!(" --line {rate}Mbit/s"));
     let memory = args.max_memory;
     let memory = (memory != Memory::MOST).then(|| format!(" --max-memory {memory}"));
-    [k, queries, line, memory].into_iter().flatten().collect()
+    [recall, k, queries, line, memory]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// If readers download the whole index in the recommended mode, names the best mode in which they do not.

@@ -74,8 +74,9 @@ pub struct Args {
     /// Leave out results with a lower score or, if the metric is Euclidean, with a higher distance.
     #[arg(long, value_name = "SCORE", allow_hyphen_values = true, value_parser = numbers::score)]
     min_score: Option<f32>,
-    /// Find only records whose attributes pass this condition. Sealed and routed mode apply it to the buckets or
-    /// clusters that a search reads.
+    /// Find only records whose attributes pass this condition: =, !=, <, <=, >, >=, in (...), between ... and ..., like,
+    /// has, is null, is not null, joined by and, or, not. Texts are in quotes. Sealed and routed mode apply it to the
+    /// buckets or clusters that a search reads.
     #[arg(long = "where", value_name = "CONDITION", value_parser = Filter::parse)]
     filter: Option<Filter>,
     /// Searches at a time, each on its own connection. The server answers them in one pass.

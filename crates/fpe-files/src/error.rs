@@ -1,7 +1,6 @@
 //! The reasons why the work on a file stops.
 
 use std::{
-    borrow::Cow,
     io,
     path::{Path, PathBuf},
 };
@@ -54,13 +53,15 @@ pub enum Error {
         "the delimiter: expected one ASCII character other than a quotation mark or a line end"
     )]
     Delimiter,
-    /// The input has no such column.
-    #[error("the input has no column {column}: there are {found}")]
+    /// The input has no such column. The message does not show the names, which are values if there is no header.
+    #[error("the input has no column {column} among its {columns} columns{}", hint.unwrap_or(""))]
     NoColumn {
         /// The column's name, or its number from 1.
         column: String,
-        /// The columns of the input.
-        found: String,
+        /// The number of columns.
+        columns: usize,
+        /// What to try.
+        hint: Option<&'static str>,
     },
     /// The input has no column names, and the text is not a column number.
     #[error("column {column} of an input without a header: expected its number, from 1")]
@@ -161,15 +162,15 @@ pub enum Error {
         /// The byte at which the second value begins, from 1.
         second: usize,
     },
-    /// An object does not have the requested member.
-    #[error("line {line}: the object has no member {member:?}: there are {found}")]
+    /// An object does not have the requested member. The message does not show its names, which may be values.
+    #[error(
+        "line {line}: the object has no member {member:?}: expected it at the top level, or --keep-empty, which lets records without it pass"
+    )]
     NoMember {
         /// The line, from 1.
         line: u64,
         /// The member's name.
         member: String,
-        /// The members of the record.
-        found: String,
     },
     /// A member is not a string.
     #[error(
@@ -293,26 +294,5 @@ impl std::fmt::Display for Expected {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// The names of columns for a message, shortened: a table may have thousands, and a name may be long.
-pub(crate) fn listed<'a>(names: impl Iterator<Item = Cow<'a, str>>) -> String {
-    const MOST: usize = 20;
-    let mut names = names.map(|name| {
-        let short = name.chars().take(40).collect::<String>();
-        // A name with spaces at an end is quoted, since they would not be visible.
-        match name.trim() == name {
-            true => short,
-            false => format!("{short:?}"),
-        }
-    });
-    let mut found: Vec<String> = names.by_ref().take(MOST).collect();
-    if names.next().is_some() {
-        found.push("others".to_owned());
-    }
-    match found.is_empty() {
-        true => "none".to_owned(),
-        false => found.join(", "),
     }
 }

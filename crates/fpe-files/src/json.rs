@@ -3,7 +3,6 @@
 
 use crate::{
     Error, Transform,
-    error::listed,
     stream::{Line, after_mark, read_line},
 };
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -25,15 +24,10 @@ pub struct Members {
     pub tweak: Option<String>,
 }
 
-/// The number of names that fit into a message, and one more.
-const NAMED: usize = 21;
-
 /// The positions of two members of an object in its line.
 struct Found<'a> {
     value: Option<Range<usize>>,
     tweak: Option<Range<usize>>,
-    /// The first names of members.
-    names: Vec<Cow<'a, str>>,
     /// A name that occurs twice, and the positions of the two values.
     twice: Option<(&'a str, [usize; 2])>,
 }
@@ -55,7 +49,6 @@ impl<'de> Visitor<'de> for Finder<'de> {
         let mut found = Found {
             value: None,
             tweak: None,
-            names: Vec::new(),
             twice: None,
         };
         while let Some(name) = map.next_key::<Name<'de>>()? {
@@ -75,9 +68,6 @@ impl<'de> Visitor<'de> for Finder<'de> {
                         .or(Some((wanted.as_str(), [first.start, start])));
                 }
             }
-            if found.names.len() < NAMED {
-                found.names.push(name.0);
-            }
         }
         Ok(found)
     }
@@ -95,13 +85,17 @@ fn text(raw: &str) -> Option<Zeroizing<String>> {
     serde_json::from_str(raw).ok().map(Zeroizing::new)
 }
 
-/// The new line, and the position of the old value.
+/// The position of an old value in its line, and the new value.
+type Changed = (Range<usize>, Zeroizing<String>);
+
+/// The new value of a line. `None` if the member is absent and
+/// [empty values are allowed](Transform::keep_empty).
 fn work(
     transform: &Transform,
     members: &Members,
     line: &str,
     number: u64,
-) -> Result<(Range<usize>, Zeroizing<String>), Error> {
+) -> Result<Option<Changed>, Error> {
     let mut parser = serde_json::Deserializer::from_str(line);
     let finder = Finder { members, line };
     let found = parser.deserialize_map(finder);
@@ -122,13 +116,15 @@ fn work(
     let missing = |member: &String| Error::NoMember {
         line: number,
         member: member.clone(),
-        found: listed(found.names.iter().map(|name| Cow::Borrowed(&**name))),
     };
     let no_text = |member: &String| Error::NoText {
         line: number,
         member: member.clone(),
     };
-    let place = found.value.ok_or_else(|| missing(&members.value))?;
+    let place = match found.value {
+        None if transform.keep_empty => return Ok(None),
+        place => place.ok_or_else(|| missing(&members.value))?,
+    };
     let own = match &members.tweak {
         None => Zeroizing::default(),
         Some(member) => {
@@ -138,17 +134,18 @@ fn work(
     };
     let value = text(&line[place.clone()]).ok_or_else(|| no_text(&members.value))?;
     if value.is_empty() && transform.keep_empty {
-        return Ok((place.clone(), Zeroizing::new(line[place].to_owned())));
+        let same = Zeroizing::new(line[place.clone()].to_owned());
+        return Ok(Some((place, same)));
     }
     let at = (number, place.start + 1, members.value.as_str());
     let result = transform.value(own.as_bytes(), value.as_bytes(), at)?;
     let result = serde_json::to_string(&*result).map_err(std::io::Error::from)?;
-    Ok((place, Zeroizing::new(result)))
+    Ok(Some((place, Zeroizing::new(result))))
 }
 
 /// Transforms one member of the object on every line. All other bytes stay unchanged: other members, their order, white space,
 /// blank lines, line ends, a byte-order mark. Errors of lines go to `refused`, unless [`Transform::on_error`] is
-/// [`crate::OnError::Stop`].
+/// [`crate::OnError::Stop`]. If empty values are allowed, lines may lack the member, but not all of them.
 ///
 /// # Errors
 /// [`Error::OwnTweak`]; [`Error::Json`], [`Error::MemberTwice`], [`Error::NoMember`], [`Error::NoText`], [`Error::Value`], [`Error::Empty`],
@@ -166,6 +163,7 @@ pub fn transform_json_lines(
     }
     let mut input = after_mark(input, output)?;
     let mut buffer = Zeroizing::new(Vec::new());
+    let (mut lacking, mut found) = (None, false);
     for number in 1.. {
         let Some(Line { content, end }) = read_line(&mut input, &mut buffer, number)? else {
             break;
@@ -177,7 +175,12 @@ pub fn transform_json_lines(
             })
             .and_then(|line| match line.trim().is_empty() {
                 true => Ok((0..0, Zeroizing::default())),
-                false => work(transform, members, line, number),
+                false => {
+                    let done = work(transform, members, line, number)?;
+                    found |= done.is_some();
+                    lacking = lacking.or(done.is_none().then_some(number));
+                    Ok(done.unwrap_or_default())
+                }
             });
         match done {
             Ok((place, result)) => {
@@ -194,5 +197,13 @@ pub fn transform_json_lines(
             }
         }
     }
-    Ok(output.flush()?)
+    output.flush()?;
+    match lacking {
+        // A misspelt name would leave all values readable.
+        Some(line) if !found => Err(Error::NoMember {
+            line,
+            member: members.value.clone(),
+        }),
+        _ => Ok(()),
+    }
 }

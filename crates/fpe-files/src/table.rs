@@ -2,7 +2,6 @@
 
 use crate::{
     Error, Transform,
-    error::listed,
     record::{Record, field},
     stream::after_mark,
 };
@@ -59,12 +58,12 @@ impl Column {
             }
             Self::Number(number) => (*number < first.len()).then_some(*number),
         };
-        let column = self.to_string();
         found.ok_or_else(|| Error::NoColumn {
-            column,
-            found: match self {
-                Self::Number(_) => format!("{}", first.len()),
-                Self::Name(_) => names(first),
+            column: self.to_string(),
+            columns: first.len(),
+            hint: match self {
+                Self::Number(_) => None,
+                Self::Name(_) => Some(hint(first)),
             },
         })
     }
@@ -79,19 +78,27 @@ impl fmt::Display for Column {
     }
 }
 
-/// The names of the first record's fields, with a hint about the delimiter if one field seems to contain them all.
-fn names(first: &Record) -> String {
-    let fields = (0..first.len()).filter_map(|i| first.value(i).ok());
-    let text = listed(fields.map(|field| String::from_utf8_lossy(&field).into_owned().into()));
-    let other = [(';', "';'"), ('\t', "tab"), ('|', "'|'")].into_iter();
-    let mut other = other.filter(|(sign, _)| first.len() == 1 && text.contains(*sign));
-    match other.next() {
-        Some((_, name)) => format!(
-            "{} (is it separated otherwise? --delimiter {name})",
-            text.replace('\t', " ")
-        ),
-        None => text,
+/// What to try if no field of the first record has the name: another delimiter if the only field seems to contain them all.
+fn hint(first: &Record) -> &'static str {
+    let signs = [
+        (b';', ": is it separated otherwise? --delimiter semicolon"),
+        (b'\t', ": is it separated otherwise? --delimiter tab"),
+        (b'|', ": is it separated otherwise? --delimiter pipe"),
+    ];
+    if first
+        .value(0)
+        .is_ok_and(|it| it.starts_with(b"{") || it.starts_with(b"["))
+    {
+        return ": is it JSON? --input-format jsonl takes one object a line";
     }
+    let only = first.value(0).ok().filter(|_| first.len() == 1);
+    let other = signs
+        .into_iter()
+        .find(|(sign, _)| only.as_ref().is_some_and(|it| it.contains(sign)));
+    other.map_or(
+        ": expected a name of the first line; if that line is no header, --no-header and the column's number, from 1",
+        |(_, hint)| hint,
+    )
 }
 
 /// The only column with a name, if there is one. If two columns have it, one of them would stay unencrypted, so that is an error.

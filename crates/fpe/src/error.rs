@@ -35,8 +35,8 @@ pub enum Error {
     },
     /// So few symbols of a text are encrypted that an attacker can try all values.
     #[error(
-        "input of {found} symbols, of which {encrypted} are encrypted: expected {min} symbols, or `allow_small_domain` \
-         (--allow-small-domain), by which values can be found by trying"
+        "input of {found} symbols, of which {encrypted} are encrypted: expected {min} symbols, or a format that keeps fewer of them \
+         (pan:4,4 for cards of 15 digits), or `allow_small_domain` (--allow-small-domain), by which values can be found by trying"
     )]
     FewSymbols {
         /// The number of symbols given, including those that a format keeps.

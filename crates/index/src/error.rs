@@ -89,7 +89,7 @@ pub enum Error {
         most: usize,
     },
     /// The record to delete does not exist.
-    #[error("there is no record {id}")]
+    #[error("there is no record {}", quoted(id))]
     UnknownId {
         /// The id.
         id: Id,
@@ -347,4 +347,12 @@ pub enum Error {
     /// An error about encrypted queries for clusters.
     #[error(transparent)]
     Lwe(#[from] sordino_lwe::Error),
+}
+
+/// An id for a message. A text with spaces is in quotes, since those at its ends would not be visible.
+fn quoted(id: &Id) -> String {
+    match id {
+        Id::Text(text) if text.contains(' ') => format!("{text:?}"),
+        id => id.to_string(),
+    }
 }

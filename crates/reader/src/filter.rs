@@ -544,6 +544,10 @@ mod tests {
                 "filter, character 8: expected a number, a text in quotes, true or false",
             ),
             (
+                "year != NULL",
+                "filter, character 9: for a missing value write `is null` or `is not null`, without = or !=",
+            ),
+            (
                 "year = 2020 lang = 'x'",
                 "filter, character 13: expected and, or, or the end",
             ),

@@ -142,6 +142,30 @@ impl Attributes {
         }
     }
 
+    /// Gives columns of numbers the type that `known` has for their names, if each number is exactly the same in it.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "only whole numbers below 2^53 are converted"
+    )]
+    pub fn fit(&mut self, known: &Self) {
+        const EXACT: i64 = 1 << 53;
+        let float = |x: &i64| (-EXACT..=EXACT).contains(x).then_some(*x as f64);
+        let int = |x: &f64| (x.fract() == 0.0 && x.abs() <= EXACT as f64).then_some(*x as i64);
+        for (name, column) in &mut self.columns {
+            let kind = known.columns.get(name).map(Column::kind);
+            let fitting = match (kind, &*column) {
+                (Some(ColumnKind::Float), Column::Int(values)) => {
+                    all(values, float).map(Column::Float)
+                }
+                (Some(ColumnKind::Int), Column::Float(values)) => all(values, int).map(Column::Int),
+                _ => None,
+            };
+            if let Some(fitting) = fitting {
+                *column = fitting;
+            }
+        }
+    }
+
     /// Checks that columns have the same types as the columns of the same names here, and that there are not too many
     /// columns.
     ///
@@ -154,7 +178,10 @@ impl Attributes {
             if let Some(expected) = expected.filter(|&expected| expected != found) {
                 return Err(Error::Attribute {
                     name: name.to_string(),
-                    why: format!("{found}, and {expected} in records that are there"),
+                    why: format!(
+                        "{found}, and {expected} in records that are there: convert the values, or have them read so (on the command line \
+                         --attribute {name}:{expected})"
+                    ),
                 });
             }
         }
@@ -315,6 +342,15 @@ fn read<T>(
     Some(values)
 }
 
+/// The values converted; `None` if one of them cannot be.
+fn all<T, U>(values: &[Option<T>], convert: impl Fn(&T) -> Option<U>) -> Option<Vec<Option<U>>> {
+    let converted = values.iter().map(|value| match value {
+        Some(value) => convert(value).map(Some),
+        None => Some(None),
+    });
+    converted.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -381,8 +417,27 @@ mod tests {
         let error = years.clone().append(texts).unwrap_err().to_string();
         assert_eq!(
             error,
-            "attribute year: text, and int in records that are there"
+            "attribute year: text, and int in records that are there: convert the values, or have them read so (on the command line \
+             --attribute year:int)"
         );
+        let floats =
+            |values: [Option<f64>; 2]| one("year", Column::Float(values.to_vec())).unwrap();
+        for (values, fits) in [
+            ([Some(2000.0), None], true),
+            ([Some(2000.5), None], false),
+            ([Some(f64::NAN), None], false),
+            ([Some(1e17), None], false),
+        ] {
+            let mut new = floats(values);
+            new.fit(&years);
+            assert_eq!(years.check_beside(&new).is_ok(), fits, "{values:?}");
+        }
+        for (value, fits) in [(7, true), ((1 << 53) + 1, false)] {
+            let mut new = one("year", Column::Int(vec![Some(value), None])).unwrap();
+            let prices = floats([Some(0.5), None]);
+            new.fit(&prices);
+            assert_eq!(prices.check_beside(&new).is_ok(), fits, "{value}");
+        }
         let mut more = years.clone();
         more.append(Attributes::none(3)).unwrap();
         assert_eq!(more.column("year").unwrap().len(), 5);

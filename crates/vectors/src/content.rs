@@ -2,6 +2,7 @@
 
 use std::io::{Cursor, Read};
 
+use crate::error::format::sqlite;
 use crate::{Error, Format};
 
 /// The bytes that are looked at.
@@ -10,7 +11,7 @@ pub(super) const START: u64 = 48;
 const ZIP: &[u8] = b"PK\x03\x04";
 
 /// The first bytes of other content, which no text has, and what to do with such a file. Capitals do not matter.
-const OTHERS: [(&[u8], &str); 9] = [
+const OTHERS: [(&[u8], &str); 8] = [
     (
         b"PAR1\x15",
         "it is Parquet: rename it to .parquet, or name the format (--format parquet)",
@@ -43,11 +44,9 @@ const OTHERS: [(&[u8], &str); 9] = [
         b"<html",
         "it is a web page, not the file: download the file itself, for example from its page's link to the raw file",
     ),
-    (
-        b"SQLite format 3",
-        "it is an SQLite database: export the table, with `sqlite3 -header -csv FILE 'select * from TABLE' > base.csv`",
-    ),
 ];
+
+const SQLITE: &[u8] = b"SQLite format 3";
 
 /// Refuses content that is evidently of another format, and returns all bytes.
 pub(super) fn checked(
@@ -79,6 +78,10 @@ pub(super) fn check(format: Format, start: &[u8]) -> Result<(), Error> {
         let known = mark == own || (mark == ZIP && format == Format::Npy);
         begins.is_some_and(|begins| begins.eq_ignore_ascii_case(mark)) && !known
     };
+    if fits(SQLITE) {
+        let why = format!("it is an SQLite database: {}", sqlite());
+        return Err(Error::Table { format: name, why });
+    }
     match OTHERS.iter().find(|(mark, _)| fits(mark)) {
         Some((_, why)) => Err(Error::Table {
             format: name,

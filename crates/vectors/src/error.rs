@@ -1,6 +1,6 @@
 //! The errors about vectors, their files and their known neighbours.
 
-mod format;
+pub(crate) mod format;
 mod line;
 
 use std::path::{Path, PathBuf};

@@ -190,6 +190,28 @@ pub(crate) fn fitting<'a>(
     Ok(fitting.into_iter().map(|(at, _)| at).collect())
 }
 
+/// The first of these names of columns, for a message: a table may have thousands.
+#[cfg(any(feature = "arrow", feature = "text"))]
+pub(crate) fn cut(mut names: impl Iterator<Item = String>) -> String {
+    const MOST: usize = 20;
+    let mut shown: Vec<String> = names.by_ref().take(MOST).collect();
+    let more = names.count();
+    if more > 0 {
+        shown.push(format!("and {more} more"));
+    }
+    shown.join(", ")
+}
+
+/// A name for a message. One that is empty, or has spaces at an end, is in quotes.
+#[cfg(feature = "text")]
+pub(crate) fn named(name: &str) -> String {
+    let short: String = name.chars().take(60).collect();
+    match name.is_empty() || name.trim() != name {
+        true => format!("{short:?}"),
+        false => short,
+    }
+}
+
 #[cfg(any(feature = "arrow", feature = "text"))]
 fn two_columns(name: &str, (first, second): (usize, usize)) -> Error {
     Error::TwoColumns {
@@ -271,7 +293,11 @@ mod tests {
             ),
             ("glove-100-angular.hdf5", "h5py.File('FILE')['train']"),
             ("x.npz", "numpy.load('FILE')['NAME']"),
-            ("x.pkl", "pandas.read_pickle"),
+            ("x.pkl", "numpy.stack(pandas.read_pickle('FILE'))"),
+            ("x.faiss", "v.invlists.get_ids(l)"),
+            ("x.xlsx", "keep_default_na=False, na_values=['']"),
+            ("x.db", "sqlite3.connect('FILE')"),
+            ("x.vec", ".rsplit(' ', d)"),
             ("x.PT", "torch.load"),
             ("x.bin", "numpy.fromfile('FILE', 'float32')"),
             ("x.sql", "with (format csv, header)"),

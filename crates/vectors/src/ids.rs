@@ -18,11 +18,8 @@ pub fn open(path: impl AsRef<Path>, kind: IdKind) -> Result<Vec<Id>, Error> {
     let path = path.as_ref();
     let bytes = crate::read(path)?;
     match (&*extension(path), kind) {
-        ("npy", IdKind::Number) => npy::ids(&bytes),
-        ("npy", IdKind::Text) => {
-            let numbers = npy::ids(&bytes)?.into_iter();
-            Ok(numbers.map(|id| Id::Text(id.to_string().into())).collect())
-        }
+        ("npy", IdKind::Number) => npy::ids(&bytes, false),
+        ("npy", IdKind::Text) => npy::ids(&bytes, true),
         ("npy", IdKind::Uuid) => Err(Error::Id {
             found: "an array of numbers".to_owned(),
             expected: kind.expected(),

@@ -29,6 +29,10 @@ const IDS: &str = "whole numbers, such as <u4, <i4, <u8 or <i8: save array.astyp
 const STACKED: &str = "numbers or truth values: of an array of lists or arrays save numpy.stack(array).astype('<f4'), without rows that \
     have none";
 
+/// The advice for complex numbers, of which `astype` drops a part.
+const COMPLEX: &str =
+    "numbers or truth values: save numpy.hstack([array.real, array.imag]).astype('<f4')";
+
 /// The message for archives, which other NumPy functions write.
 const ARCHIVE: &str = "it begins like a zip archive, as numpy.savez and torch.save write: save one array, with \
     numpy.save('base.npy', array)";
@@ -143,12 +147,12 @@ pub fn neighbours(bytes: &[u8]) -> Result<Vec<Vec<u32>>, Error> {
     Ok(rows.chunks(columns).map(<[u32]>::to_vec).collect())
 }
 
-/// Reads ids from a one-dimensional array of whole numbers, with one id for each vector.
+/// Reads ids from a one-dimensional array of whole numbers, with one id for each vector. The numbers may become texts.
 ///
 /// # Errors
 /// Fails if the header is damaged, there is more than one dimension, or the type is not one of whole numbers. It also
-/// fails if the file's length does not fit the header, or an id is negative.
-pub fn ids(bytes: &[u8]) -> Result<Vec<Id>, Error> {
+/// fails if the file's length does not fit the header, or an id that stays a number is negative.
+pub fn ids(bytes: &[u8], texts: bool) -> Result<Vec<Id>, Error> {
     let (head, values) = Head::of(bytes, IDS)?;
     let &[rows] = head.shape.as_slice() else {
         let dimensions = head.shape.len();
@@ -160,6 +164,9 @@ pub fn ids(bytes: &[u8]) -> Result<Vec<Id>, Error> {
     check_len(values.len() as u64, rows, 1, head.element.size())?;
     let ids = (0..).zip(head.whole(values));
     let read = |(row, x): (u64, i128)| {
+        if texts {
+            return Ok(Id::Text(x.to_string().into()));
+        }
         let number = u64::try_from(x).map(Id::Number);
         number.map_err(|_| Error::IdRow {
             row,
@@ -250,8 +257,11 @@ impl Head {
         let descr: String = descr.chars().take(16).collect();
         let name = descr.strip_prefix(['<', '>', '|', '=']);
         let Some(element) = name.and_then(Element::named) else {
-            let stacked = expected == COORDINATES && name == Some("O");
-            let expected = if stacked { STACKED } else { expected };
+            let expected = match name {
+                Some("O") if expected == COORDINATES => STACKED,
+                Some("c8" | "c16" | "c32") if expected == COORDINATES => COMPLEX,
+                _ => expected,
+            };
             return Err(Error::NpyType { descr, expected });
         };
         let shape = field(header, "shape")
@@ -396,30 +406,45 @@ mod tests {
             ("<u8", vec![7, 0, 0, 0, 0, 0, 0, 0]),
             ("<i8", vec![7, 0, 0, 0, 0, 0, 0, 0]),
         ] {
-            let ids = ids(&npy(descr, "(1,)", &values)).unwrap();
+            let ids = ids(&npy(descr, "(1,)", &values), false).unwrap();
             assert_eq!(ids, [Id::Number(7)], "{descr}");
         }
-        let minus_one = ids(&npy("<i8", "(1,)", &[255; 8]));
+        let minus_one = ids(&npy("<i8", "(1,)", &[255; 8]), false);
         let why = minus_one.unwrap_err().to_string();
         assert!(
             why.starts_with("row 0: -1 is not an id: expected a whole number"),
             "{why}"
         );
-        let matrix = ids(&npy("<i8", "(1, 1)", &[0; 8]));
+        let texts = ids(&npy("<i8", "(1,)", &[255; 8]), true).unwrap();
+        assert_eq!(texts, [Id::Text("-1".into())]);
+        let matrix = ids(&npy("<i8", "(1, 1)", &[0; 8]), false);
         assert!(matches!(matrix, Err(Error::IdsShape { dimensions: 2 })));
-        let floats = ids(&npy("<f4", "(1,)", &[0; 4]));
+        let floats = ids(&npy("<f4", "(1,)", &[0; 4]), false);
         let why = floats.unwrap_err().to_string();
         assert!(
             why.contains("save array.astype('<i8')") && why.contains("numpy.savetxt('ids.txt'"),
             "{why}"
         );
-        let swapped = ids(&npy(">i4", "(1,)", &[0, 0, 0, 7])).unwrap();
+        let swapped = ids(&npy(">i4", "(1,)", &[0, 0, 0, 7]), false).unwrap();
         assert_eq!(swapped, [Id::Number(7)]);
         for descr in ["<f8", ">f8", "<U3"] {
-            let why = ids(&npy(descr, "(1,)", &[0; 8])).unwrap_err().to_string();
+            let why = ids(&npy(descr, "(1,)", &[0; 8]), false)
+                .unwrap_err()
+                .to_string();
             assert!(why.contains("expected whole numbers, such as <u4"), "{why}");
         }
-        assert!(ids(&npy("<i8", "(2,)", &[0; 8])).is_err());
+        assert!(ids(&npy("<i8", "(2,)", &[0; 8]), false).is_err());
+    }
+
+    /// `astype` would drop the imaginary parts.
+    #[test]
+    fn complex_numbers_are_refused_with_both_parts_named() {
+        for descr in ["<c8", "<c16"] {
+            let why = vectors(&npy(descr, "(1, 1)", &[0; 16]))
+                .unwrap_err()
+                .to_string();
+            assert!(why.contains("[array.real, array.imag]"), "{why}");
+        }
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Attribute {
         let column = match (self.kind, column) {
             (None | Some(ColumnKind::Text), column @ Column::Text(_)) => column,
             (Some(ColumnKind::Int), Column::Text(texts)) => {
-                Column::Int(self.parsed(&texts, first, "a whole number", |text| text.parse().ok())?)
+                Column::Int(self.parsed(&texts, first, "a whole number", whole)?)
             }
             (Some(ColumnKind::Float), Column::Text(texts)) => {
                 Column::Float(self.parsed(&texts, first, "a number", |text| text.parse().ok())?)
@@ -93,6 +93,10 @@ impl Attribute {
                     _ => None,
                 };
                 Column::Bool(self.parsed(&texts, first, "true or false, or 1 or 0", read)?)
+            }
+            (Some(ColumnKind::Text), Column::Int(values)) => {
+                let texts = values.into_iter();
+                Column::Text(texts.map(|x| x.map(|x| x.to_string().into())).collect())
             }
             (Some(ColumnKind::Float), Column::Int(values)) => {
                 let floats = values.into_iter().map(|x| x.map(|x| x as f64));
@@ -176,7 +180,8 @@ impl Attribute {
             Some(at) => Err(self.unexpected(
                 first + at,
                 "a whole number below 2^63, a number, a truth value, a text, a date, an instant or a list of these; for \
-                 decimals and larger numbers say NAME:float, for durations NAME:text",
+                 decimals say NAME:float, for larger numbers NAME:text; write durations as numbers of seconds (in pandas: \
+                 column.dt.total_seconds(); in DuckDB: epoch(column))",
             )),
         }
     }
@@ -241,6 +246,16 @@ impl Attribute {
         let values: Result<Vec<_>, vectors::Error> = values.collect();
         Ok(values?)
     }
+}
+
+/// The whole number in a text. Programs write 2000.0 where a column also lacks values.
+fn whole(text: &str) -> Option<i64> {
+    let (number, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let number = number.parse().ok()?;
+    fraction
+        .bytes()
+        .all(|digit| digit == b'0')
+        .then_some(number)
 }
 
 /// The columns from which payloads are made.

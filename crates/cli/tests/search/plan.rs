@@ -163,6 +163,15 @@ fn the_plan_shows_all_ways_to_payloads() {
     assert!(used.unwrap().ends_with(given), "{text}");
     let runs = "use: sordino index build base.npy base.index --key owner.key --mode ";
     assert!(used.unwrap().starts_with(runs), "{text}");
+    std::fs::write(place.path("a b.txt"), "id;vector\n7;[1,2]\n").unwrap();
+    let mut options = place.line("plan --recall 0.9 --format csv --delimiter semicolon --data");
+    options.push(place.at("a b.txt"));
+    let text = done(&options);
+    assert!(
+        text.contains("a b.txt' 'a b.index' --format csv --delimiter ';' --key"),
+        "{text}"
+    );
+    assert!(text.contains(" --recall 0.9"), "{text}");
     let usual = done(&place.line(sizes));
     assert!(
         !usual.contains("--queries") && !usual.contains("--line"),

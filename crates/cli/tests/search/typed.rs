@@ -74,14 +74,16 @@ fn dates_decimals_and_lists_are_payloads_and_attributes() {
     let names = "title,day,price,tags,big";
     done(&build(
         "all",
-        &format!("--payload-column {names} --attribute day:text,price:float,seen:text,tags"),
+        &format!(
+            "--payload-column {names} --attribute day:text,price:float,seen:text,tags,big:text"
+        ),
     ));
     let (first, second) = (shown("all", 0), shown("all", 1));
     let expected = json!({
         "title": "7", "day": "2024-07-03", "price": "12.50", "tags": ["a", null], "big": u64::MAX
     });
     assert_eq!(first["payload"], expected);
-    let expected = json!({"day": "2024-07-03", "price": 12.5, "seen": "2024-07-03T09:46:40.120Z", "tags": "[\"a\",null]"});
+    let expected = json!({"big": u64::MAX.to_string(), "day": "2024-07-03", "price": 12.5, "seen": "2024-07-03T09:46:40.120Z", "tags": "[\"a\",null]"});
     assert_eq!(first["attributes"], expected);
     assert_eq!(
         second["payload"],
@@ -89,7 +91,10 @@ fn dates_decimals_and_lists_are_payloads_and_attributes() {
     );
 
     for (attribute, expected) in [
-        ("price", "for decimals and larger numbers say NAME:float"),
+        (
+            "price",
+            "for decimals say NAME:float, for larger numbers NAME:text",
+        ),
         ("big", "a whole number below 2^63"),
         (
             "day:int",
@@ -99,4 +104,30 @@ fn dates_decimals_and_lists_are_payloads_and_attributes() {
         let error = failed(&build("refused", &format!("--attribute {attribute}")), 1);
         assert!(error.contains(expected), "{attribute}: {error}");
     }
+}
+
+/// Whole numbers are added to a column of floats, and floats without a fraction to one of whole numbers, if they stay the same.
+#[test]
+fn numbers_take_the_type_that_the_index_has() {
+    let place = Place::new();
+    let write = |name: &str, rows: &str| {
+        std::fs::write(place.path(name), format!("id,vector,price,year\n{rows}")).unwrap();
+    };
+    write("a.csv", "1,\"[1,2]\",0.5,2000.0\n2,\"[2,1]\",,\n");
+    write("b.csv", "3,\"[1,3]\",7,2001\n");
+    write("c.csv", "4,\"[1,3]\",9007199254740993,2001\n");
+    done(&place.line(
+        "index build @a.csv @a.index --key @owner.key --k 1 --attribute price:float,year:int",
+    ));
+    done(
+        &place.line("index add @a.index @b.csv --key @owner.key --attribute price:int,year:float"),
+    );
+    let shown = done(&place.line("index get @a.index --ids 3 --key @owner.key"));
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["attributes"], json!({"price": 7.0, "year": 2001}));
+    let error = failed(
+        &place.line("index add @a.index @c.csv --key @owner.key --attribute price:int,year:int"),
+        1,
+    );
+    assert!(error.contains("--attribute price:float"), "{error}");
 }

@@ -245,16 +245,21 @@ fn errors_name_the_place_and_never_the_value() {
     let error = csv(&digits, &named, b"a,b\n1,123456\n").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the input has no column x: there are a, b"
+        "the input has no column x among its 2 columns: expected a name of the first line; if that line is no header, --no-header and \
+         the column's number, from 1"
     );
-    let error = csv(&digits, &named, b"a,x \n1,123456\n").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the input has no column x: there are a, \"x \""
+    // Without a header, the names would be values.
+    let error = csv(&digits, &named, b"7,4111111111111111\n").unwrap_err();
+    assert!(!error.to_string().contains("4111"), "{error}");
+    let error = csv(&digits, &named, b"[{\"card\":\"4111111111111111\"}]\n").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("--input-format jsonl takes one object a line"),
+        "{error}"
     );
     let error = csv(&digits, &named, b"a;x\n1;123456\n").unwrap_err();
-    let hint =
-        "the input has no column x: there are a;x (is it separated otherwise? --delimiter ';')";
+    let hint = "the input has no column x among its 1 columns: is it separated otherwise? --delimiter semicolon";
     assert_eq!(error.to_string(), hint);
     let error = csv(&digits, &named, b"\x1f\x8b\x08a,x\n").unwrap_err();
     assert!(error.to_string().contains("gunzip"), "{error}");
@@ -263,7 +268,10 @@ fn errors_name_the_place_and_never_the_value() {
     let error = csv(&digits, &named, b"a,x\n1,\xff23456\n").unwrap_err();
     assert!(matches!(error, Error::NotUtf8 { line: 2, column: 2 }));
     let error = csv(&digits, &table(Column::Number(5)), b"1,123456\n").unwrap_err();
-    assert_eq!(error.to_string(), "the input has no column 6: there are 2");
+    assert_eq!(
+        error.to_string(),
+        "the input has no column 6 among its 2 columns"
+    );
     assert!(Column::new("0", false).is_err() && Column::new("x", false).is_err());
 }
 

@@ -43,7 +43,7 @@ fn json_lines_that_cannot_be_worked_on_are_named() {
         "line 1: the object has member \"card\" twice, with values at character 9 and at character 30",
         "line 2, character 0: expected one JSON object",
         "line 3: member \"card\" is not a string",
-        "line 4: the object has no member \"card\"",
+        "line 4: the object has no member \"card\": expected it at the top level, or --keep-empty",
         "line 5, column 9 (card): the value is empty",
         "line 6, column 9: ",
         "line 7, character 19: expected one",
@@ -58,8 +58,11 @@ fn json_lines_that_cannot_be_worked_on_are_named() {
         keep_empty: true,
         ..transform("digits", true)
     };
-    let input = b"{\"card\":null}\n{\"card\": \"\"}\n";
+    let input = b"{\"b\":1}\n{\"card\":null}\n{\"card\": \"\"}\n";
     assert_eq!(json_lines(&empty, input).unwrap().0, input);
+    // If all lines lack the member, its name is wrong, and all values would stay readable.
+    let error = json_lines(&empty, b"\n{\"cart\":\"123456\"}\n").unwrap_err();
+    assert!(matches!(error, Error::NoMember { line: 2, .. }), "{error}");
 }
 
 #[test]

@@ -10,8 +10,17 @@ use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, DataType as Stored, FixedLenByteArray, FixedLenByteArrayType,
+    Int32Type, Int64Type, Int96, Int96Type,
+};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::printer::print_schema;
 use sordino_fpe_files::{Error, OnError, Transform, transform_parquet};
 
 use crate::transform;
@@ -188,4 +197,111 @@ fn a_name_that_two_columns_have_is_refused() {
         &mut |_| {},
     );
     assert!(matches!(done, Err(Error::OwnTweak { .. })));
+}
+
+const FOREIGN: &str = "message m {
+    optional int96 seen;
+    required binary card (UTF8);
+    optional fixed_len_byte_array(12) span (INTERVAL);
+    required fixed_len_byte_array(16) uid (UUID);
+    optional binary told (JSON);
+    optional int64 at (TIME(MICROS, true));
+    optional group tags (LIST) { repeated group list { optional int32 element; } }
+}";
+
+/// A file of three rows, the second of which has a card that is refused. Columns have types that Arrow does not have.
+fn foreign() -> Vec<u8> {
+    fn put<T: Stored>(to: &mut SerializedColumnWriter<'_>, values: &[T::T], present: &[i16]) {
+        let present = Some(present).filter(|it| !it.is_empty());
+        let done = to.typed::<T>().write_batch(values, present, None);
+        done.unwrap();
+    }
+    let mut file = Vec::new();
+    let schema = Arc::new(parse_message_type(FOREIGN).unwrap());
+    let mut writer = SerializedFileWriter::new(&mut file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for at in 0..7 {
+        let mut to = group.next_column().unwrap().unwrap();
+        match at {
+            // The days of 0001-01-01 and 9999-12-31 in Julian's count, which 64 bits of nanoseconds do not hold.
+            0 => {
+                let days = [1_721_426, 5_373_484].map(|day| Int96::from(vec![7, 1, day]));
+                put::<Int96Type>(&mut to, &days, &[1, 0, 1]);
+            }
+            1 => {
+                let cards = ["123456", "x", "654321"].map(ByteArray::from);
+                put::<ByteArrayType>(&mut to, &cards, &[]);
+            }
+            2 => {
+                let spans = [1, 2].map(|byte| FixedLenByteArray::from(vec![byte; 12]));
+                put::<FixedLenByteArrayType>(&mut to, &spans, &[1, 1, 0]);
+            }
+            3 => {
+                let uids = [1, 2, 3].map(|byte| FixedLenByteArray::from(vec![byte; 16]));
+                put::<FixedLenByteArrayType>(&mut to, &uids, &[]);
+            }
+            4 => put::<ByteArrayType>(&mut to, &["{}", "[]"].map(ByteArray::from), &[0, 1, 1]),
+            5 => put::<Int64Type>(&mut to, &[5, 6, 7], &[1, 1, 1]),
+            _ => {
+                let (present, repeated) = ([3, 2, 1, 3, 3, 3], [0, 1, 0, 0, 1, 1]);
+                let to = to.typed::<Int32Type>();
+                to.write_batch(&[1, 2, 3, 4], Some(&present), Some(&repeated))
+                    .unwrap();
+            }
+        }
+        to.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    file
+}
+
+/// A file's schema, and the levels and values of each column as the file stores them.
+fn stored(file: &[u8]) -> (String, Vec<String>) {
+    fn all<T: Stored>(mut from: ColumnReaderImpl<T>) -> String {
+        let (mut present, mut repeated, mut values) = (vec![], vec![], vec![]);
+        from.read_records(100, Some(&mut present), Some(&mut repeated), &mut values)
+            .unwrap();
+        format!("{present:?} {repeated:?} {values:?}")
+    }
+    let reader = SerializedFileReader::new(bytes::Bytes::copy_from_slice(file)).unwrap();
+    let mut schema = Vec::new();
+    print_schema(&mut schema, reader.metadata().file_metadata().schema());
+    let group = reader.get_row_group(0).unwrap();
+    let columns = (0..7).map(|at| match group.get_column_reader(at).unwrap() {
+        ColumnReader::Int32ColumnReader(from) => all(from),
+        ColumnReader::Int64ColumnReader(from) => all(from),
+        ColumnReader::Int96ColumnReader(from) => all(from),
+        ColumnReader::ByteArrayColumnReader(from) => all(from),
+        ColumnReader::FixedLenByteArrayColumnReader(from) => all(from),
+        _ => String::new(),
+    });
+    (String::from_utf8(schema).unwrap(), columns.collect())
+}
+
+#[test]
+fn columns_of_types_that_arrow_lacks_are_kept_exactly() {
+    let file = foreign();
+    let with = |encrypt, on_error| Transform {
+        on_error,
+        ..transform("digits", encrypt)
+    };
+    let (hidden, _) = parquet(&with(true, OnError::Keep), &file).unwrap();
+    let ((schema, columns), (same, all)) = (stored(&hidden), stored(&file));
+    assert_eq!((&schema, columns.len()), (&same, 7));
+    for at in 0..7 {
+        assert_eq!(columns[at] == all[at], at != 1, "{}", columns[at]);
+    }
+    let (back, _) = parquet(&with(false, OnError::Keep), &hidden).unwrap();
+    assert_eq!(stored(&back), stored(&file));
+
+    // Without the second row.
+    let (left, _) = parquet(&with(true, OnError::Skip), &file).unwrap();
+    let (back, _) = parquet(&with(false, OnError::Stop), &left).unwrap();
+    let (schema, columns) = stored(&back);
+    assert_eq!(schema, same);
+    assert_eq!(columns[0], all[0].replace("[1, 0, 1]", "[1, 1]"));
+    assert!(!columns[1].contains("120") && columns[2].starts_with("[1, 0]"));
+    assert_eq!(columns[5], "[1, 1] [] [5, 7]");
+    assert_eq!(columns[6], "[3, 2, 3, 3, 3] [0, 1, 0, 1, 1] [1, 2, 3, 4]");
 }

@@ -174,6 +174,7 @@ fn root(error: &(dyn std::error::Error + 'static)) -> String {
 #[cfg(feature = "tls")]
 fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
     use sordino_token::rfc3339;
+    use tokio_rustls::rustls::pki_types::ServerName;
     use tokio_rustls::rustls::{CertificateError as Fault, Error as Tls};
 
     let Tls::InvalidCertificate(fault) = error else {
@@ -202,7 +203,17 @@ fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
         } => {
             let names: Vec<String> = presented.iter().map(|name| plain_name(name)).collect();
             let names = match names.is_empty() {
-                true => "no name at all (subjectAltName)".to_owned(),
+                true => {
+                    let kind = match expected {
+                        ServerName::IpAddress(_) => "IP",
+                        _ => "DNS",
+                    };
+                    format!(
+                        "no name at all: a common name (CN) does not count, so its operator makes one, with `openssl req ... -addext \
+                         subjectAltName={kind}:{}`",
+                        expected.to_str()
+                    )
+                }
                 false => format!(
                     "{}: connect by that, or name it (--server-name)",
                     names.join(", ")
@@ -262,7 +273,11 @@ mod tests {
                 other,
                 "is not for localhost, but for search.example, 10.0.0.1: connect by that",
             ),
-            (named(Vec::new()), "no name at all"),
+            (
+                named(Vec::new()),
+                "no name at all: a common name (CN) does not count, so its operator makes one, with `openssl req ... -addext \
+                 subjectAltName=DNS:localhost`",
+            ),
             (said(Fault::Expired), "has expired by this machine's clock"),
             (
                 said(Fault::NotValidYet),

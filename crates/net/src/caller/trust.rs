@@ -83,6 +83,7 @@ mod with_tls {
         }
         if roots.is_empty() {
             let found = match has(bytes, "PRIVATE KEY-----") {
+                _ if bytes.trim_ascii().is_empty() => "is empty",
                 true => "has a private key and no certificate",
                 false => "has no certificate",
             };

@@ -22,6 +22,8 @@ pub struct CertificateInfo {
     pub begins: SystemTime,
     /// The time after which clients refuse it.
     pub expires: SystemTime,
+    /// True if it has names (subjectAltName). Without them, clients refuse it.
+    pub has_names: bool,
 }
 
 impl CertificateInfo {
@@ -37,6 +39,7 @@ impl CertificateInfo {
             serial: hex::encode(parsed.raw_serial()),
             begins: time(validity.not_before.timestamp())?,
             expires: time(validity.not_after.timestamp())?,
+            has_names: matches!(parsed.subject_alternative_name(), Ok(Some(_))),
         })
     }
 }
@@ -57,6 +60,9 @@ pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
         return Ok(chain);
     }
     Err(wrong(match has(pem, "PRIVATE KEY-----") {
+        _ if pem.trim_ascii().is_empty() => {
+            "the chain's file is empty: write the certificates to it, in PEM"
+        }
         true => {
             "the chain's file has a private key and no certificate: are the two files exchanged?"
         }
@@ -80,7 +86,9 @@ pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, Error> {
         return Err(wrong(format!("the private key {unlike}")));
     }
     PrivateKeyDer::from_pem_slice(pem).map_err(|error| {
-        if has(pem, "BEGIN CERTIFICATE") {
+        if pem.trim_ascii().is_empty() {
+            wrong("the private key's file is empty: write the key to it, in PEM")
+        } else if has(pem, "BEGIN CERTIFICATE") {
             wrong(
                 "the private key's file has a certificate and no key: are the two files exchanged?",
             )
@@ -189,7 +197,7 @@ mod tests {
                 refusal(&cert, own.signing_key.serialize_der()),
                 "converts DER",
             ),
-            (refusal("", &key), "no certificate in PEM"),
+            (refusal("", &key), "the chain's file is empty"),
             (refusal(pkcs12, &key), "openssl pkcs12 -in FILE -nokeys"),
             (refusal(&cert, pkcs12), "the private key is a PKCS#12 file"),
             (
@@ -218,5 +226,9 @@ mod tests {
         let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap().as_secs();
         assert_eq!(seconds(info.begins), 1_896_307_200);
         assert_eq!(seconds(info.expires), 1_927_843_200);
+        assert!(info.has_names);
+        params.subject_alt_names.clear();
+        let made = params.self_signed(&key).unwrap();
+        assert!(!CertificateInfo::of(made.der()).unwrap().has_names);
     }
 }

@@ -37,14 +37,15 @@ impl<'a, D: Disk> AttributeColumns<'a, D> {
         }
     }
 
-    /// Checks that columns have the same types as existing columns of the same names, and that there are not too
-    /// many.
-    pub(super) fn check(&mut self, new: &Attributes) -> Result<(), Error> {
+    /// Gives numbers the types of existing columns, where these hold them exactly. Then checks that columns have the same types
+    /// as existing columns of the same names, and that there are not too many.
+    pub(super) fn check(&mut self, new: &mut Attributes) -> Result<(), Error> {
         let lacks =
             |known: &Attributes| new.columns().any(|(name, _)| known.column(name).is_none());
         while self.unread > 0 && lacks(&self.columns) {
             self.read_one()?;
         }
+        new.fit(&self.columns);
         self.columns.check_beside(new)
     }
 

@@ -114,9 +114,13 @@ impl<D: Disk> Store<D> {
     /// [`Error::RepeatedId`] if an id occurs twice, [`Error::Payload`] if a payload is too long, [`Error::Attribute`]
     /// for a wrong type, [`Error::Segments`] if the index must be compacted first. [`Error::File`] as for
     /// [`add`](Self::add).
-    pub fn update<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, edit: Edit) -> Result<u64, Error> {
+    pub fn update<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+        mut edit: Edit,
+    ) -> Result<u64, Error> {
         self.check_base()?;
-        self.check_edit(&edit)?;
+        self.check_edit(&mut edit)?;
         if edit.payloads.is_none() && edit.attributes.is_none() {
             return Ok(self.version());
         }
@@ -125,7 +129,7 @@ impl<D: Disk> Store<D> {
         self.tidied(rng, version)
     }
 
-    fn check_edit(&self, edit: &Edit) -> Result<(), Error> {
+    fn check_edit(&self, edit: &mut Edit) -> Result<(), Error> {
         let mut set = BTreeSet::new();
         for id in &edit.ids {
             if !set.insert(id) {
@@ -141,7 +145,7 @@ impl<D: Disk> Store<D> {
             return Err(Error::Payload { found, most });
         }
         let contents = self.contents();
-        AttributeColumns::new(&self.folder, &self.manifest, &contents).check(&edit.attributes)
+        AttributeColumns::new(&self.folder, &self.manifest, &contents).check(&mut edit.attributes)
     }
 
     fn edited<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, edit: Edit) -> Result<u64, Error> {

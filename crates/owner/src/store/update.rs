@@ -183,8 +183,8 @@ impl<D: Disk> Store<D> {
         let contents = self.contents();
         let mut known = AttributeColumns::new(&self.folder, &self.manifest, &contents);
         let batches = batches.map(|batch| {
-            let batch = batch?;
-            known.check(&batch.attributes)?;
+            let mut batch = batch?;
+            known.check(&mut batch.attributes)?;
             for payload in batch.payloads.iter().flatten() {
                 let (found, most) = (payload.len(), MOST_PAYLOAD);
                 if found > most {

@@ -206,8 +206,8 @@ impl<D: Disk> WriterStore<D> {
         draft.recall = Some(Recall::new(k, look.map_or(k, |it| it.candidates as usize)));
         let mut known = AttributeColumns::new(&self.folder, &self.manifest, &self.contents);
         let batches = batches.map(|batch| {
-            let batch = batch?;
-            known.check(&batch.attributes)?;
+            let mut batch = batch?;
+            known.check(&mut batch.attributes)?;
             self.check_batch(&batch)?;
             Ok(batch)
         });

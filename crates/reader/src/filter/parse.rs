@@ -244,9 +244,14 @@ impl<'a> Reader<'a> {
         } else {
             // Words that Rust reads as numbers, such as inf, are not numbers here.
             let float = number.parse().ok().filter(|x: &f64| x.is_finite());
-            float
-                .map(Value::Float)
-                .ok_or_else(|| self.fault("expected a number, a text in quotes, true or false"))?
+            float.map(Value::Float).ok_or_else(|| {
+                self.fault(match number.to_ascii_lowercase().as_str() {
+                    "null" | "none" => {
+                        "for a missing value write `is null` or `is not null`, without = or !="
+                    }
+                    _ => "expected a number, a text in quotes, true or false",
+                })
+            })?
         };
         self.rest = &self.rest[end..];
         Ok(value)

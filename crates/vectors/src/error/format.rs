@@ -68,10 +68,27 @@ fn known() -> &'static str {
     }
 }
 
-/// Saves the vectors of a FAISS index, and its ids or the numbers of its vectors.
-const FAISS: &str = "import faiss, numpy; i = faiss.read_index('FILE'); m = hasattr(i, 'id_map'); numpy.save('ids.npy', \
-    faiss.vector_to_array(i.id_map) if m else numpy.arange(i.ntotal)); b = faiss.downcast_index(i.index) if m else i; \
-    numpy.save('base.npy', b.reconstruct_n(0, b.ntotal))";
+/// Saves the vectors of a FAISS index, and its ids or the numbers of its vectors. An index of inverted lists (IVF) keeps ids in the
+/// lists, and the numbers from 0 are not its ids.
+const FAISS: &str = "import faiss, numpy; i = faiss.read_index('FILE'); m = hasattr(i, 'id_map'); b = faiss.downcast_index(i.index) if m \
+    else i; v = faiss.try_extract_index_ivf(b); v and v.set_direct_map_type(faiss.DirectMap.Hashtable); n = \
+    numpy.concatenate([faiss.rev_swig_ptr(v.invlists.get_ids(l), v.invlists.list_size(l)).copy() for l in \
+    range(v.nlist)]).astype('int64') if v else numpy.arange(b.ntotal); numpy.save('ids.npy', faiss.vector_to_array(i.id_map)[n] if m \
+    else n); numpy.save('base.npy', numpy.stack([b.reconstruct(int(k)) for k in n]))";
+
+/// Writes the words and vectors of GloVe, word2vec or fastText. A first line may hold two numbers, and a word may have spaces.
+const WORDS: &str = "import csv; f = open('FILE', encoding='utf-8'); f.readline(); d = f.readline().rstrip().count(' '); f.seek(0); \
+    w = csv.writer(open('base.csv', 'w', newline='', encoding='utf-8')); w.writerow(['id', 'vector']); \
+    w.writerows([x[0], '[' + ','.join(x[1:]) + ']'] for x in (l.rstrip().rsplit(' ', d) for l in f) if len(x) != 2)";
+
+/// Writes a table of SQLite, whose vectors may be bytes.
+const SQLITE: &str = "import sqlite3, pyarrow, pyarrow.parquet; c = sqlite3.connect('FILE').execute('select * from TABLE'); n = [d[0] for d \
+    in c.description]; pyarrow.parquet.write_table(pyarrow.Table.from_pylist([dict(zip(n, r)) for r in c]), 'base.parquet')";
+
+/// The advice for a database of SQLite.
+pub(crate) fn sqlite() -> String {
+    format!("export the table, with `python3 -c \"{SQLITE}\"`")
+}
 
 /// The command that converts this format to a supported one.
 fn conversion(ending: &str) -> Option<String> {
@@ -91,8 +108,10 @@ fn conversion(ending: &str) -> Option<String> {
             python("import numpy; numpy.save('base.npy', numpy.load('FILE')['NAME'])")
         ),
         "pkl" | "pickle" => format!(
-            "it may run code, so read it only if you know who made it: {}",
-            table("read_pickle")
+            "it may run code, so read it only if you know who made it; of a DataFrame {}; of an array, which in a dict has ['NAME'] behind \
+             it, {}",
+            table("read_pickle"),
+            python("import numpy, pandas; numpy.save('base.npy', numpy.stack(pandas.read_pickle('FILE')))")
         ),
         "pt" | "pth" => python(
             "import numpy, torch; numpy.save('base.npy', torch.load('FILE', weights_only=True).float().numpy())",
@@ -100,19 +119,16 @@ fn conversion(ending: &str) -> Option<String> {
         "safetensors" => python(
             "import numpy; from safetensors.numpy import load_file; numpy.save('base.npy', load_file('FILE')['NAME'])",
         ),
-        // Without the type, pandas makes numbers of texts such as 00007.
+        // Without these options, pandas makes numbers of texts such as 00007, and drops texts such as NA and None.
         "xls" | "xlsx" => python(
-            "import pandas; pandas.read_excel('FILE', dtype=object).to_parquet('base.parquet')",
+            "import pandas; pandas.read_excel('FILE', dtype=object, keep_default_na=False, na_values=['']).to_parquet('base.parquet')",
         ),
         "orc" => table("read_orc"),
         "mat" => python(
             "import numpy, scipy.io; numpy.save('base.npy', scipy.io.loadmat('FILE')['NAME'])",
         ),
         "faiss" | "index" => format!("{}; build with --ids ids.npy", python(FAISS)),
-        "db" | "sqlite" | "sqlite3" => {
-            "export the table, with `sqlite3 -header -csv FILE 'select * from TABLE' > base.csv`"
-                .to_owned()
-        }
+        "db" | "sqlite" | "sqlite3" => sqlite(),
         "duckdb" => {
             "export the table, with `duckdb FILE \"copy TABLE to 'base.parquet'\"`".to_owned()
         }
@@ -122,12 +138,9 @@ fn conversion(ending: &str) -> Option<String> {
         }
         "txt" | "vec" | "dat" => format!(
             "of a table name the format (on the command line --format csv); of rows of numbers alone {}; of words before numbers, as \
-             GloVe has, {} and name the columns (on the command line --id-column id --vector-columns '*')",
+             GloVe, word2vec and fastText have, {}",
             python("import numpy; numpy.save('base.npy', numpy.loadtxt('FILE'))"),
-            python(
-                "import pandas; t = pandas.read_csv('FILE', sep=' ', header=None, quoting=3, index_col=0, keep_default_na=False); \
-                 t.rename(columns=str).rename_axis('id').reset_index().to_parquet('base.parquet')"
-            )
+            python(WORDS)
         ),
         "bin" | "raw" => format!(
             "numbers alone, which do not say how many a vector has: {}",

@@ -1,5 +1,6 @@
 //! Parquet files.
 
+mod instants;
 mod levels;
 mod types;
 
@@ -35,7 +36,6 @@ where
     let file = Arc::new(file);
     let metadata = metadata(&*file)?;
     let types = Types::of(&metadata)?;
-    let metadata = types.read(metadata)?;
     let rows = metadata.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).map_err(damaged)?;
 
@@ -46,6 +46,8 @@ where
     let row = bytes_of_rows(&file, metadata.metadata(), &columns.read)?;
     let most = MAX_BYTES as u64 / row.max(1);
     let batch = usize::try_from(most).unwrap_or(BATCH).clamp(1, BATCH);
+    let far = instants::far(&file, metadata.metadata(), (&columns.read, batch))?;
+    let metadata = types.read(metadata, &far)?;
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(Shared(file), metadata);
     let mask = ProjectionMask::roots(builder.parquet_schema(), columns.read.iter().copied());
     let builder = builder.with_projection(mask).with_batch_size(batch);

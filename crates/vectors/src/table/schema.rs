@@ -14,7 +14,7 @@ use super::spark;
 use super::strings::is_bytes;
 use super::values::{is_id, is_value};
 use super::vectors::{is_list, is_number, is_vector};
-use crate::format::{fitting, only_place};
+use crate::format::{cut, fitting, only_place};
 use crate::input::check_dim;
 use crate::{ColumnNames, Error};
 
@@ -173,7 +173,7 @@ fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
         return Ok(several.into_iter().map(of).collect());
     }
     let expected = "lists of numbers, texts such as [0.1, 0.2], or bytes of 32-bit floats; of a column for each coordinate \
-                    name all with a * (on the command line --vector-columns 'f*'), of a structure a field (a.b), and make floats \
+                    name all with a * (on the command line --vector-column 'f*'), of a structure a field (a.b), and make floats \
                     of decimals, truth values and texts in lists (in SQL: v::float[]; in Polars: cast(pl.List(pl.Float32)))";
     let found = find(fields, name, is_vector, expected)?;
     check_fixed(&found.kind)?;
@@ -286,6 +286,17 @@ fn wrong_type(name: &str, found: &DataType, expected: &'static str) -> Error {
                        from span))",
         };
     }
+    let item = |kind: &DataType| match kind {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            Some(item.data_type().clone())
+        }
+        _ => None,
+    };
+    let mut expected = expected;
+    if item(found).as_ref().and_then(item).is_some() {
+        expected = "lists of numbers; of lists within a list take one (in DuckDB: copy (select * replace (v[1] as v) from 'FILE') to \
+                    'base.parquet')";
+    }
     let mut found_type = shortened(&found.to_string());
     if let DataType::Struct(fields) = found
         && spark::is_vector(fields)
@@ -305,21 +316,15 @@ fn field_names(fields: &Fields) -> impl Iterator<Item = &str> {
 
 /// The names and types of columns, for a message: a table may have thousands.
 fn listed(fields: &Fields, suits: fn(&DataType) -> bool) -> String {
-    const MOST: usize = 20;
     let suiting = fields.iter().filter(|field| suits(field.data_type()));
-    let mut names: Vec<String> = suiting
-        .take(MOST)
-        .map(|field| {
-            let kind = field.data_type().to_string();
-            format!("{} ({})", shortened(field.name()), shortened(&kind))
-        })
-        .collect();
-    if names.is_empty() {
-        names.push("none".to_owned());
-    } else if names.len() == MOST {
-        names.push("...".to_owned());
+    let names = cut(suiting.map(|field| {
+        let kind = field.data_type().to_string();
+        format!("{} ({})", shortened(field.name()), shortened(&kind))
+    }));
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names,
     }
-    names.join(", ")
 }
 
 pub(super) fn shortened(text: &str) -> String {

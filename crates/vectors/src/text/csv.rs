@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::{Found, MARK, MAX_FAULTS_FIRST, Record, Records, fault, parsed};
-use crate::format::{fitting, only_place};
+use crate::format::{cut, fitting, named, only_place};
 use crate::id::{IdKind, decimal};
 use crate::numbers::{is_list, parse};
 use crate::{ColumnNames, Error};
@@ -186,10 +186,7 @@ fn place(head: &StringRecord, name: &str) -> Result<usize, Error> {
 fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> {
     let lists = first.iter().enumerate().filter(|(_, field)| is_list(field));
     let lists: Vec<usize> = lists.map(|(at, _)| at).collect();
-    let names = |columns: &[usize]| {
-        let names = columns.iter().filter_map(|&at| head.get(at));
-        names.collect::<Vec<_>>().join(", ")
-    };
+    let names = |columns: &[usize]| cut(columns.iter().filter_map(|&at| head.get(at)).map(named));
     match lists[..] {
         [at] => Ok(at),
         [] => Err(Error::NoColumn {
@@ -218,7 +215,9 @@ fn not_a_number(text: &str) -> &'static str {
     let pointed = text.trim().replacen(',', ".", 1);
     match text.contains(',') && pointed.parse::<f64>().is_ok() {
         true => {
-            "a decimal comma: expected a decimal point (in Python: pandas.read_csv('FILE', sep=';', decimal=','), then to_csv)"
+            "a decimal comma: expected a decimal point, as `python3 -c \"import pandas; t = pandas.read_csv('FILE', sep=';', dtype=str, \
+             keep_default_na=False); t.apply(lambda c: c.str.replace(',', '.') if c.str.fullmatch('([-+0-9.eE]*,?[-+0-9eE]*)').all() else \
+             c).to_csv('base.csv', index=False)\"` writes it"
         }
         false => "expected a number",
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::{Found, Record, Records, Written, fault, member, parsed};
+use crate::format::{cut, named};
 use crate::id::{Id, IdKind, decimal};
 use crate::input::SPARSE;
 use crate::json::members;
@@ -86,6 +87,9 @@ pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> R
     Box::new(records)
 }
 
+/// The most objects within one another in a member's name.
+const MOST_DEPTH: u32 = 8;
+
 /// True if no member is requested by name, so that records may be lists.
 fn is_bare(names: &ColumnNames) -> bool {
     let named = names.vectors.is_some() || names.ids.is_some() || !names.values.is_empty();
@@ -123,6 +127,16 @@ fn is_sparse(object: &Object<'_>, name: &str) -> bool {
     })
 }
 
+/// The member with this name, or within objects named by the parts before its dots.
+fn nested<'a>(object: &Object<'a>, name: &str, depth: u32) -> Option<&'a RawValue> {
+    if let Some(found) = object.get(name) {
+        return Some(found);
+    }
+    let (outer, inner) = name.split_once('.').filter(|_| depth > 0)?;
+    let inside = members(object.get(outer)?.get().as_bytes()).ok()?;
+    nested(&inside, inner, depth - 1)
+}
+
 fn missing(name: &str) -> Error {
     Error::NoColumn {
         wanted: name.to_owned(),
@@ -154,22 +168,22 @@ fn record(
     vectors: &str,
     names: &ColumnNames,
 ) -> Result<Record, Error> {
-    let nested = |name: &str| {
-        let (outer, inner) = name.split_once('.')?;
-        let inside = members(object.get(outer)?.get().as_bytes()).ok()?;
-        inside.get(inner).copied()
-    };
-    let member = |name: &str| {
-        let found = object.get(name).copied();
-        found.or_else(|| nested(name)).map(RawValue::get)
-    };
+    let member = |name: &str| nested(object, name, MOST_DEPTH).map(RawValue::get);
     let vector = match names.vectorless {
         true => vec![0.0],
         false => {
             if is_sparse(object, vectors) {
                 return Err(fault(line, format!("member {vectors}: {SPARSE}")));
             }
-            let vector = member(vectors).ok_or_else(|| missing(vectors))?;
+            // A list of objects on the way to the member is what the error is to explain.
+            let of_objects = |raw: &&str| {
+                let inner = raw.strip_prefix('[').unwrap_or_default();
+                inner.trim_start().starts_with('{')
+            };
+            let mut ways = vectors.match_indices(['.', '[']);
+            let list = || ways.find_map(|(at, _)| member(&vectors[..at]).filter(of_objects));
+            let vector = member(vectors).or_else(list);
+            let vector = vector.ok_or_else(|| missing(vectors))?;
             member::numbers(vector).map_err(|(found, expected)| Error::Text {
                 row: 0,
                 column: vectors.to_owned(),
@@ -297,24 +311,24 @@ fn only_list(object: &Object<'_>) -> Result<String, Error> {
                     .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
                 let of_list = match plain && what.starts_with("a list") {
                     true => format!(
-                        ", and `jq -c '.{name}[]' FILE > base.jsonl` makes them of a list of objects"
+                        ", and `python3 -c \"import json; [print(json.dumps(r)) for r in json.load(open('FILE', encoding='utf-8'))['{name}']]\" \
+                         > base.jsonl` makes them of a list of objects"
                     ),
                     false => String::new(),
                 };
                 return Err(table(name, what, &of_list));
             }
-            let names: Vec<&str> = object.keys().take(20).map(String::as_str).collect();
             Err(Error::NoColumn {
                 wanted: "of vectors (lists of numbers)".to_owned(),
                 found: format!(
                     "{} in the first record; name one that others have, or that is a text such as [0.1, 0.2] (on the command line \
                      --vector-column)",
-                    names.join(", ")
+                    cut(object.keys().map(|name| named(name)))
                 ),
             })
         }
         several => Err(Error::SeveralColumns {
-            found: several.join(", "),
+            found: cut(several.iter().map(|name| named(name))),
         }),
     }
 }

@@ -10,6 +10,10 @@ use crate::numbers::parse;
 /// The length of the shortest text that may be bytes in base64.
 const LEAST_LETTERS: usize = 16;
 
+/// The advice for a list of objects, as services of embeddings return it.
+const OBJECTS: &str = "a list of numbers: take one object's, with `python3 -c \"import json; [print(json.dumps(r | {'vector': \
+    r['MEMBER'][0]['embedding']})) for r in map(json.loads, open('FILE', encoding='utf-8'))]\" > base.jsonl`";
+
 /// Reads a vector's numbers from JSON: a list, or a text with a list.
 ///
 /// # Errors
@@ -43,7 +47,14 @@ pub(super) fn numbers(raw: &str) -> Result<Vec<f64>, (String, &'static str)> {
     Err(match parts.iter().position(|part| !number(part)) {
         Some(at) => {
             let found = kind(parts[at].get());
-            (format!("a list with {found} as number {}", at + 1), LIST)
+            let expected = match parts[at].get().starts_with('{') {
+                true => OBJECTS,
+                false => LIST,
+            };
+            (
+                format!("a list with {found} as number {}", at + 1),
+                expected,
+            )
         }
         None if raw.starts_with('{') => (
             kind(raw).to_owned(),
@@ -88,6 +99,10 @@ mod tests {
                 "a list with a text as number 2, expected a list",
             ),
             ("[1, null]", "a list with null as number 2, expected a list"),
+            (
+                "[{\"embedding\": [7]}]",
+                "an object as number 1, expected a list of numbers: take one object's",
+            ),
             (
                 "[[1, 2]]",
                 "a list with a list as number 1, expected a list",

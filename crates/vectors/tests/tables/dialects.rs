@@ -91,7 +91,8 @@ fn files_of_spreadsheets_say_what_to_name() {
             Format::Csv,
             Some(b';'),
             german.to_owned(),
-            "line 2: column f0: a decimal comma: expected a decimal point (in Python: pandas.read_csv",
+            "line 2: column f0: a decimal comma: expected a decimal point, as `python3 -c \"import pandas; t = pandas.read_csv('FILE', sep=';', \
+             dtype=str, keep_default_na=False)",
         ),
         (
             Format::Csv,
@@ -141,6 +142,50 @@ fn files_of_spreadsheets_say_what_to_name() {
         assert!(error.contains(why), "{text}: {error}");
         assert!(!error.contains("0,5") && !error.contains("1,2"), "{error}");
     }
+}
+
+/// Services of embeddings return a list of objects within objects.
+#[test]
+fn a_list_of_objects_is_named_wherever_it_lies() {
+    let text = "{\"id\":7,\"of\":{\"body\":{\"data\":[{\"embedding\":[1,2]}],\"v\":[3,4]}}}\n";
+    let at = |name: &str| read(Format::Jsonl, text, &named(Some(name), None, &[]));
+    assert!(at("of.body.v").is_ok());
+    for name in [
+        "of.body.data",
+        "of.body.data.embedding",
+        "of.body.data[0].embedding",
+    ] {
+        let error = at(name).unwrap_err().to_string();
+        assert!(error.contains("r['MEMBER'][0]['embedding']"), "{error}");
+    }
+    for name in ["of.body.v.x", "of.body.w", "of.data"] {
+        let error = at(name).unwrap_err().to_string();
+        assert!(error.contains("no member of."), "{error}");
+    }
+}
+
+/// Names of columns in messages: those that would not be visible, those that are numbers of a query, and a few of many.
+#[test]
+fn names_of_columns_are_shown_as_far_as_they_are_names() {
+    let missing = |head: &str| {
+        let text = format!("{head}\n1{}\n", ",2".repeat(head.matches(',').count()));
+        let error = read(Format::Csv, &text, &named(Some("x"), None, &[]));
+        error.unwrap_err().to_string()
+    };
+    let error = missing(",title,text ");
+    assert!(
+        error.contains("no column x: there are \"\", title, text; pandas")
+            && error.contains("--id-column ''"),
+        "{error}"
+    );
+    let error = missing("query 7,0.125 0.5,-0.25");
+    assert!(
+        error.ends_with("there are query 7, (numbers), (numbers)"),
+        "{error}"
+    );
+    let many: Vec<String> = (0..25).map(|at| format!("c{at}")).collect();
+    let error = missing(&many.join(","));
+    assert!(error.ends_with("c18, c19, and 5 more"), "{error}");
 }
 
 /// By default, `DataFrame.to_json()` writes a column for each member. It writes lines only if an option

@@ -16,6 +16,9 @@ use arrow_buffer::NullBuffer;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::Field;
 use parquet::arrow::ArrowWriter;
+use parquet::data_type::{FloatType, Int96, Int96Type};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use sordino_vectors::column::Column;
 use sordino_vectors::{ColumnNames, Error, Format, Reader};
 
@@ -177,6 +180,81 @@ fn values_that_people_have_are_json() {
     for (format, bytes) in files(&table(&[("none", Arc::new(NullArray::new(2)))])) {
         let found = read(format, bytes, "none").unwrap();
         assert_eq!(found, Column::Text(vec![None, None]), "{format:?}");
+    }
+}
+
+/// A file with two vectors, and two instants of 96 bits in a structure: nanoseconds of a day, and the Julian day.
+fn instants(instants: [(u64, u32); 2]) -> Vec<u8> {
+    let schema = "message m { required float x; required group at { required int96 seen; } }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut file = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut to = group.next_column().unwrap().unwrap();
+    to.typed::<FloatType>()
+        .write_batch(&[1.0, 2.0], None, None)
+        .unwrap();
+    to.close().unwrap();
+    let values = instants.map(|(within, day)| {
+        let halves = [within & u64::from(u32::MAX), within >> 32];
+        let [low, high] = halves.map(|half| u32::try_from(half).unwrap());
+        Int96::from(vec![low, high, day])
+    });
+    let mut to = group.next_column().unwrap().unwrap();
+    to.typed::<Int96Type>()
+        .write_batch(&values, None, None)
+        .unwrap();
+    to.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    file
+}
+
+/// Spark writes instants as 96 bits. The first and the last day of the calendar do not fit into 64 bits of nanoseconds.
+#[test]
+fn instants_of_96_bits_are_read_exactly_or_refused() {
+    let read = |values| {
+        let names = ColumnNames {
+            vectors: Some("x*".to_owned()),
+            values: vec!["at".to_owned()],
+            ..ColumnNames::default()
+        };
+        let mut reader = Reader::from_bytes_columns(Format::Parquet, instants(values), &names)?;
+        Ok::<Column, Error>(reader.next().unwrap()?.values.remove(0))
+    };
+    let found = read([(0, 1_721_426), (86_399_999_999_000, 5_373_484)]).unwrap();
+    let expected = ["0001-01-01T00:00:00", "9999-12-31T23:59:59.999999"];
+    let expected = expected.map(|at| format!("{{\"seen\":\"{at}\"}}"));
+    assert_eq!(found, json([Some(&expected[0]), Some(&expected[1])]));
+    let found = read([(7, 2_440_588), (0, 2_440_588)]).unwrap();
+    let expected = ["1970-01-01T00:00:00.000000007", "1970-01-01T00:00:00"];
+    let expected = expected.map(|at| format!("{{\"seen\":\"{at}\"}}"));
+    assert_eq!(found, json([Some(&expected[0]), Some(&expected[1])]));
+    for values in [[(7, 2_440_588), (0, 5_373_484)], [(0, 1 << 31), (0, 0)]] {
+        let error = read(values).unwrap_err().to_string();
+        assert!(
+            error.contains("at.seen has INT96 timestamps outside"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn lists_within_lists_are_refused_with_the_command_that_takes_one() {
+    let mut lists = ListBuilder::new(ListBuilder::new(Int64Builder::new()));
+    for row in 0..2 {
+        lists.values().append_value([Some(row), Some(2)]);
+        lists.append(true);
+    }
+    let all = files(&table(&[("of", Arc::new(lists.finish()))]));
+    for (format, bytes) in all {
+        let names = ColumnNames {
+            vectors: Some("of".to_owned()),
+            ..ColumnNames::default()
+        };
+        let error = Reader::from_bytes_columns(format, bytes, &names).err();
+        let error = error.unwrap().to_string();
+        assert!(error.contains("select * replace (v[1] as v)"), "{error}");
     }
 }
 

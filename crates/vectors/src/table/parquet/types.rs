@@ -1,9 +1,10 @@
 //! The types with which columns are read, if Parquet's own types do not tell all.
 
+use std::slice::Iter;
 use std::sync::Arc;
 
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::parquet_to_arrow_schema;
 
@@ -14,9 +15,9 @@ use crate::table::caught;
 /// The types of a file's columns.
 pub(super) struct Types {
     /// The types of the values: Parquet's, or durations if a writer of Arrow recorded them.
-    of_values: SchemaRef,
-    /// The same types with views of texts and bytes. Many rows may share one long text of a dictionary, and views do not copy it.
-    read: SchemaRef,
+    of_values: Schema,
+    /// The types that a writer of Arrow recorded.
+    written: Option<Schema>,
     has_durations: bool,
 }
 
@@ -28,19 +29,11 @@ impl Types {
             parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())
         })?;
         let written = written.ok();
-        let plain = metadata.schema();
-        let of = |views: bool| {
-            let fields = plain.fields().iter().enumerate().map(|(at, field)| {
-                let same = written.as_ref().and_then(|it| it.fields().get(at));
-                typed(field, same.map(AsRef::as_ref), views)
-            });
-            Arc::new(Schema::new(fields.collect::<Fields>()))
-        };
-        let of_values = of(false);
+        let of_values = all_typed(metadata.schema(), written.as_ref(), None);
         Ok(Self {
             has_durations: durations(of_values.fields()) > 0,
-            read: of(true),
             of_values,
+            written,
         })
     }
 
@@ -49,36 +42,57 @@ impl Types {
         &self.of_values
     }
 
-    /// Opens the file to be read with these types.
-    pub(super) fn read(&self, metadata: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, Error> {
-        let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.read));
+    /// Opens the file to be read with these types, and with views of texts and bytes: many rows may share one long text of a
+    /// dictionary, and views do not copy it. Leaves with [`far`](super::instants::far) instants are read as microseconds.
+    pub(super) fn read(
+        &self,
+        metadata: ArrowReaderMetadata,
+        far: &[bool],
+    ) -> Result<ArrowReaderMetadata, Error> {
+        let read = all_typed(metadata.schema(), self.written.as_ref(), Some(far));
+        let options = ArrowReaderOptions::new().with_schema(Arc::new(read));
         let file = Arc::clone(metadata.metadata());
         match caught(FORMAT, || ArrowReaderMetadata::try_new(file, options))? {
-            // A duration would become a number without a unit.
-            Err(error) if self.has_durations => Err(damaged(error)),
+            // A duration would become a number without a unit, and a far instant a wrong one.
+            Err(error) if self.has_durations || far.contains(&true) => Err(damaged(error)),
             Err(_) => Ok(metadata),
             read => read.map_err(damaged),
         }
     }
 }
 
-/// The field with its types as they are read: a duration if the writer recorded one, and views of texts and bytes if requested.
-/// Without views the field also gets the name of its Arrow extension type.
-fn typed(field: &FieldRef, written: Option<&Field>, views: bool) -> FieldRef {
+/// All fields as [`typed`] returns them.
+fn all_typed(plain: &Schema, written: Option<&Schema>, far: Option<&[bool]>) -> Schema {
+    let mut far = far.map(<[bool]>::iter);
+    let fields = plain.fields().iter().enumerate().map(|(at, field)| {
+        let same = written.and_then(|it| it.fields().get(at));
+        typed(field, same.map(AsRef::as_ref), &mut far)
+    });
+    Schema::new(fields.collect::<Fields>())
+}
+
+/// The field with its types as they are read: a duration if the writer recorded one. `far` tells for the leaves from this field on
+/// whether they are read as microseconds, and then texts and bytes get views. Without it the field also gets the name of its Arrow
+/// extension type.
+fn typed(field: &FieldRef, written: Option<&Field>, far: &mut Option<Iter<'_, bool>>) -> FieldRef {
+    let views = far.is_some();
+    let leaf = !field.data_type().is_nested();
+    let is_far = leaf && far.as_mut().and_then(Iterator::next) == Some(&true);
     let written_kind = written.map(Field::data_type);
     let kind = match (field.data_type(), written_kind) {
+        (DataType::Timestamp(..), _) if is_far => DataType::Timestamp(TimeUnit::Microsecond, None),
         (DataType::Int64, Some(written @ DataType::Duration(_))) => written.clone(),
         (DataType::Utf8, _) if views => DataType::Utf8View,
         (DataType::Binary, _) if views => DataType::BinaryView,
         (DataType::List(of), written) => {
-            DataType::List(typed(of, written.and_then(item).map(AsRef::as_ref), views))
+            DataType::List(typed(of, written.and_then(item).map(AsRef::as_ref), far))
         }
         (DataType::Map(entries, sorted), written) => {
             let written = match written {
                 Some(DataType::Map(written, _)) => Some(written.as_ref()),
                 _ => None,
             };
-            DataType::Map(typed(entries, written, views), *sorted)
+            DataType::Map(typed(entries, written, far), *sorted)
         }
         (DataType::Struct(fields), written) => {
             let written = match written {
@@ -87,7 +101,7 @@ fn typed(field: &FieldRef, written: Option<&Field>, views: bool) -> FieldRef {
             };
             let fields = fields.iter().enumerate().map(|(at, field)| {
                 let same = written.and_then(|fields| fields.get(at));
-                typed(field, same.map(AsRef::as_ref), views)
+                typed(field, same.map(AsRef::as_ref), far)
             });
             DataType::Struct(fields.collect())
         }

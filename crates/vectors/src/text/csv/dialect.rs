@@ -3,7 +3,8 @@
 use csv::StringRecord;
 
 use crate::Error;
-use crate::numbers::is_list;
+use crate::format::{cut, named};
+use crate::numbers::{is_list, parse};
 use crate::text::fault;
 
 /// The characters that may separate fields, with their names as an option.
@@ -59,11 +60,21 @@ pub(super) fn other_delimiter(head: &StringRecord) -> Option<String> {
     ))
 }
 
-/// The names of columns, for a message. For a single column, it adds advice about the delimiter.
+/// The names of columns, for a message. Numbers with a fraction are not shown, since they may be a query in a file without a
+/// header. For a single column, it adds advice about the delimiter.
 pub(super) fn listed(head: &StringRecord) -> String {
-    let names = head.iter().take(20).collect::<Vec<_>>().join(", ");
+    let secret = |name: &str| name.contains('.') && parse(name).is_ok();
+    let names = cut(head.iter().map(|name| match secret(name) {
+        true => "(numbers)".to_owned(),
+        false => named(name),
+    }));
     match other_delimiter(head) {
         Some(hint) => format!("{names:?}, {hint}"),
+        None if head.iter().any(str::is_empty) => {
+            format!(
+                "{names}; pandas writes its index under the name \"\" (on the command line --id-column '')"
+            )
+        }
         None => names,
     }
 }
