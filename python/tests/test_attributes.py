@@ -134,6 +134,20 @@ def test_streams_have_attributes_of_their_own(tmp_path, key, vectors):
         assert client.attributes(N - 1)[0]["year"] == YEARS[-1]
 
 
+def test_numbers_become_those_of_the_index(tmp_path, key):
+    index = sordino.build(tmp_path / "index", np.eye(3), key=key, attributes={"year": [1, 2, 3], "price": [0.5, 1, 2]}, k=1)
+    # A data frame makes floats of whole numbers where some are missing.
+    index.add(np.eye(3)[:2], ids=[0, 1], attributes={"year": np.array([7.0, np.nan]), "price": [3, 2**53]})
+    index.update([2], attributes={"year": [2.0**60]})
+    with sordino.Client(index, key=key) as client:
+        assert client.attributes([0, 1, 2]) == [{"year": 7, "price": 3.0}, {"price": 2.0**53}, {"year": 2**60, "price": 2.0}]
+    for attributes, match in [({"year": [7.5]}, "year: float, and int .*: int cannot hold each"), ({"year": [2.0**63]}, "int cannot"), ({"price": [2**53 + 1]}, "float cannot")]:
+        for change in (lambda: index.update([0], attributes=attributes), lambda: index.add([[1, 1, 1]], attributes=attributes)):
+            with pytest.raises(sordino.AttributesError, match=match):
+                change()
+    assert index.info()["version"] == 3
+
+
 class Column(list):
     """A data frame's column, as far as it is one."""
 

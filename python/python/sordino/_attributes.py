@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from ._arrays import is_unicode, ordered
 from ._errors import AttributesError, DtypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     # Each column has a name, the name of its type, and a value or None for each record.
     Columns = list[tuple[str, str, list[Any]]]
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 # The names of the value types, and the range of whole numbers.
 WORDS = {bool: "bool", int: "int", float: "float", str: "text"}
 INT = range(-(2**63), 2**63)
+
+# What the native module says of a column of another number type than the index's.
+_OTHER = re.compile(r"attribute (.*): (?:int|float), and (int|float) in records that are there", re.DOTALL)
 
 # Advice for values with this method or field: dates, decimal numbers, UUIDs, members of an Enum, lists.
 _HINTS = {
@@ -54,6 +58,10 @@ def table(given: Any) -> Any:
     if hasattr(given, "get_columns"):
         return {column.name: column for column in given.get_columns()}
     if hasattr(given, "to_pydict"):
+        names = list(getattr(given, "column_names", ()))
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise AttributesError(f"attribute {twice}: it is given twice")
         return given.to_pydict()
     if hasattr(given, "collect") and not hasattr(given, "items"):
         raise AttributesError(f"attributes: a {type(given).__name__}, which is not read yet: give `.collect()` of it")
@@ -87,6 +95,31 @@ def joined(parts: Iterable[tuple[int, Columns | None]]) -> Columns | None:
         for _, own in whole.values():
             own.extend([None] * (rows - len(own)))
     return [(name, kind, _as(kind, values)) for name, (kind, values) in whole.items()] or None
+
+
+def fitted(change: Callable[[Columns | None], int], given: Columns | None) -> int:
+    """Make a change with these columns. Numbers of a column become the index's ints or floats if this keeps each number."""
+    while True:
+        try:
+            return change(given)
+        except AttributesError as error:
+            found = _OTHER.fullmatch(str(error))
+            if found is None or given is None:
+                raise
+            name, kind = found[1], found[2]
+            at = [one for one, _, _ in given].index(name)
+            values = _kept(kind, given[at][2])
+            if values is None:
+                error.args = (f"{error}: {kind} cannot hold each of these numbers", *error.args[1:])
+                raise
+            given = [*given[:at], (name, kind, values), *given[at + 1 :]]
+
+
+def _kept(kind: str, values: list[Any]) -> list[Any] | None:
+    """Return the numbers as ints or floats; None if a number would change."""
+    made = [value if value is None else int(value) if kind == "int" else float(value) for value in values]
+    # Python compares whole numbers and floats exactly.
+    return made if made == values and (kind == "float" or all(value is None or value in INT for value in made)) else None
 
 
 def _values(name: str, values: Any) -> list[Any]:
