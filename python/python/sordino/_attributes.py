@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from . import _payloads
 from ._arrays import is_unicode, ordered
 from ._errors import AttributesError, DtypeError
 
@@ -23,9 +24,10 @@ INT = range(-(2**63), 2**63)
 # What the native module says of a column of another number type than the index's.
 _OTHER = re.compile(r"attribute (.*): (?:int|float), and (int|float) in records that are there", re.DOTALL)
 
-# Advice for values with this method or field: dates, decimal numbers, UUIDs, members of an Enum, lists.
+# Advice for values with this method or field: durations, times of day, decimal numbers, UUIDs, members of an Enum, lists.
 _HINTS = {
-    "isoformat": "`.isoformat()` makes a text of it that is sorted by time",
+    "total_seconds": "`.total_seconds()` makes a number of it, and `.dt.total_seconds()` numbers of a column",
+    "isoformat": "`.isoformat()` makes a text of it",
     "as_integer_ratio": "`float()` makes a number of it",
     "urn": "`str()` makes a text of it",
     "_value_": "`.value` is what it stands for",
@@ -133,20 +135,38 @@ def _values(name: str, values: Any) -> list[Any]:
         listed = values.to_pylist()
     elif hasattr(values, "isna"):
         listed = [None if missing else value for value, missing in zip(values.tolist(), values.isna().tolist())]
-    elif hasattr(values, "tolist"):
+    elif hasattr(values, "tolist") and getattr(getattr(values, "dtype", None), "kind", "") not in ("m", "M"):
         listed = values.tolist()
+    elif getattr(getattr(values, "dtype", None), "time_unit", None) == "ns" and hasattr(values, "__array__"):
+        # An instant of Python has no nanoseconds, and numpy's is in UTC if there is a zone.
+        zone = "" if getattr(values.dtype, "time_zone", None) is None else "Z"
+        listed = [f"{one}{zone}" if isinstance(one, str) else one for one in map(_value, np.asarray(values))]
     else:
         listed = list(values)
-    listed = [value.item() if isinstance(value, np.generic) else _listed(value) for value in listed]
     # NaN counts as no value: it has no order, and data frames use it for missing values.
-    return [None if isinstance(value, float) and value != value else value for value in listed]
+    return [None if isinstance(value, float) and value != value else value for value in map(_value, listed)]
 
 
-def _listed(value: Any) -> Any:
-    """Return a list that a column of a data frame holds as an array of numpy or a series of polars, and other values unchanged."""
-    # A `tolist` that is no method is a column of a frame, or a field.
+def _value(value: Any) -> Any:
+    """Return a value of Python, for one of numpy or a data frame. Dates and instants become texts, as the command makes them."""
+    import numpy as np
+
+    if isinstance(value, (np.datetime64, date)):
+        try:
+            return _payloads.plain(value)
+        except OverflowError:
+            raise AttributesError(f"attributes: {value!r} is an instant that UTC does not have") from None
+    if isinstance(value, np.timedelta64):
+        # As an int it would have no unit.
+        return None if np.isnat(value) else value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = list(value)
+    # A `to_list` that is no method is a column of a frame, or a field.
     method = next((name for name in ("tolist", "to_list") if callable(getattr(type(value), name, None))), None)
-    return getattr(value, method)() if method else value
+    value = getattr(value, method)() if method else value
+    return [_value(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
@@ -175,9 +195,10 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
 
 
 def _hint(value: Any) -> str:
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        # Offsets of a zone change, and then texts with them are not in the order of time.
-        return ": `.astimezone(datetime.timezone.utc).isoformat()` makes a text of it that is sorted by time"
+    import numpy as np
+
+    if isinstance(value, np.timedelta64):
+        return ": `column / numpy.timedelta64(1, 's')` makes numbers of seconds"
     return next((f": {text}" for name, text in _HINTS.items() if hasattr(value, name)), "")
 
 

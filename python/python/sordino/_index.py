@@ -668,8 +668,8 @@ def build(
         missing values null. From a data frame, pass a column, its name, or `.to_dict("records")`.
     attributes : mapping or data frame, optional
         Columns of n values by name, for filters (`Client.search(where=...)`). A column has one type: 64-bit
-        integers, floats, bool, or str of up to 4096 bytes. A list of str, int or bool becomes JSON text, for `has`.
-        None, NaN and missing values count as no value. For a data frame, also the names of its columns. Clients download the
+        integers, floats, bool, or str of up to 4096 bytes. A list of str, int or bool becomes JSON text, for `has`, and
+        a date or an instant ISO 8601, in UTC if it has a time zone. None, NaN and missing values count as no value. For a data frame, also the names of its columns. Clients download the
         attributes sealed. The server learns only their total size, up to a factor of two.
     mode : str, default "masked"
         "masked": the server sees neither query nor vectors. "routed": as masked, and it does not see which clusters
