@@ -100,6 +100,13 @@ def test_attributes_come_back_as_they_went_in(client):
     assert second["lang"] == "de" and "lang" not in third and missing is None
 
 
+def test_a_column_that_does_not_exist_is_refused(client):
+    assert client.column("lang", where="year < 0") == {}
+    for name, where in [("yeer", None), ("yeer", "year > 0"), ("", None)]:
+        with pytest.raises(sordino.FilterError):
+            client.column(name, where=where)
+
+
 def test_changes_carry_attributes(tmp_path, key, vectors):
     ids = [uuid.uuid5(uuid.NAMESPACE_URL, str(n)) for n in range(N)]
     index = sordino.build(tmp_path / "index", vectors, key=key, ids=ids, attributes={"year": YEARS.tolist()})

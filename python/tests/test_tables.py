@@ -139,6 +139,13 @@ def test_errors_about_a_file_name_it(tmp_path, key):
         sordino.build(tmp_path / "other", latin, key=key, attributes=["year"])
 
 
+def test_columns_of_a_file_that_have_no_argument_have_a_way(tmp_path, key):
+    for at, lines in enumerate([['{"id":1,"a":[1,2],"b":[3,4]}'] * 2, ['{"id":1,"vector":[1,2]}', '{"id":2,"vector":[1,3],"Text":"x"}']]):
+        (tmp_path / f"{at}.jsonl").write_text("\n".join(lines))
+        with pytest.raises(sordino.FormatError, match="read it into a data frame, give its column of vectors"):
+            sordino.build(tmp_path / "index", tmp_path / f"{at}.jsonl", key=key)
+
+
 def test_what_is_not_clear_is_refused(tmp_path, key):
     frame = Frame({"id": IDS, "text": TEXTS, "content": TEXTS, "vector": [*ROWS]})
     with pytest.raises(sordino.InputError, match="text and content could each be the payloads.*payloads='text'"):

@@ -180,7 +180,7 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
             value = values[at] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         word = WORDS.get(type(value))
         if word is None:
-            raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool or str{_hint(value)}")
+            raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool, str or a date{_hint(value)}")
         if word == "int" and value not in INT:
             raise AttributesError(f"attribute {name}: value {at} is {value}, expected -2**63 to 2**63 - 1")
         if word == "text" and not is_unicode(value):

@@ -663,7 +663,7 @@ def build(
         n values of up to 1,048,572 bytes each. They are compressed and packed into pages of one length. A search
         returns the payloads of its results; one that is far longer than the others is cut short. bytes and str (as
         UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. Dates
-        and instants become ISO 8601, in UTC if they have a time zone. Durations become seconds (`"PT90.5S"`), and
+        and instants become ISO 8601, in UTC if they have a time zone. Durations become seconds (`PT90.5S`), and
         `Decimal` a text of its digits. Lists and dicts may contain such values; bytes in them become base64,
         missing values null. From a data frame, pass a column, its name, or `.to_dict("records")`.
     attributes : mapping or data frame, optional

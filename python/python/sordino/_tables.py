@@ -70,13 +70,15 @@ def source(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> Source:
 
 @contextmanager
 def of_input(path: str) -> Iterator[None]:
-    """Name the file in errors about its content, and say how Python reads another delimiter."""
+    """Name the file in errors about its content, and say how Python reads another delimiter or other columns."""
     try:
         yield
     except FormatError as error:
         text = str(error)
         if "--delimiter" in text:
             text += f"; or write it with commas: pandas.read_csv({path!r}, sep=';', dtype=str, keep_default_na=False).to_csv('FILE.csv', index=False)"
+        elif any(part in text for part in ("could be the vectors", "--vector-column", "--payload-column")):
+            text += "; or read it into a data frame, give its column of vectors, and name its other columns"
         error.args = (text if path in str(error) else f"{path}: {text}", *error.args[1:])
         raise
 
