@@ -274,7 +274,7 @@ def test_exported_files_lose_nothing_silently(tmp_path, key):
     path = tmp_path / "exported.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     for use in (lambda **how: sordino.build(tmp_path / "again", path, key=key, k=1, **how), lambda **how: index.add(path, **how)):
-        with pytest.raises(sordino.InputError, match=r"exported\.jsonl: it has id and vector, and payload would be lost.*--exported; ids='id' takes"):
+        with pytest.raises(sordino.InputError, match=r"exported\.jsonl: it has id and vector, and payload would be lost.*--exported. takes all of it\. ids='id' takes"):
             use()
         with pytest.raises(sordino.InputError, match="attributes would be lost"):
             use(payloads="payload")
@@ -288,8 +288,9 @@ def test_lines_without_a_text_empty_no_record(tmp_path, key):
     path = tmp_path / "lines.jsonl"
     lines = [{"id": "a", "text": "new", "vector": [1, 0, 0, 1]}, {"id": "z", "vector": [1, 0, 1, 1]}, {"id": "c", "vector": [1, 1, 1, 1]}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(sordino.PayloadError, match=r"lines\.jsonl: the record with id c has no text.*leave_empty=True"):
-        index.add(path)
+    for how in ({}, {"ids": "id"}, {"ids": ["x", "y", "c"], "payloads": "text"}):
+        with pytest.raises(sordino.PayloadError, match=r"lines\.jsonl: the record with id c has no text.*leave_empty=True"):
+            index.add(path, **how)
     assert index.info()["version"] == 1
     path.write_text("".join(json.dumps(line) + "\n" for line in lines[:2]))
     index.add(path)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WORDS = {bool: "bool", int: "int", float: "float", str: "text"}
 INT = range(-(2**63), 2**63)
 
-# What the native module says of a column of another number type than the index's.
+# What the native module says of a column whose number type differs from the index's.
 _OTHER = re.compile(r"attribute (.*): (?:int|float), and (int|float) in records that are there", re.DOTALL)
 
 # Advice for values with this method or field: durations, times of day, decimal numbers, UUIDs, members of an Enum, lists.

@@ -468,8 +468,8 @@ def condition(given: Any, depth: int = 0) -> Test:
     ----------
     given : dict
         Names that must all hold: each with an equal value, or with a dict of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
-        `$lte`, `$in`, `$nin` or, for a member of a list, `$contains`. `$and` and `$or` join a list of such dicts, and `$not` negates one. A document
-        without the name passes `$ne` and `$nin`.
+        `$lte`, `$in`, `$nin` or `$contains`. `$contains` tests for a member of a list. `$and` and `$or` join a list of
+        such dicts, and `$not` negates one. A document without the name passes `$ne` and `$nin`.
     depth : int, default 0
         The number of filters that this one is inside.
 

@@ -112,7 +112,7 @@ class Index:
             # A column of nothing but None says of each record that it has no value.
             none = records.attributes is None or (isinstance(attributes, dict) and not attributes)
             self._check_nothing_lost(records.payloads is not None, not none)
-            if records.without and ids is None and _tables.may_lack_members(vectors):
+            if records.without and _tables.may_lack_members(vectors):
                 self._check_replaced(records, vectors)
         if ids is None and "ids" in records.taken and len(records.vectors):
             self._check_guessed_ids(records)
@@ -662,15 +662,17 @@ def build(
     payloads : sequence, optional
         n values of up to 1,048,572 bytes each. They are compressed and packed into pages of one length. A search
         returns the payloads of its results; one that is far longer than the others is cut short. bytes and str (as
-        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. Dates
-        and instants become ISO 8601, in UTC if they have a time zone. Durations become seconds (`PT90.5S`), and
-        `Decimal` a text of its digits. Lists and dicts may contain such values; bytes in them become base64,
-        missing values null. From a data frame, pass a column, its name, or `.to_dict("records")`.
+        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON; a text
+        of JSON is stored without its quotes, as by the command. Dates and instants become ISO 8601, in UTC if they have
+        a time zone. Durations become seconds (`PT90.5S`), and `Decimal` a text of its digits. Lists and dicts may
+        contain such values; bytes in them become base64, missing values null. From a data frame, pass a column, its
+        name, or `.to_dict("records")`.
     attributes : mapping or data frame, optional
         Columns of n values by name, for filters (`Client.search(where=...)`). A column has one type: 64-bit
-        integers, floats, bool, or str of up to 4096 bytes. A list of str, int or bool becomes JSON text, for `has`, and
-        a date or an instant ISO 8601, in UTC if it has a time zone. None, NaN and missing values count as no value. For a data frame, also the names of its columns. Clients download the
-        attributes sealed. The server learns only their total size, up to a factor of two.
+        integers, floats, bool, or str of up to 4096 bytes. A list of str, int or bool becomes JSON text, for `has`. Dates
+        and instants become ISO 8601, as in payloads. None, NaN and missing values count as no value. For a data frame,
+        also the names of its columns. Clients download the attributes sealed. The server learns only their total size,
+        up to a factor of two.
     mode : str, default "masked"
         "masked": the server sees neither query nor vectors. "routed": as masked, and it does not see which clusters
         a search scores. "open": the server sees the vectors. "sealed": a search reads some of the buckets. "local":

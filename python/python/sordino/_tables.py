@@ -175,8 +175,8 @@ def _check_exported(path: str, lost: list[str]) -> None:
     """Refuse to leave out a part of an exported file, as the command does."""
     if lost:
         raise InputError(
-            f"{path}: it has id and vector, and {lost[0]} would be lost: if `sordino index export` wrote it, `sordino index build` and `add` take all of it, "
-            "with --exported; ids='id' takes the ids and what you name"
+            f"{path}: it has id and vector, and {lost[0]} would be lost. If `sordino index export` wrote it, `sordino index build --exported` takes all of "
+            "it. ids='id' takes the ids and what you name"
         )
 
 
@@ -186,7 +186,7 @@ def may_lack_members(vectors: Any) -> bool:
 
 
 def guessed_ids(taken: dict[str, str], next_number: int, count: int) -> str:
-    """Return what to give as ids, instead of those of a table that were taken without an argument."""
+    """Return what to give as ids, instead of a table's ids that no argument named."""
     name = taken["ids"]
     same = "frame.index" if name.endswith(_INDEX) else repr(name)
     return f"ids={same} if the ids of column {name} mean the same records, or ids=range({next_number}, {next_number + count}) to give the new ones the next numbers"
