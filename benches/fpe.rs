@@ -3,8 +3,8 @@
 //! Group: the operation. Function: algorithm and implementation; `-batch` is a batch of 1,024
 //! records (divide, or read the throughput), `-fpe-crate` is the published crate `fpe`. `ff1` has a plan for
 //! the length, made once; `ff1-no-plan` prepares the length in each call, as the `fpe` crate does.
-//! Parameter: decimal digits. `riffpe-N` has digits of radix N, `riffpex-N` the best bases of at least N;
-//! a row is missing if its number of digits cannot be written so.
+//! Parameter: decimal digits. `riffpe-N` uses radix N, and `riffpex-N` the best bases of at least N. A
+//! row is missing if no string of this radix has exactly the values of this number of decimal digits.
 
 use criterion::measurement::WallTime;
 use criterion::{

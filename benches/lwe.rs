@@ -83,8 +83,9 @@ fn answer(c: &mut Criterion) {
     group.finish();
 }
 
-/// Ten columns of bytes: of a table of bytes, and of the peer, whose ten groups of 18-bit entries have a tenth of the columns
-/// each and ten bits to an entry. Two columns of one group are out of the peer's reach, unless it holds copies.
+/// Fetches ten columns of bytes: from a `ByteTable`, and from a `Table` as peer. Each of the peer's ten groups has a
+/// tenth of the columns, with ten bits in each 18-bit entry. So the peer cannot fetch two columns of one group, unless
+/// it holds copies.
 fn columns(c: &mut Criterion) {
     let mut group = c.benchmark_group("lwe/columns");
     let backend = Backend::detect_with_tiles().name();

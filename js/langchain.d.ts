@@ -16,7 +16,7 @@ export interface SordinoVectorStoreOptions {
 }
 
 /** Documents of an index whose server does not learn the queries. The store is read-only: methods that add or delete are
-/** refused. */
+ * refused. */
 export class SordinoVectorStore extends VectorStore {
   /** A condition on attributes, such as `"year >= 2020 and lang = 'en'"`. The server does not see it. */
   FilterType: string;

@@ -3,7 +3,7 @@
 
     scripts/bench.sh --against REV BENCH [FILTER] [--rounds 5]
 
-Prints, for each row of the bench, the time of this tree divided by that of REV: the median of the rounds, and the least and
+Prints, for each row of the bench, the time of this tree divided by the time of REV: the median of the rounds, and the least and
 the most of them. A row whose interval has 1 in it shows no difference.
 """
 

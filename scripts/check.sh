@@ -21,7 +21,7 @@ case $extent in
 esac
 # Crates with kernels of their own, whose tests are worth repeating on another processor or level.
 kernels=(cpu aes lattice pir ckks lwe lsh fpe mldsa hash vault)
-# Those with kernels for Arm
+# Crates with kernels for Arm.
 arm_kernels=(cpu aes lattice ckks lwe lsh mldsa hash vault)
 target=${CARGO_TARGET_DIR:-target}
 
@@ -302,7 +302,7 @@ arm() {
 if [ "$extent" = long ]; then
     arm --workspace --exclude sordino-fuzz --lib --bins --tests
 else
-    # The tests of probability laws take minutes here. Of the vault's tests, only those of sums use
+    # The tests of probability laws take minutes here. In the vault, only the tests of sums use
     # kernels.
     SORDINO_LIES=200 arm "${arm_kernels[@]/#/-psordino-}" \
         --lib "${of_arm[@]}" -- "${noise[@]}" --skip reader_secret:: --skip reader_keys:: \

@@ -48,8 +48,8 @@ def seen(tolerance):
 
 
 def log2_few(total, rows, noise):
-    """log2 of the largest probability that a reply passes which has errors of one size in `rows` rows. `total` is the
-    root of the sum of their squares, in tolerances. The server also moves all check rows of the group by the constant
+    """log2 of the largest probability that a reply with errors of one size in `rows` rows passes. `total` is the root of
+    the sum of the errors' squares, in tolerances. The server also moves all check rows of the group by the constant
     that helps it most. A check row's sum has a binomial number of the errors, each with its sign, and an honest reply's
     noise, also in tolerances."""
     error = total / math.sqrt(rows)

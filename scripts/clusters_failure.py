@@ -88,7 +88,7 @@ def log2_above_any(tolerance, variance, m, places):
 
 
 def log2_accepted(ratio):
-    """log2 of the probability that a reply passes which has an error E in one score, with E^2 = tolerance / ratio. Each
+    """log2 of the probability that a reply with an error E in one score passes, where E^2 = tolerance / ratio. Each
     square is x^2 E^2 or (1 - x)^2 E^2 with probability 1/2, for an x that the server chooses. This is the best Chernoff
     bound."""
     def one(u):

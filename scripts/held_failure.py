@@ -74,7 +74,7 @@ def log2_refusal(t, width, rows, groups, tolerance):
 
 
 def log2_accepted(ratio):
-    """log2 of the probability that a reply passes which has an error E in one score, with (2 E)^2 = tolerance / ratio.
+    """log2 of the probability that a reply with an error E in one score passes, where (2 E)^2 = tolerance / ratio.
     Each square is (2 E x)^2 or (2 E (1 - x))^2 with probability 1/2, for an x that the server chooses. This is the best
     Chernoff bound."""
     def one(u):
@@ -83,8 +83,8 @@ def log2_accepted(ratio):
 
 
 def log2_spread(ratio):
-    """log2 of the probability that a reply passes which has small errors in a large number of scores, whose squares add
-    up to `ratio` tolerances. It uses the normal approximation."""
+    """log2 of the probability that a reply with small errors in a large number of scores passes. The errors' squares add
+    up to `ratio` tolerances. This uses the normal approximation."""
     x = 1 / ratio / COUNT
     return min(0.0, COUNT / 2 * (1 - x + math.log(x))) / math.log(2) if x < 1 else 0.0
 

@@ -33,7 +33,7 @@ FIELDS = ["records", "record_len", "batch", "groups", "group", "log_p", "fold", 
 N, Q, KEPT, BOUND = 2048, 2**50 - 16383, 14, -40.0
 # l, w and b of each step.
 GADGETS = [(5, 8, 10)] * 3 + [(4, 10, 10)] * 4 + [(3, 12, 14)] * 4
-# The same for the key for s^2, and for the two components in an external product.
+# l, w and b for the key for s^2, and for the two components in an external product.
 SQUARE, OF_C0, OF_C1 = (3, 14, 8), (4, 10, 10), (9, 5, 5)
 MOST_SELECTORS, MOST_FOLD, MOST_ANSWERED = 2**14, 9, 2**27
 # The costs of a layout, in bytes: of a key switch, of an external product, of the products of a polynomial in two

@@ -65,7 +65,7 @@ def module(crate, file):
 
 
 def inline_modules(text):
-    """The spans of the modules that stand inside a file."""
+    """The spans of the modules that are written inside a file."""
     for match in re.finditer(r"\bmod\s+(\w+)\s*\{", text):
         yield match.start(), closing(text, match.end() - 1), match.group(1)
 

@@ -2,8 +2,7 @@
 
 const WIDTH = 512;
 
-/** A picture in which each byte is a grey pixel. The pixels after the last byte stay transparent.
-/** */
+/** A picture in which each byte is a grey pixel. The pixels after the last byte stay transparent. */
 export function pictureOf(bytes) {
   const picture = new ImageData(WIDTH, Math.max(1, Math.ceil(bytes.length / WIDTH)));
   const { data } = picture;

@@ -186,7 +186,7 @@ function showHits(hits) {
 }
 
 /** Shows a definition. `sordino-web` writes its kind, its words and its meaning; texts of other indexes are shown
-/** unchanged. */
+ * unchanged. */
 function hitOf({ score, payload }) {
   const [kind, words, meaning] = payload.split("\t");
   const item = element("li");

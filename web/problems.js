@@ -59,8 +59,7 @@ const OTHER = {
   retry: true,
 };
 
-/** The title, the text, and whether to offer another attempt. `problem` has a code and the program's own message.
-/** */
+/** The title, the text, and whether to offer another attempt. `problem` has a code and the program's own message. */
 export function told(problem, place) {
   const { title, text, retry = false } = PROBLEMS[problem.code] ?? OTHER;
   return { title, text: text({ ...place, message: problem.message }), retry };

@@ -231,7 +231,7 @@ export class Client {
   }
 
   /** After a bad reply the client sends no more requests, since its reactions could tell the server about its
-  /** queries. */
+   * queries. */
   #ended(error, bad) {
     if (!bad) return error;
     this.#distrusted = error.code === "bad-reply" ? error : errorOf("bad-reply", BAD_BEFORE, undefined, error);
@@ -253,7 +253,7 @@ export class Client {
   }
 
   /** Stores the pin, unless a newer one is stored. Pins that others stored meanwhile must belong to the same
-  /** history. */
+   * history. */
   async #remember(signal, count) {
     const { store, name } = this.#settings;
     if (!store?.setPin) return;
@@ -330,7 +330,7 @@ class Count {
   #exchanges = 0;
 
   /** Runs work of the WebAssembly module, measures its time, and converts its errors to the classes of this
-  /** package. */
+   * package. */
   measured(work) {
     const began = performance.now();
     try {

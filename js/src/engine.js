@@ -11,7 +11,7 @@ const SIMD = new Uint8Array([
 ]);
 
 /** Instantiates the module from the bytes or the HTTP response that `source` returns, unless it
-/** exists already. */
+ * exists already. */
 export async function engineOf(source) {
   if (!made) {
     if (typeof WebAssembly !== "object" || !WebAssembly.validate(SIMD)) {

@@ -72,7 +72,7 @@ export class SordinoVectorStore extends VectorStore {
   }
 
   /** The complete texts of hits. If a search may shorten texts, all are fetched, so that the server does not
-  /** see whether one was shortened. */
+   * see whether one was shortened. */
   async #texts(hits) {
     const client = this.#client;
     let payloads = hits.map(({ payload }) => payload);

@@ -22,7 +22,7 @@ before(() => {
 after(() => workshop?.close());
 
 /** The pieces of a reader's secret that the memory contains. The secret is the beginning of the
-/** key. */
+ * key. */
 function pieces(key) {
   const digits = key.trim().split(":")[1].slice(0, 64);
   const memory = Buffer.from(memories[0].buffer);

@@ -37,7 +37,7 @@ before(async () => {
 after(() => workshop?.close());
 
 /** Asserts that the hits are the same. Scores may carry the encryption's noise; then a hit that is as good as the last may
-/** take its place. */
+ * take its place. */
 function close(found, expected, step) {
   assert.equal(found.length, expected.length);
   const near = (a, b) => Math.abs(a - b) < step;

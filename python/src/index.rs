@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
-use sordino_search::{Attributes, Change, Error, Files, OwnerKeys, Pins, Store, WriterStore};
+use sordino_search::{Attributes, Change, Error, Files, OwnerKeys, Pin, Pins, Store, WriterStore};
 
 use crate::access;
 use crate::attributes;
@@ -24,7 +24,7 @@ mod facts; // facts from the manifest
 mod key;
 mod records; // how many, their ids and labels
 
-use exchange::Door;
+use exchange::{Door, PinParts};
 pub(crate) use exchange::pull;
 use key::Key;
 
@@ -35,6 +35,8 @@ pub(crate) struct Index {
     #[pyo3(get)]
     path: PathBuf,
     key: Key,
+    /// A version from which the directory's must follow when a writer adds to it.
+    pin: Option<Pin>,
     /// Changes hold this lock, so that the changes of one program wait for one another.
     changing: Mutex<()>,
 }
@@ -42,19 +44,23 @@ pub(crate) struct Index {
 #[pymethods]
 impl Index {
     #[new]
-    #[pyo3(signature = (path, key=None, restored=false))]
+    #[pyo3(signature = (path, key=None, restored=false, pin=None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         key: Option<&Bound<'_, PyAny>>,
         restored: bool,
+        pin: Option<PinParts>,
     ) -> PyResult<Self> {
-        let key = Key::of(key)?;
         let index = Self {
             path,
-            key,
+            key: Key::of(key)?,
+            pin: pin.map(exchange::pin_of),
             changing: Mutex::new(()),
         };
+        if index.pin.is_some() && !matches!(index.key, Key::Writer(_)) {
+            return Err(index.needs(py, "a pin", "a writer's key"));
+        }
         if restored {
             let (keys, pins) = index.owner(py)?;
             let (path, place) = (&index.path, Pins::place(&index.path));
@@ -104,13 +110,25 @@ impl Index {
         let added = Stop::default().heeding(py, None, |told| match &self.key {
             Key::Writer(keys) => {
                 let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut store = WriterStore::open(&self.path, keys)?;
+                let mut store = WriterStore::open_on(Files, &self.path, keys, self.pin.as_ref())?;
                 store.add(&mut rng, now(), label, [Ok(batch)], told)
             }
             _ => self.changed(|store| store.add_labelled(&mut rng, label, [Ok(batch)], told)),
         })?;
         warn_of_far(py, added.recall)?;
         Ok(added.version)
+    }
+
+    /// True if a writer's key may add under this label, or without one, while its right lasts.
+    #[pyo3(signature = (label=None))]
+    fn may_add(&self, py: Python<'_>, label: Option<&str>) -> PyResult<bool> {
+        let Key::Writer(keys) = &self.key else {
+            return Err(self.needs(py, "this", "a writer's key"));
+        };
+        let pin = self.pin.as_ref();
+        let opened = computing(py, || WriterStore::open_on(Files, &self.path, keys, pin))?;
+        let store = opened.map_err(|error| errors::search(py, &error))?;
+        Ok(store.may_add(label))
     }
 
     /// Gives records new payloads or attributes. Returns the new version.
@@ -274,7 +292,7 @@ impl Index {
     }
 
     /// The newest version that the owner's key knows of this index, as a client's pin; None if it knows none.
-    fn pin(&self, py: Python<'_>) -> PyResult<Option<exchange::PinParts>> {
+    fn pin(&self, py: Python<'_>) -> PyResult<Option<PinParts>> {
         let (_, pins) = self.owner(py)?;
         let found = self.manifest(py)?;
         let known = pins.known(&self.path, &found);

@@ -105,7 +105,7 @@ fn parse(text: &Bound<'_, PyAny>) -> PyResult<KeyFile> {
     })
 }
 
-/// The exception for a secret that would be copied or pickled.
+/// The exception if a program copies or pickles a secret.
 fn unpickled(py: Python<'_>, kind: &str) -> PyErr {
     let text = format!(
         "{kind} is secret, and is not copied or pickled: give the path of its file and {kind}.load(path) there, or the \
@@ -189,7 +189,7 @@ impl OwnerKey {
     /// Raises
     /// ------
     /// KeyFileError, KeyKindError
-    ///     If the text is no key's, or a different kind of key's.
+    ///     If the text is not a key's line, or is the line of a different kind of key.
     #[staticmethod]
     #[pyo3(signature = (text, pins=None))]
     fn from_text(text: &Bound<'_, PyAny>, pins: Option<PathBuf>) -> PyResult<Self> {
@@ -253,7 +253,7 @@ impl PublicKey {
     /// Raises
     /// ------
     /// KeyFileError, KeyKindError
-    ///     If the text is no key's, or a different kind of key's.
+    ///     If the text is not a key's line, or is the line of a different kind of key.
     #[staticmethod]
     fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = text.py();

@@ -5,7 +5,7 @@ import pytest
 
 import sordino
 
-# A shell that starts the tests in the background ignores Ctrl-C for them, and for what they start.
+# If a shell starts the tests in the background, the tests and the programs that they start would ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 N, DIM = 2000, 24

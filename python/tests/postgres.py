@@ -25,7 +25,7 @@ def programs():
 
 @contextmanager
 def running(place):
-    """The address of a server in a folder that goes with it. It listens on a socket in that folder alone."""
+    """The address of a server with a temporary folder. The server listens on a socket in that folder alone."""
     folder = Path(tempfile.mkdtemp(prefix="postgres-", dir="/tmp"))
     # PostgreSQL refuses to run as root.
     who = {}

@@ -39,7 +39,7 @@ def test_a_server_and_its_payloads(tmp_path, key):
     async def main(url):
         client = sordino.AsyncClient(url, key=key.reader(), wait=5)
         try:
-            # The first of them connects, and the others wait for it.
+            # The first search connects, and the others wait for the connection.
             found = await asyncio.gather(*(client.search(row) for row in np.eye(4)))
             assert [one.payloads[0][0] for one in found] == [b"a", b"b", b"c", b"d"]
             assert await client.payloads([3, 9]) == [b"d", None]

@@ -1,4 +1,4 @@
-"""Haystack's own tests of document stores, and what is particular to this one."""
+"""Haystack's own tests of document stores, and tests of what only this store has."""
 
 import copy
 import inspect
@@ -44,7 +44,7 @@ class TestStandard(*OWN, sync.DocumentStoreBaseTests):
 
     @staticmethod
     def assert_documents_are_equal(received, expected):
-        # Embeddings do not come back, and there is no order.
+        # The store returns no embeddings, and documents in any order.
         expected = [replace(document, embedding=None) for document in expected]
         by_id = {document.id: document for document in received}
         assert len(received) == len(expected) and by_id == {document.id: document for document in expected}
@@ -141,7 +141,7 @@ def test_settings_that_an_index_was_not_made_with_are_refused(tmp_path, key):
             with pytest.raises(sordino.InputError, match=match):
                 call()
     store = SordinoDocumentStore(tmp_path / "index", key=key)
-    # Without an embedding, of the dimension that the index has.
+    # A document without an embedding. The store knows the dimension from the index.
     assert store.write_documents([Document(id="none", content="x")]) == 1
     retriever = SordinoEmbeddingRetriever(store)
     with pytest.warns(UserWarning, match="at most 5"):
@@ -183,7 +183,7 @@ def test_changes_need_a_condition_in_each_part(tmp_path, key):
         found = SordinoEmbeddingRetriever(store, top_k=30).run(documents()[0].embedding, filters=filters)["documents"]
         assert {one.id for one in found} == expected
     assert {one.id: one.meta for one in store.filter_documents()} == before
-    # The message has this filter for all documents.
+    # The error message names this filter, which all documents pass.
     everything = {"field": "id", "operator": "!=", "value": ""}
     assert store.update_by_filter(everything, {"even": 1}) == 30
     assert store.delete_by_filter(joined("OR", everything, even)) == 30
@@ -343,7 +343,7 @@ def test_metadata_is_what_a_policy_leaves(tmp_path, key):
     store.write_documents([old])
     assert store.write_documents([new], policy=DuplicatePolicy.SKIP) == 0
     assert store.filter_documents()[0].meta == old.meta
-    # Without any of the attributes that the index has.
+    # A document without any of the attributes that the index has.
     plain = Document(id="b", content="plain", embedding=[0, 0, 1.0, 0])
     assert store.write_documents([plain, new], policy=DuplicatePolicy.OVERWRITE) == 2
     assert {one.id: one.meta for one in store.filter_documents()} == {"a": {"year": 2}, "b": {}}

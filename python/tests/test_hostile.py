@@ -484,7 +484,7 @@ if child:
 @pytest.mark.skipif(os.name != "posix", reason="a signal is sent")
 @pytest.mark.parametrize("what", ["search", "build"])
 def test_ctrl_c_acts_within_seconds(tmp_path, key, vectors, what):
-    # Far longer than the wait that is allowed, if it were not stopped.
+    # Without the interrupt, each call would take far longer than the allowed wait.
     code = """
 import os, signal, sys, threading, time, numpy as np, sordino
 key = sordino.keygen()
@@ -502,7 +502,7 @@ try:
             later()
             client.search(rows[:20_000])
     else:
-        # The slowest step of this mode, of which one was the shortest stretch between two looks.
+        # The interrupt comes in the slowest step of this mode.
         told = lambda step, read: later() if step == "clustering" else None
         rows = rng.standard_normal((400_000, 64), dtype=np.float32)
         sordino.build(sys.argv[1], rows, key=key, mode="sealed", progress=told)

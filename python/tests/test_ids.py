@@ -85,7 +85,7 @@ def test_numbers_beyond_int64_are_found_and_lose_nothing(tmp_path, key):
     index = sordino.build(tmp_path / "index", rows, key=key, ids=ids, payloads=["a", "b", "c", "d", "e"], k=6)
     assert set(index.payloads()) == set(ids.tolist())
     with sordino.Client(index, key=key.reader()) as client:
-        # Smaller ones are int64, as in any index.
+        # Smaller ids are int64, as in any index.
         assert client.search(rows[1], k=1).ids.dtype == np.int64
         found = client.search(rows)
         assert found.ids.dtype == object and {type(id) for id in found.ids.flat} == {int}

@@ -1,4 +1,4 @@
-"""LangChain's own tests of vector stores, and what is particular to this one."""
+"""LangChain's own tests of vector stores, and tests of what only this store has."""
 
 import asyncio
 import copy

@@ -180,7 +180,7 @@ def test_what_tasks_cannot_make_leaves_no_index(lake, tmp_path, key):
         sordino.parquet.build(tmp_path / "index", files, **choices)
     pq.write_table(pa.table({"embedding": [np.zeros(DIM, np.float32)], "id": [1]}), tmp_path / "again.parquet")
     for mode in ("masked", "sealed"):
-        # The error names the record by its number among all.
+        # The error names the record by its number among all records.
         with pytest.raises(sordino.ZeroVectorError, match=f"row {N} "):
             sordino.parquet.build(tmp_path / "index", files, mode=mode, **choices)
     with pytest.raises(sordino.InputError, match="object stores"):

@@ -60,7 +60,7 @@ def section(run: Run) -> str:
             "# Authorization",
             compare(run, ROWS, stated=True),
             notes(
-                "cedar-policy evaluates every policy for every request. Tests compare its verdicts, deciding policies and failures with Sordino's.",
+                "cedar-policy evaluates every policy for every request.",
                 *casbin(run),
                 "A check allocates no memory if one policy decides.",
                 "For tokens, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. A batch has tokens "

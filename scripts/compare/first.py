@@ -31,7 +31,7 @@ PLOTS = (
 
 
 def against(run: Run, ours: Key, *peers: Key) -> tuple[str, str]:
-    """Sordino's figure, and each peer's with its ratio."""
+    """Sordino's figure, and the figure of each peer with its ratio."""
     base = ours.time(run)
     found = [(key.name(), key.time(run)) for key in peers]
     return time(base) if base else ABSENT, "; ".join(f"{name} {time(ns)} ({ratio(ns, base)})" for name, ns in found if ns) or ABSENT
@@ -93,14 +93,14 @@ def numbers(run: Run) -> list[list[str]]:
     rows = (
         (f"A search that brings ten texts by PIR{of_day(run)}", with_texts(run), "Texts cost little more than ids."),
         ("A masked search, 100,000 x 128", searches(run), "This is the price of hiding the query."),
-        ("All bytes of 100 masked searches, 100,000 x 128", session(run), "A frequent client moves less with local mode, if it may hold the index."),
+        ("All bytes of 100 masked searches, 100,000 x 128", session(run), "A client of many searches moves less in local mode, if it may hold the index."),
         ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Requests that wait share a scan."),
         ("PIR, one answer over 13 MB", scan(run), "The scan runs near memory speed."),
         ("64 encrypted products of 128 dimensions", products(run), "The peers' schemes can compute more than products."),
         (
             "FF1, 16 digits",
             against(run, Key(fpe, "ff1", "16"), Key(fpe, "ff1-ubiq-go", "16", label="ubiq (Go)"), Key(fpe, "ff1-fpe-crate", "16", label="crate fpe")),
-            "A batch is faster still.",
+            "In a batch, each encryption takes less time.",
         ),
         (
             "ML-DSA-87, one verification, key as bytes",
@@ -109,7 +109,7 @@ def numbers(run: Run) -> list[list[str]]:
                 Key(sign, "sordino fresh", signatures.SET),
                 *signatures.keys(sign, ("circl-go fresh", "libcrux fresh", "aws-lc-rs fresh", "ml-dsa fresh"), signatures.SET),
             ),
-            "Signatures of one key in a batch take less each.",
+            "In a batch of one key, each verification takes less time.",
         ),
         (
             "BLAKE3, 100,000 messages of 64 B",
@@ -119,7 +119,7 @@ def numbers(run: Run) -> list[list[str]]:
         (
             "A Cedar decision, uncached, 3 policies",
             against(run, authorization.key("sordino", 3), *authorization.peers(3)),
-            "An index finds the policies.",
+            "An index finds the policies that matter.",
         ),
     )
     return [[what, f"**{ours}**", theirs, why] for what, (ours, theirs), why in rows]
@@ -149,7 +149,7 @@ def section(run: Run, machine: str, date: str) -> str:
             "takes longer. [Method](method.md) has the rules. The [glossary](../glossary.md) explains terms.",
             markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
             "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
-            "## Where it loses",
+            "## Where Sordino loses",
             LOSSES,
             losses(run),
             "## Chapters",
@@ -162,7 +162,6 @@ def section(run: Run, machine: str, date: str) -> str:
 
 LOSSES = """\
 - Unprotected search is faster. FAISS IVF answers in a fraction of the time, and its clients download no hint.
-- For frequent clients, local mode is faster than any mode that keeps the index on the server.
 - Sealed mode misses its target recall on vectors without clusters. Its hint can be larger than the index.
 - This run measures no other private search system. [Related work](../security/sheet.md#related-work) describes such systems.
 - This run has no row for routed mode. The run on [image descriptors](search.md#image-descriptors) has one."""

@@ -150,7 +150,7 @@ def shape(parameter: str) -> tuple[int, int]:
 
 
 def column_sizes(run: Run) -> str:
-    """The bytes of the messages of such a pass."""
+    """The bytes of the messages of a pass over all vectors."""
     rows = []
     for m in sorted(run.group("ckks/query_bytes"), key=lambda m: shape(m.parameter)):
         if m.function == "column":
@@ -182,7 +182,7 @@ def rows_packed(run: Run) -> str:
 
 
 def ring(run: Run) -> list[Row]:
-    """The transform that all of these use, compared with tfhe-rs's."""
+    """The transform of all encrypted products, compared with the transform of tfhe-rs."""
     rows = []
     for direction in ("forward", "inverse"):
         group = f"ntt/{direction}"
@@ -200,11 +200,11 @@ def section(run: Run) -> str:
             "## 64 dot products of 128 dimensions",
             compare(run, batch()),
             notes(
-                "Sordino packs vectors into the coefficients of one ring of degree 2,048 with a 50-bit modulus. It needs neither rotations nor a "
-                "key at the server, and uses each secret for one query. The peers use slots, rotations and longer-lived keys, and could compute "
+                "Sordino packs vectors into the coefficients of one ring of degree 2,048 with a 50-bit modulus. Sordino needs neither rotations "
+                "nor a key at the server, and uses each secret for one query. The peers use slots, rotations and longer-lived keys, and could compute "
                 "more than dot products.",
                 "By the MATZOV estimate, Sordino has 137 bits of security, and the reference's parameters (N = 2^14, modulus of 497 bits) about "
-                "110. Lattigo (N = 2^13, modulus of 155 bits) and TenSEAL (160 bits) are above 128.",
+                "110. Lattigo (N = 2^13, modulus of 155 bits) and TenSEAL (160 bits) have more than 128 bits.",
                 "Encryption times include encoding, and decryption times include decoding. `Sordino, slots and rotations` is this project's own "
                 "slot mode.",
             ),
@@ -214,8 +214,8 @@ def section(run: Run) -> str:
             "## All vectors in one pass",
             column(run),
             notes(
-                "`real` scores floating-point vectors (open mode). `modular` scores exact residues under pads (masked mode). Several queries "
-                "together read the database once.",
+                "`real` scores floating-point vectors (open mode). `modular` scores exact residues under pads (masked mode). For "
+                "`score 4 queries, each`, the server reads the database once for all four queries.",
             ),
             column_sizes(run),
             "## The number-theoretic transform, modulus of 50 bits",
@@ -229,8 +229,8 @@ def of_vectors(run: Run) -> str:
         [
             "## Hashing of vectors (LSH)",
             compare(run, hashing(run), stated=True),
-            "A `search` hashes the query and scans all codes of 100,000 vectors. Our hash rotates the vector with fast transforms. These "
-            "transforms estimate angles as hyperplanes do, with fewer operations.",
+            "A `search` hashes the query and scans all codes of 100,000 vectors. Sordino's hash rotates the vector by fast "
+            "transforms, which need fewer operations than hyperplanes.",
             compare(run, scanned(run)),
             tables(run),
         ]
@@ -243,7 +243,7 @@ def reference(run: Run) -> str:
             stated_there(run, [*batch(), *operations()]),
             notes(
                 "The reference's micro-benchmarks (5.2, 33 and 0.8 ms) pack vectors differently from its search (17, 28 and 2 ms).",
-                "The reference states 128 bits of security; we [estimate](products.md) 110.",
+                "The reference states 128 bits of security; we [estimate](products.md) about 110 bits.",
                 "The reference's Python code uses Paillier from LightPHE, which we did not run.",
             ),
             "The reference's [hash](hashing.md#hashing-of-vectors-lsh) multiplies a vector by each hyperplane. The report gives no index "

@@ -1,4 +1,4 @@
-"""Each kernel at each processor level of one machine: the levels of other processors."""
+"""Each kernel at each processor level of one machine. This shows what processors with fewer instructions reach."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from compare.table import Key, markdown, notes, ratio, time
 
 LEVELS = ("portable", "avx2", "avx512", "amx", "neon")
 # For each row: what is measured, group, parameter, and the bench's name of a level, in which {} is the level. If a
-# kernel has a second form, the machine's fastest one has a name without a level.
+# bench also measures the fastest kernel of the machine under a name without a level, the last field is this name.
 NAMED = (
     ("PIR, one answer, 128 MiB", "pir/answer", "128MiB", "{}", ""),
     ("PIR, hint of 1 MB", "pir/hint", "1MB", "{}", ""),
@@ -79,8 +79,8 @@ def section(run: Run) -> str:
             "# Kernels by processor level",
             markdown(head, [*named(run), *repeated(run)]),
             notes(
-                "All levels give the same results, bit for bit. The environment variable `SORDINO_CPU` lowers the level of a program.",
-                "The column `avx2` shows what a processor without AVX-512 reaches, apart from its clock and caches.",
+                "All levels give the same results, bit for bit.",
+                "The column `avx2` shows the times of a processor without AVX-512, if its clock and caches are equal.",
                 "`-` marks a level that the benchmark measures only under `as detected`.",
             ),
         ]

@@ -22,7 +22,7 @@ def section(run: Run) -> str:
     parts.append(
         notes(
             "Client and server are two processes on one machine, and share its cores. They talk over loopback, with TLS and a tag on each request. "
-            "In rows of the server alone, clients make all requests before the measurement.",
+            "In rows of `the server alone`, clients encrypt all queries before the measurement.",
             "The server answers all waiting requests with one scan, which costs less than a scan for each request. If one client's scans keep all "
             "cores busy, more clients add no throughput ([speed](../../crates/net/README.md#speed)).",
         )
@@ -51,6 +51,6 @@ def served(load: dict, sized: bool) -> list[str]:
 
 
 def processor(load: dict) -> str:
-    """The processor time of one request. Runs from before it was measured have none."""
+    """The processor time of one request. Older runs did not measure it."""
     parts = [load.get(f"{side}_processor_ms") for side in ("server", "client")]
     return " and ".join(time(part * 1e6) for part in parts if part is not None) or "-"

@@ -292,9 +292,8 @@ def section(run: Run) -> str:
             table(run),
             notes(
                 *decryption(run),
-                "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare it with FF1, our closest cipher.",
-                "FF3 and FF3-1 are broken, and NIST's draft withdraws them. Riffpe is an "
-                "unpublished cipher without a security proof.",
+                "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare pyffx with FF1, Sordino's closest cipher.",
+                "FF3 and FF3-1 are broken, and Riffpe has [no security proof](../../crates/fpe/README.md#security).",
                 "Sordino's Riffpe encrypts integers, with a 16-byte label for each value. The other rows encrypt digits or text, as the peers do.",
                 "A dash marks a length for which the cipher is not defined.",
             ),
@@ -311,9 +310,9 @@ def reference(_: Run) -> str:
             stated(),
             notes(
                 f"Decryption takes {spread(pairs)} as long as encryption.",
-                "The `Go` rows call Go from Python, and measure mostly the binding. The chapter calls the same packages from Go.",
-                "The `native` rows include a Python call too. No registry has the Riffpe library, so it is not a peer here. For n = 100, its "
-                "current code is three to four times faster than these figures.",
+                "The `Go` rows call Go from Python, and measure mostly the binding. The [chapter](fpe.md) calls these packages from Go.",
+                "The `native` rows include a Python call too. No registry has the Riffpe library, so it is not a peer here. For n = 100, the "
+                "library's current code is three to four times faster than these figures.",
             ),
         ]
     )

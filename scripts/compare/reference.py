@@ -9,8 +9,8 @@ from compare.run import Run
 def section(run: Run) -> str:
     parts = [
         "# Reference documents",
-        "This page quotes the figures of public reports on similar software, next to Sordino's. The machines differ, so it gives no "
-        "ratios; the other pages of these benchmarks compare peers in one run. Two reports are on private search (Apple M4 Pro), one on "
+        "This page quotes the figures of public reports on similar software, next to Sordino's. The machines differ, so this page gives no "
+        "ratios; the other pages compare peers in one run. Two reports are on private search (Apple M4 Pro), one on "
         "SimplePIR and DoublePIR (Apple Silicon), one on FPE (four machines). The reports on ML-DSA, BLAKE3 and authorization used an Apple M4 "
         "Max. In each section, *the reference* is the report on the section's subject.",
     ]

@@ -155,12 +155,12 @@ def section(run: Run) -> str:
             "## Scans",
             "![throughput](../plots/pir_throughput.svg)",
             scans(run),
-            "`plain loop` is the same scan as a simple loop, without Sordino's SIMD code.",
+            "`plain loop` makes the same scan by a simple loop, without Sordino's SIMD code.",
             "## Several queries in one scan",
             batches(run),
             "## Without a hint",
             hintless(run),
-            "Databases of few, short records are under [reference documents](reference.md#retrieval).",
+            "[Reference documents](reference.md#retrieval) has figures for databases of few, short records.",
         ]
     )
 
@@ -172,11 +172,11 @@ def reference(run: Run) -> str:
             operations(run),
             notes(
                 "`prepared ahead` is the remaining time if the client computes the query's mask before it knows which record to fetch.",
-                f"A SimplePIR answer of the reference has 384 B, 1,200 B and 3,804 B. One of ours has {answers(run)}: 12 bits for each byte of a "
-                "column, and a header.",
+                f"The reference's SimplePIR answers have 384 B, 1,200 B and 3,804 B. Sordino's answers have {answers(run)}: 12 bits for each "
+                "byte of a column, and a header.",
                 "The reference's parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
                 "The reference's DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
-                "records were wrong; the reference's tests set sigma to 0. Its 12-byte answers do not decrypt. Our answers follow the "
+                "records were wrong; the reference's tests set sigma to 0. The reference's 12-byte answers do not decrypt. Sordino's answers follow the "
                 "published construction, and decrypt.",
             ),
         ]

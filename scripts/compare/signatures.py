@@ -155,11 +155,11 @@ def section(run: Run) -> str:
             f"## {SET}, messages of 64 bytes",
             compare(run, batches()),
             notes(
-                "ML-DSA has no algebraic batch verification. In a batch, Sordino expands each key once, and fills the processor's SIMD lanes "
-                "with several signatures. The results are the same as in single verification.",
+                "In a batch, Sordino expands each key once, and fills the processor's SIMD lanes "
+                "with several signatures.",
                 "In rows with n keys, each signature has its own key.",
-                "libcrux and AWS-LC store nothing of a key between calls, so their rows of one key repeat the figure for many keys. AWS-LC needs "
-                "`--features aws-lc`.",
+                "libcrux and AWS-LC store nothing of a key between calls. Their cells for one key therefore repeat the figure for many keys. "
+                "AWS-LC needs `--features aws-lc`.",
             ),
             "## Other parameter sets",
             compare(run, sets()),
@@ -179,9 +179,9 @@ def reference(_: Run) -> str:
             markdown(["ML-DSA-87", "sequential", "16 threads"], STATED),
             "Our figures are in the [chapter](signatures.md).",
             notes(
-                "The reference verifies one signature after the other, and shares no work between them.",
-                "The reference's library (`pqcrypto`, from PQClean's AVX2 code) omitted the norm check of z. It fails 50 of 244 Wycheproof and ACVP cases "
-                "for this parameter set, mostly by accepting forgeries. We do not compare this library, because it does less than a "
+                "The reference verifies one signature after the other, and shares no work between signatures.",
+                "The reference's library (`pqcrypto`, from PQClean's AVX2 code) omitted the norm check of z. This library fails 50 of 244 Wycheproof "
+                "and ACVP cases for this parameter set, mostly by accepting forgeries. We do not compare Sordino with it, because it does less than a "
                 "verification.",
             ),
         ]
@@ -195,9 +195,9 @@ def blake3(run: Run) -> str:
             "![BLAKE3](../plots/blake3.svg)",
             compare(run, hashes(run), stated=True),
             notes(
-                "For one message, Sordino calls the official crate `blake3`, or its own portable code if this code is faster on the processor.",
+                "For one message, Sordino calls the official crate `blake3`, or Sordino's portable code if that is faster on the processor.",
             ),
-            "The next table shows lists on one thread, and hash trees:",
+            "The next table shows lists of messages on one thread, and hash trees:",
             compare(run, lists(run)),
         ]
     )
@@ -208,7 +208,7 @@ def hash_reference(_: Run) -> str:
         [
             "The [chapter](hashing.md#blake3) has the figures.",
             notes(
-                "The reference's SIMD batch takes 21.1 µs for 64 KB; its row of 1 MB with threads uses that batch too.",
+                "The reference's SIMD batch takes 21.1 µs for 64 KB; the reference's row of 1 MB with threads uses this batch too.",
             ),
         ]
     )

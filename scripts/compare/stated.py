@@ -6,7 +6,7 @@ When a run of `scripts/bench.sh` replaces a row, delete it here.
 SENTENCES = """\
 ## Real sentences
 
-Sentence embeddings lie closer together than the vectors of either set above: nearly all cosines here are between 0.71 and 0.89. The
+Sentence embeddings lie closer together than the vectors of either generated set: nearly all cosines are between 0.71 and 0.89. The
 transformer multilingual-e5-small, in four bits, embedded 39,328 definitions of Open English WordNet (384 dimensions). On 23 November 2026,
 recall@10 of 200 short queries was 0.9965 in open mode, 0.9955 in masked mode and 0.9805 in local mode."""
 
@@ -14,8 +14,8 @@ DESCRIPTORS = """\
 ## Image descriptors
 
 OpenCV extracted 100,000 SIFT descriptors of 128 dimensions from 1,000 photographs. We made 500 queries by cosine, with default checks.
-Client and server were one process on two cores of an AMD EPYC (Zen 4) virtual machine, on 27 November 2026. Times are medians. Since
-then, the one-time download in masked and open mode grew by two bytes for each vector.
+Client and server were one process on two cores of an AMD EPYC (Zen 4) virtual machine, on 27 November 2026. Since that day, the one-time
+download in masked and open mode grew by two bytes for each vector.
 
 |  | masked | open | routed | sealed | local |
 |---|---:|---:|---:|---:|---:|
@@ -41,14 +41,14 @@ On 28 November 2026 we measured recall@10 of 50 queries close to stored rows. Di
 | 8 coordinates, rows of lengths from 1e-20 to 1e20 | Euclidean | 0.998 | 1 |
 | two clusters at -1000 and +1000, queries near one | Euclidean | 0.35 | 0.85 |
 
-A cell has the lowest of up to three figures. In the last row, the build prints a recall of 0.63 (masked) and 0.92 (local): the mean over
-both clusters. A second look finds the missing neighbours."""
+Each recall is the lowest of up to three measurements. In the last row, the build prints a recall of 0.63 (masked) and 0.92 (local): the
+mean over both clusters. A second look finds the missing neighbours."""
 
 MILLION_TEXTS = """\
-We measured the first table with overflow checks. Its third round took up to twice as long, mostly in loopback times and builds.
+We measured the table above with overflow checks. In its third round, times were up to twice as long, mostly over loopback and in builds.
 
-The next table has a million vectors of 384 dimensions, with texts fetched by a scan. Server and client had one core each, with a release
-build and loads of 3 to 8, on the same day. Scoring alone takes the server 214 ms and the client 145 ms:
+The next table has a million vectors of 384 dimensions, with texts fetched by a scan. On the same day, server and client ran a release build
+on one core each, under a system load of 3 to 8. Scoring alone takes the server 214 ms and the client 145 ms:
 
 | texts | for the texts | whole search | payload bytes per search | once, for texts | server memory, for texts | build |
 |---|---|---|---|---|---|---|
@@ -56,29 +56,30 @@ build and loads of 3 to 8, on the same day. Scoring alone takes the server 214 m
 | 1,000 bytes that do not compress | 441 ms | 841 ms | 2.87 MB | 17.8 MB | 3.3 GB | 51 s in 3.2 GB |
 | none | | 359 ms | | | | 32 s in 0.67 GB |
 
-- Eight clients at once got 2.1 times the answers of a single client with short texts, and 2.4 times with long texts.
+- Together, eight clients got 2.1 times the answers of a single client with short texts, and 2.4 times with long texts.
 - After the owner replaces one record, a client downloads 1.4 kB for a new text, or 13 kB for a new vector with its text.
-- With 100,000 x 128, a second look at 32 candidates lengthens a search from 13.6 to 74.6 ms. It adds 0.88 MB, and 7.5 MB once."""
+- With 100,000 x 128, a second look at 32 candidates lengthens a search from 13.6 to 74.6 ms. The second look adds 0.88 MB to each search,
+  and 7.5 MB to the one-time download."""
 
 OLDER_SERVER = """\
-On 25 November 2026 a `dev` build ran on two processors of a Zen 3 virtual machine (AVX2), in masked mode with `t = 8`. One client got 96
-answers a second from the server alone, and eight clients got 123."""
+On 25 November 2026 a `dev` build ran on two processors of a Zen 3 virtual machine (AVX2), in masked mode with `t = 8`. The server alone
+gave one client 96 answers a second, and eight clients 123 together."""
 
 OLDER_CHECKS = """\
-We measured all rows on two busy cores, at real-time priority and without link-time optimisation, in three short runs. The dates are 23
-November 2026, 24 November for tokens (with overflow checks), and 25 November for the cached check and the lookup.
+We measured all rows on two busy cores, at real-time priority and without link-time optimisation, in three short runs. We measured tokens on
+24 November 2026, with overflow checks. We measured the cached check and the lookup on 25 November, and all other rows on 23 November.
 
 - Without other load, cedar-policy took 4.5 µs for 3 policies and 70 µs for 101, with overflow checks.
 - A cached check and a lookup each include 14 ns for making the request.
-- In a batch, one token took 7.9 µs (ML-DSA-65) or 6.5 µs (ML-DSA-44). A token alone took 21.5 or 18.1 µs.
+- In a batch, one token took 7.9 µs (ML-DSA-65) or 6.5 µs (ML-DSA-44). A token alone took 21.5 µs (ML-DSA-65) or 18.1 µs (ML-DSA-44).
 - Client and server each spent 1.4 µs on a request's tag at 1 KiB, 7.3 µs at 16 KiB and 16 µs at 64 KiB. BLAKE3 alone takes 3.0 µs
   for 16 KiB."""
 
 PYTHON = """\
 ## From Python
 
-`python/benches/overhead.py` and its parts measured masked mode with 100,000 vectors of 128 dimensions, on 23 November 2026. They ran on
-two busy cores of an AMD EPYC virtual machine. The first two rows use `dev` builds, and the last row a release wheel.
+On 23 November 2026, `python/benches/overhead.py` and its parts ran on two busy cores of an AMD EPYC virtual machine. They measured masked
+mode with 100,000 vectors of 128 dimensions. The first two rows use `dev` builds, and the last row a release wheel.
 
 | what | measured |
 |---|---|

@@ -35,12 +35,13 @@ def section(run: Run) -> str:
     first = run.texts[0]
     parts.append(
         f"We measured {first['mode']} mode with {first['n']:,} {first['what']}, vectors of {first['dim']} dimensions and k = {first['k']}, on "
-        f"{first['date']}. The processor was {first['processor']}. The server learns neither the query nor which texts the search found."
+        f"{first['date']}. The processor was {first['processor']}."
     )
     parts.append(markdown(HEAD, [row(line) for line in run.texts]))
     parts.append(
         notes(
-            "In `a search`, client and server run in one process on one thread. Over loopback they are two processes on that core, without TLS. "
+            "In `a search`, client and server run in one process on one thread. Over loopback, client and server are two processes on the "
+            "same core, without TLS. "
             f"Times are medians of {first['rounds']} alternating rounds, each of all queries. A build uses all cores.",
             "`server's memory` is memory that no file backs, after one client's searches. `bytes once` includes what a client downloads to "
             "search the vectors.",

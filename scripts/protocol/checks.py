@@ -56,7 +56,7 @@ def held_len(n, width):
 
 
 def held_off(key, sums, steps, messages, q):
-    """For each group, the sum of squares, in steps, of the differences between its scores and the held sums."""
+    """For each group, a sum of squares: of the differences, in steps, between sums of its scores and the held sums."""
     width = len(messages)
     numbers = np.frombuffer(sums, np.uint8).reshape(-1, 3).astype(np.int64)
     numbers = numbers[:, 0] | numbers[:, 1] << 8 | numbers[:, 2] << 16
@@ -75,7 +75,7 @@ def held_off(key, sums, steps, messages, q):
 
 
 def held_tolerances(params, width, segments):
-    """For each segment, the largest such sum of squares in an honest reply."""
+    """For each segment, the largest sum of squares of `held_off` that an honest reply may have."""
     step, norm = 2.05 / 2**20, 1.001 * 8000 + math.sqrt(width) / 2
     carried = (10.5 + 4**params.dropped / 12 + 1 / 6) * params.per * (norm * 2.05 / params.q) ** 2
     hint = (7 * (2.05 / 2**20) ** 2 + (2.05 / 2**19) ** 2) / 8 / 12 * (2 / 3) * 2048

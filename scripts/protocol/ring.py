@@ -1,4 +1,4 @@
-"""The ring Z_q[X]/(X^2048 + 1), that of degree 512, their transform, and the samplers of section 7 of docs/protocol."""
+"""The ring Z_q[X]/(X^2048 + 1), the ring of degree 512, their transform, and the samplers of section 7 of docs/protocol."""
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes

@@ -138,7 +138,7 @@ test("a first visit loads what it may, a second almost nothing, and the page is 
 });
 
 /** Loads the page and asks. Returns the bytes that arrived, the time to the first result, and the longest task of the page's
-/** thread. */
+ * thread. */
 async function visit(context) {
   const page = await context.newPage();
   let bytes = 0;
@@ -164,7 +164,7 @@ async function visit(context) {
 }
 
 /** The processor time in milliseconds of the longest task of the page's thread. Other programs would prolong any task's wall
-/** time. */
+ * time. */
 function longestTask({ traceEvents }) {
   const thread = ({ pid, tid }) => `${pid} ${tid}`;
   // The browser also has its own pages.

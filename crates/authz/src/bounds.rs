@@ -18,7 +18,7 @@ const POLICY: usize = 64 << 10;
 pub(crate) const SCHEMA: usize = 4 << 20;
 /// The most levels of an expression: the brackets around it, and the operators next to it.
 const LEVELS: usize = 160;
-/// The levels that a bracket or an `if` adds: the parser goes through all kinds of operators within it.
+/// The levels that a bracket or an `if` adds: the parser goes through all kinds of operators inside it.
 const BRACKET: usize = 4;
 
 /// Keywords that are operators, or open a part of an expression.

@@ -166,7 +166,7 @@ pub enum Error {
         /// The number of entries that the head covers.
         signed: u64,
     },
-    /// There are entries behind those that the head was signed for.
+    /// There are more entries than the head was signed for.
     #[error("audit log: {found} entries, the head was signed for {signed}; take a later head")]
     AuditUnsigned {
         /// The number of entries found.

@@ -113,7 +113,7 @@ fn cut(value: &Value) -> String {
 type Name<'a> = (&'a str, &'a str);
 
 /// The type and id of an entity, in one of the two forms that Cedar reads. The object may have no other keys: with both forms
-/// in one object, two readers could choose different names.
+/// in one object, two programs could choose different names.
 fn name(json: &Value) -> Result<Name<'_>, Error> {
     let only = |json: &Value, len| json.as_object().is_some_and(|map| map.len() == len);
     let inner = json.get("__entity").filter(|_| only(json, 1));

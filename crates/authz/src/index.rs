@@ -64,7 +64,7 @@ impl Index {
         list.push(number);
     }
 
-    /// A list for each entity that is one of the policies' actions or below one.
+    /// A list for each entity that is one of the policies' actions, or is below such an action.
     fn by_action(&mut self, policies: &[(Number, &Scope)], nodes: &Nodes) {
         let mut named: HashMap<Node, Vec<usize>> = HashMap::new();
         for (place, (_, scope)) in policies.iter().enumerate() {

@@ -172,8 +172,8 @@ impl State {
     }
 }
 
-/// The reason why Cedar cannot express the request, with or without a schema. Compiled policies would
-/// not notice it.
+/// The reason why Cedar cannot express the request, with or without a schema. Compiled policies would accept such a
+/// request.
 fn unnamed(request: &Request<'_>) -> Option<Refusal> {
     let uids = [request.principal, request.action, request.resource];
     let named = uids.iter().all(|uid| is_type(uid.type_name));

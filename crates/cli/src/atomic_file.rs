@@ -132,7 +132,7 @@ impl AtomicFile {
     }
 }
 
-/// The error of a name that now leads to another file, or in a circle.
+/// The error for a link whose target has changed, or whose links lead in a circle.
 fn turned() -> io::Error {
     io::Error::other(
         "it is a link, and its target changed or cannot be determined: name the target itself",

@@ -49,7 +49,8 @@ impl CertificateWatch {
             return false;
         }
         if let Err(error) = running.renew(&identity) {
-            // One of the two files may be new while the other is still old. The second check decides, and reports it only once.
+            // One of the two files may be new while the other is still old. So only the second failure in a row of the
+            // same files is reported, and once.
             let before = self.unusable.take();
             let looks = before.filter(|(before, _)| *before == identity);
             let looks = looks.map_or(1, |(_, looks)| looks.saturating_add(1));

@@ -83,7 +83,7 @@ pub enum Error {
         /// The version that the server has.
         version: u64,
     },
-    /// An index, or a search of it.
+    /// An error of an index, or of a search in it.
     #[error(transparent)]
     Search(Search),
     /// An error of an index on this disk.

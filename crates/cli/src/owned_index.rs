@@ -49,7 +49,7 @@ impl PinsArgs {
 }
 
 impl OwnedArgs {
-    /// Arguments with these pins, with which no older version of an index is accepted.
+    /// Arguments with these pins. They accept no older version of an index.
     pub(crate) fn remembered(pins: PinsArgs) -> Self {
         Self {
             pins,

@@ -52,8 +52,8 @@ impl UsualColumns {
         !path.is_dir() && is_pipe(&path) && is_table(&path, options).unwrap_or(false)
     }
 
-    /// The column of vectors. A column is also used if its values cannot be read, because another list would not be the
-    /// vectors. A file that is not a table of records has none.
+    /// The column of vectors. If a column has the usual name and its values cannot be read, this is still the column: a
+    /// list under another name would not be the vectors. A file that is not a table of records has no such column.
     ///
     /// # Errors
     /// Fails if the names of several columns differ only in capitals.

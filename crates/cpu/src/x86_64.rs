@@ -56,7 +56,7 @@ token!(
 );
 
 impl Avx2Vaes {
-    /// The token of AES-NI, which this one includes.
+    /// The token of AES-NI, which this token includes.
     #[inline]
     #[must_use]
     pub const fn aes_ni(self) -> AesNi {
@@ -65,7 +65,7 @@ impl Avx2Vaes {
 }
 
 impl Avx512Vaes {
-    /// The token of AES-NI, which this one includes.
+    /// The token of AES-NI, which this token includes.
     #[inline]
     #[must_use]
     pub const fn aes_ni(self) -> AesNi {

@@ -309,7 +309,7 @@ pub enum Error {
         /// The required mode.
         expected: &'static str,
     },
-    /// A server holds a different shard: number and count of its own shard, then of the expected one.
+    /// A server holds a different shard: number and count of its own shard, then of the expected shard.
     #[error("this server holds shard {}/{}, expected shard {}/{}: name the shards in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
     /// A client sent a request to a server of a shard. Such a server answers only the gathering server.

@@ -11,8 +11,8 @@ use crate::{Bytes, Disk, Error, Files, digest, history, wire};
 #[derive(Clone, Debug)]
 pub struct Index {
     manifest: SignedManifest,
-    /// Manifests before it, newest first, for clients that know one of them. They come from the directory that was
-    /// opened; an index from a file has none.
+    /// Manifests before `manifest`, newest first, for clients that know one of them. They come from the directory that
+    /// was opened; an index from a file has none.
     history: Vec<SignedManifest>,
     /// The served parts, in the manifest's order.
     parts: Vec<(Part, Bytes)>,

@@ -211,7 +211,7 @@ impl PageScan {
     /// Reorders the table's words for one query, which lie page after page, into the order of the pieces.
     ///
     /// # Panics
-    /// Panics if their number is not the number of words.
+    /// Panics if the number of `words` is not [`words`](Self::words).
     #[must_use]
     pub fn into_pieces<T: Copy + Default>(&self, words: &[T]) -> Vec<T> {
         assert_eq!(words.len(), self.words(), "the words of an answer");
@@ -228,7 +228,7 @@ impl PageScan {
     /// [`into_pieces`](Self::into_pieces).
     ///
     /// # Panics
-    /// Panics if their number is not the number of words.
+    /// Panics if the number of `values` is not [`words`](Self::words).
     #[must_use]
     pub fn into_pages<T: Copy + Default>(&self, values: &[T]) -> Vec<Vec<T>> {
         assert_eq!(values.len(), self.words(), "the values of an answer");

@@ -41,8 +41,8 @@ impl Pin {
         Edition::new(self.version, &self.manifest)
     }
 
-    /// True if this version is the pinned one, includes it, or names it as the one before. False if the versions
-    /// between the two must show that it follows.
+    /// True if the version of `manifest` is the pinned version, includes it, or names it as the version before. False
+    /// if the versions between the two must show that this version follows from the pin.
     ///
     /// # Errors
     /// The errors of [`check`](Self::check). [`Error::Fork`] also if no version can be between the two, and the
@@ -52,10 +52,10 @@ impl Pin {
         if manifest.version == self.version || manifest.follows(&self.manifest) {
             return Ok(true);
         }
-        // The oldest version that it includes. It also includes all later ones.
+        // The oldest version that the manifest includes. It also includes all later versions.
         let oldest = manifest.shown().next();
         let oldest = oldest.map_or(manifest.version, |it| it.version);
-        // The number of each version is above the one before.
+        // The number of each version is above the number of the version before.
         if manifest.before_shown() == [0; 32] || oldest <= self.version.saturating_add(1) {
             let version = manifest.version;
             return Err(Error::Fork { version });

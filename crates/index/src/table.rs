@@ -37,7 +37,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// These groups, still empty.
+    /// A table of these groups, without rows so far.
     ///
     /// # Errors
     /// [`Error`] if there are no such groups.

@@ -32,7 +32,7 @@ pub const INDEX: Kind = (2, "index");
 
 /// A log of manifests.
 pub(crate) const LOG: Kind = (3, "log");
-/// A proof from such a log.
+/// A proof from a log of manifests.
 pub(crate) const LOG_PROOF: Kind = (4, "log proof");
 /// Content keys, wrapped for readers.
 pub const RING: Kind = (5, "ring");

@@ -1,6 +1,6 @@
 //! Cross-polytope hashing for angles (Andoni, Indyk, Laarhoven, Razenshteyn, Schmidt 2015): a random
-//! rotation, then the nearest of the `2 size` points `+-e_j`. Near vectors share it far more often
-//! than they share the same number of SimHash bits.
+//! rotation, then the nearest of the `2 size` points `+-e_j`. Near vectors share this point far
+//! more often than they share a SimHash code of the same number of bits.
 
 use crate::family::{Functions, check_shape, part};
 use crate::kernels::Kernels;

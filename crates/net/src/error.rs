@@ -227,7 +227,7 @@ impl Error {
         self.kind().is_passing()
     }
 
-    /// True of an error of connecting: no request was made.
+    /// True if the connection could not be made, so that no request was sent.
     #[must_use]
     pub fn is_of_connecting(&self) -> bool {
         matches!(

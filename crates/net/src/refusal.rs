@@ -46,8 +46,8 @@ pub enum Refusal {
     /// This client, its address, or all clients together ask too often.
     #[error("too many requests: ask again later")]
     Rate,
-    /// There is no free place for requests in flight, in all or for this client. Or this request was given up before
-    /// it was complete, because too many were incomplete.
+    /// There is no free place for requests in flight, in all or for this client. Or the server gave this request up
+    /// before it was complete, because too many requests were incomplete.
     #[error("the server is busy: ask again later")]
     Busy,
     /// The server is about to stop.

@@ -12,10 +12,10 @@ use crate::age::{Clock, Since};
 /// The version from which a change begins.
 #[derive(Clone, Debug, Default)]
 enum Base {
-    /// Unknown: no one has read the newest version since the lock was taken, so there should be none.
+    /// Unknown: this owner did not read the newest version after it took the lock, so there should be none.
     #[default]
     Unread,
-    /// There was none.
+    /// The index had no version.
     None,
     /// This version.
     At(UpdateVersion),

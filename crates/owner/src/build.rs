@@ -128,7 +128,7 @@ pub fn open<R: CryptoRng + ?Sized>(
 }
 
 /// Builds a masked index: the server holds every vector under a pad, and learns nothing of the
-/// vectors or the queries. For the cosine.
+/// vectors or the queries. The metric is the cosine.
 ///
 /// # Errors
 /// [`Error`] if `k` is 0 or above the number of vectors, there are too many, or one of them is zero.

@@ -34,7 +34,7 @@ pub(crate) enum Health {
 impl Health {
     /// The health after a search. `None` if the next search may end differently: the question was wrong, or a retry may succeed.
     pub(crate) fn after_search<T>(found: &Result<T, Search>) -> Option<Self> {
-        // A server knows of a bad reply only that it sent it.
+        // A server that sent a bad reply must not see from the health that the reply was noticed.
         match found.as_ref().err().filter(|error| error.seen().is_some()) {
             None => Some(Self::Serving),
             Some(error) if error.kind() == Kind::Away => Some(Self::Absent),

@@ -93,7 +93,7 @@ impl Scorer {
         })
     }
 
-    /// Updates the index to this version of the mode, which has the same clusters.
+    /// Updates the scorer to this version of the mode, which has the same clusters.
     pub(crate) fn update(&mut self, mode: &Routed, update: Update<'_>) -> Result<(), Error> {
         let (dead, update) = update.split_base()?;
         self.tail.update(&mode.tail, update)?;

@@ -51,7 +51,7 @@ pub use static_reply::StaticReply;
 pub struct Server {
     manifest: SignedManifest,
     edition: Edition,
-    /// The manifests before this one.
+    /// The manifests before `manifest`.
     history: History,
     /// The parts that clients download once, in the manifest's order. A part is empty if this shard does not serve it.
     given: Vec<(Digest, Bytes)>,

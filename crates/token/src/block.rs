@@ -64,7 +64,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// The digest by which the next block names this one.
+    /// The digest by which the next block names this block.
     pub(crate) fn digest(&self) -> [u8; 32] {
         digest(self.bytes)
     }

@@ -43,9 +43,9 @@ impl Attributes {
     /// The attributes of `rows` records, in columns by name.
     ///
     /// # Errors
-    /// [`Error::Attribute`] for a column of bytes, or whose length is not `rows`. Also for a text of more than 4,096
-    /// bytes, or a name that is empty or longer than 64 bytes. Also for more than 64 columns, or two columns of one
-    /// name.
+    /// [`Error::Attribute`] for a column of bytes, or a column whose length is not `rows`. Also for a text of more than
+    /// 4,096 bytes, or a name that is empty or longer than 64 bytes. Also for more than 64 columns, or two columns of
+    /// one name.
     pub fn new(
         rows: usize,
         columns: impl IntoIterator<Item = (String, Column)>,
@@ -230,7 +230,7 @@ impl Attributes {
     /// Reads the attributes of `rows` records from the front of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not the code of these.
+    /// [`Error`] if the bytes are not the code of such attributes.
     pub fn read(rows: usize, bytes: &[u8]) -> Result<Self, Error> {
         let mut rest = bytes;
         let read = columns(rows, &mut rest).ok_or_else(|| Error::Malformed {

@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::input::{Input, check_dim};
 use crate::rows::Rows;
 
-/// The rows after the header of such a file.
+/// The rows after the header of a file of these formats.
 pub(super) fn rows(mut input: Input, element: Element) -> Result<(Rows, u64), Error> {
     let mut head = [0; 8];
     input

@@ -7,7 +7,7 @@ use crate::element::Element;
 use crate::input::MAX_VALUES;
 use crate::rounding::Rounding;
 
-/// The rest of such a file.
+/// The rows of a file that were not read yet.
 pub(super) struct Rows {
     input: Box<dyn Read + Send>,
     element: Element,

@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::input::{Input, check_dim};
 use crate::rows::Rows;
 
-/// The rows of such a file, and their number if the file's length is known.
+/// The rows of a `.fvecs` or `.bvecs` file, and their number if the file's length is known.
 pub(super) fn rows(mut input: Input, element: Element) -> Result<(Rows, Option<u64>), Error> {
     let mut first = [0; 4];
     input

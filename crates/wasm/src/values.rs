@@ -182,7 +182,7 @@ pub(crate) fn pin_line(pin: &Pin) -> String {
     format!("{} {} {}", hex(&pin.index), pin.version, hex(&pin.manifest))
 }
 
-/// The pin in such a line.
+/// The pin in a line of [`pin_line`].
 pub(crate) fn pin_of(line: &str) -> Option<Pin> {
     let mut words = line.split(' ');
     let (index, version, manifest) = (words.next()?, words.next()?, words.next()?);

@@ -158,7 +158,7 @@ class AsyncClient:
         return await self._run(lambda client: client.pin())
 
     async def close(self) -> None:
-        """Close the client. Calls that run end as they would, and calls that wait for their turn raise `ClosedError`."""
+        """Close the client. Running calls end normally, and calls that wait for their turn raise `ClosedError`."""
         import asyncio
 
         if self._closed:

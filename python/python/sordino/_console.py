@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
 from typing import TYPE_CHECKING
+
+from ._errors import Error
 
 if TYPE_CHECKING:
     import argparse
@@ -31,12 +34,18 @@ def command(main: Callable[[Sequence[str] | None], int]) -> Callable[..., int]:
             for stream in filter(None, (sys.stdout, sys.stderr)):
                 _silence(stream)
             return _CLOSED
+        except OSError as error:
+            if error.errno != errno.ENOSPC or isinstance(error, Error):
+                raise
+            _silence(sys.stdout)
+            print(f"standard output: {error.strerror}. Not all was written; expected a place with room", file=sys.stderr)
+            return 1
 
     return ended
 
 
 def filled(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments of a command. Refuses empty values, since the command would do as if nothing was said."""
+    """The arguments of a command. Refuses empty values, since the command would treat them as options that were not given."""
     given = parser.parse_args(arguments)
     for name, value in vars(given).items():
         if any(one == "" for one in (value if isinstance(value, list) else [value])):
@@ -45,7 +54,7 @@ def filled(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> 
 
 
 def shown(text: str) -> str:
-    """A line of text for a terminal, in which characters that a terminal would obey, or would not show, are escaped: others chose some of the words."""
+    """A text for one line of a terminal. It escapes characters that control a terminal or that a terminal does not show, since others chose some of the words."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 

@@ -4,29 +4,28 @@ key."""
 from __future__ import annotations
 
 import contextlib
-import json
-import secrets
 import shlex
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
+from ._client import Client
 from ._errors import (
     AccessError,
-    AttributesError,
     BusyError,
     Error,
     FileError,
+    ForkError,
     GapError,
     InputError,
     IntegrityError,
     LockedError,
     NetworkError,
+    OtherIndexError,
     RefusedError,
     RollbackError,
-    SegmentsError,
 )
-from ._home import DRAWN, FIRST, lasts
+from ._home import drawn, lasts
 from ._journal import Journal, Waiting
 from ._replica import Replica
 from ._writer import patiently, stacked
@@ -41,9 +40,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Random numbers are below this bound, since programs that read JSON support whole numbers of 53 bits.
-_MOST = 1 << 52
-
 # The memories in one addition, and the tries while other agents add first.
 _BATCH = 1024
 _TRIES = 8
@@ -54,10 +50,7 @@ _NAMED = 8
 # The most additions between two changes by the owner.
 MOST_ADDITIONS = 64
 
-# The file with the labels under which this key could add when it was last seen.
-_GRANTED = "granted.json"
-
-# What becomes of the memories of a writer that the owner revoked.
+# The message for memories of a writer without a grant.
 _REVOKED = (
     "The memory's owner did not grant this key, or revoked it: ask for sordino-memory grant. What waits here is kept until then, and sordino-memory export "
     "writes it to a file"
@@ -77,9 +70,11 @@ class Contributor:
         self._replica = Replica(home, self._key)
         # The line that names the folder's version, and facts about that version.
         self._known: tuple[bytes, dict[str, Any]] = (b"", {})
+        # The version that this agent had read, and the folder's line for the version that was found to follow from it.
+        self._checked: tuple[bytes, bytes] | None = None
         # True if the server refused the last addition, or this key.
         self._denied = False
-        # Whether this key may add under a label, by label, and the owner's version that says so.
+        # The owner's version, and for each label whether this key may add under it in that version.
         self._labels: tuple[Any, dict[str | None, bool]] = (None, {})
         #: Entries of the journal under labels that the owner does not let this key add. They wait for a grant, and later entries do not wait for them.
         self.held: list[Waiting] = []
@@ -92,24 +87,19 @@ class Contributor:
         labels = [self._home.settings.label] * len(records) if labels is None else labels
         self.check_labels(labels)
         with self._home.alone("journal.lock"):
-            taken = {one.id for one in self._journal.read()}
-            numbers: dict[int, None] = {}
-            while len(numbers) < len(records):
-                number = DRAWN + secrets.randbelow(_MOST - DRAWN)
-                if number not in taken:
-                    numbers[number] = None
+            numbers = drawn(len(records), {one.id for one in self._journal.read()})
             self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors, labels)])
-            return list(numbers)
+            return numbers
 
     def check_labels(self, labels: Iterable[str | None]) -> None:
-        """Raises `AccessError` for memories that could never be added, by what is known here. Before that, it asks the server."""
+        """Raises `AccessError` if, by what this folder knows, memories with these labels could never be added. It asks the server first."""
         asked = set(labels)
         try:
             self._check_right()
             if self._denied:
                 self._ask_again()
             if self._home.settled(lambda: self._not_granted(asked)):
-                # The owner may have granted it since.
+                # The owner may have granted the right since the last look.
                 self._ask()
             refused = self._home.settled(lambda: self._not_granted(asked))
         except AccessError as error:
@@ -120,11 +110,6 @@ class Contributor:
             raise AccessError(
                 f"nothing was remembered: the owner did not grant this agent to add memories {_named(refused)}, and did grant {may or 'none that is known here'}: "
                 f"ask for {_grant(refused)}, or change label in {self._home.folder / 'memory.json'}"
-            )
-        if unseen := self._home.settled(lambda: self._unseen(asked)):
-            raise AccessError(
-                f"nothing was remembered: the memory has {MOST_ADDITIONS} additions, the most between two changes by the owner, and does not show whether this "
-                f"agent may add memories {_named(unseen)}: try again after the owner's next change"
             )
 
     def _ask_again(self) -> None:
@@ -156,16 +141,35 @@ class Contributor:
         """None: only the owner's key reads the names of labels."""
 
     def check(self) -> None:
-        """Raises `RollbackError` if the folder that agents share has an older version than this agent has read. Nothing is added to it
-        then."""
-        pin = self._home.folder / "pin"
-        if self._home.settings.server is not None or not pin.exists():
+        """Raises an `IntegrityError` if the version of the folder that agents share does not follow from the one that this agent has read. Nothing is
+        added to it then."""
+        pin, line = self._pin(), self._line()
+        if pin is None or self._checked == (pin, line):
             return
-        known, there = int.from_bytes(pin.read_bytes()[16:24], "little"), self.version()
-        if there < known:
-            raise RollbackError(
-                f"{self._home.index} has version {there}, and this agent has read version {known}: an older one was put there. Tell the memory's owner"
-            )
+        try:
+            Client(self._home.index, key=self._key, pin=pin).close()
+        except (RollbackError, ForkError, OtherIndexError) as error:
+            which = "an older one" if isinstance(error, RollbackError) else "a different one"
+            known = int.from_bytes(pin[16:24], "little")
+            raise type(error)(
+                f"{self._home.index} does not follow from version {known}, which this agent has read: {which} was put there. Tell the memory's owner"
+            ) from None
+        except GapError as error:
+            raise GapError(
+                f"{error}. Compare the version with the memory's owner; then remove {self._home.folder / 'pin'}, and this agent adds to it again"
+            ) from None
+        self._checked = (pin, line)
+
+    def _pin(self) -> bytes | None:
+        """The version from which that of a folder must follow. A server's is checked when it is taken."""
+        return None if self._home.settings.server is not None else self._home.pinned()
+
+    def _line(self) -> bytes:
+        """The folder's line for its newest version."""
+        try:
+            return (self._home.index / "CURRENT").read_bytes()
+        except FileNotFoundError:
+            raise self._home.gone() from None
 
     def waiting(self) -> list[Waiting]:
         """The memories of the journal, even if an addition that may not be at the server has them."""
@@ -207,10 +211,12 @@ class Contributor:
         """Gives up entries that wait for a grant or that the index refuses, which are in this folder alone. Others are refused: only the owner forgets memories."""
         numbers = set(chosen())
         with self._home.alone("writing.lock"):
-            # An earlier try may have added some without getting the answer, when this key had the right.
+            # An earlier try, when this key had the right, may have added some of these entries without getting the answer.
             if numbers & self._replica.written():
                 self._take()
-            there = self._replica.newest().payloads(sorted(numbers)) if numbers else []
+            # Under the number of an unfit entry there may be another's record.
+            asked = sorted(numbers - self.unfit.keys())
+            there = self._replica.newest().payloads(asked) if asked else []
             with self._home.alone("journal.lock"):
                 self._waiting()
                 if any(there) or not numbers <= {one.id for one in self.held} | self.unfit.keys():
@@ -231,7 +237,7 @@ class Contributor:
         """Does nothing: this agent reads the index to which others write."""
 
     def take_in(self) -> bool:
-        """Tries again to add what waits for a grant. What writers added, the owner's processes take in."""
+        """Tries again to add the entries that wait for a grant. Only the owner's processes make room for additions."""
         if self.held:
             self.flush()
         return False
@@ -249,10 +255,7 @@ class Contributor:
         self._replica.close()
 
     def _facts(self) -> dict[str, Any]:
-        try:
-            line = (self._home.index / "CURRENT").read_bytes()
-        except FileNotFoundError:
-            raise self._home.gone() from None
+        line = self._line()
         if self._known[0] != line:
             self._known = (line, self._home.opened(self._key).info())
         return self._known[1]
@@ -275,11 +278,16 @@ class Contributor:
         except RefusedError as error:
             self._denied |= lasts(error)
             raise
-        # The owner may have forgotten it since, or this key may not read its label any more.
+        # The index may not show an added entry: the owner may have forgotten it, or this key may not read its label any more.
         added = self._replica.lasted()
-        numbers = [one.id for one in self._journal.read() if one.id not in added]
-        payloads = self._replica.newest().payloads(numbers) if numbers else []
-        self._settle(added | {number for number, payload in zip(numbers, payloads) if payload is not None})
+        waiting = [one for one in self._journal.read() if one.id not in added]
+        payloads = self._replica.newest().payloads([one.id for one in waiting]) if waiting else []
+        for one, payload in zip(waiting, payloads):
+            if payload == one.record.payload():
+                added.add(one.id)
+            elif payload is not None:
+                self.unfit[one.id] = "another writer has stored something else under the number of this memory; remember it again"
+        self._settle(added)
 
     def _settle(self, added: set[int]) -> None:
         """Removes from the journal what was added and is at the server."""
@@ -304,44 +312,20 @@ class Contributor:
         if self._labels[0] != which:
             self._labels = (which, {})
         known = self._labels[1]
-        # A right that is over, and a version that has no room, have errors of their own.
-        if until is not None and until > time.time() and facts["additions"] < MOST_ADDITIONS:
-            # The addition itself says what is wrong with a folder. In one that went back, a try would remove files of newer versions.
-            with contextlib.suppress(FileError, RollbackError):
+        # If the right has ended, the addition itself raises an error.
+        if until is not None and until > time.time():
+            # The addition itself reports a fault of the folder. In a folder that has an older version again, opening would remove files of newer versions.
+            with contextlib.suppress(FileError, IntegrityError):
                 self.check()
-                if new := {label: self._may_add(label, facts["dim"]) for label in labels - set(known)}:
-                    known |= new
-                    self._keep_granted(new)
+                known |= {label: self._may_add(label) for label in labels - set(known)}
         return {label for label in labels if not known.get(label, True)}
 
-    def _keep_granted(self, new: dict[str | None, bool]) -> None:
-        """Keeps the labels that are granted, for processes that see a version without room."""
-        before = set(self._home.read(_GRANTED) or ())
-        after = {label for label in before | set(new) if new.get(label, True)}
-        if after != before:
-            with contextlib.suppress(FileError):
-                self._home.write(_GRANTED, json.dumps(sorted(after, key=lambda label: label or "")).encode())
-
-    def _unseen(self, labels: set[str | None]) -> set[str | None]:
-        """The labels, of these, of which a version without room does not show whether they are granted, and no version before it has."""
-        if self._facts()["additions"] < MOST_ADDITIONS:
-            return set()
-        return labels - set(self._labels[1]) - set(self._home.read(_GRANTED) or ())
-
-    def _may_add(self, label: str | None, dim: int) -> bool:
-        """Whether this key may add under a label. The version has no names of labels, so this tries a record that is never stored: its time is no
-        number, and its id is taken."""
-        import numpy as np
-
-        row = np.ones((1, dim), np.float32)
+    def _may_add(self, label: str | None) -> bool:
         try:
-            patiently(lambda: self._home.opened(self._key).add(row, [FIRST], [b""], attributes={"when": ["never"]}, label=label))
-        except (AttributesError, SegmentsError):
-            # The right is checked before these.
-            return True
-        except (AccessError, InputError):
-            pass
-        return False
+            return patiently(lambda: self._home.opened(self._key, pin=self._pin()).may_add(label))
+        except AccessError:
+            # The owner lets this key read nothing.
+            return False
 
     def _add_fit(self, entries: Sequence[Waiting]) -> set[int]:
         """Adds entries, or some of them if the index refuses others. Returns their numbers."""
@@ -358,13 +342,13 @@ class Contributor:
 
     def _add(self, entries: Sequence[Waiting]) -> None:
         records = [one.record for one in entries]
-        index, rows = self._home.opened(self._key), stacked(entries)
+        index, rows = self._home.opened(self._key, pin=self._pin()), stacked(entries)
         numbers, payloads = [one.id for one in entries], [record.payload() for record in records]
         label = entries[0].label
         try:
             patiently(lambda: index.add(rows, numbers, payloads, attributes=_record.columns(records), label=label))
         except AccessError:
-            # Otherwise the owner's next change makes room.
+            # If the version has no room, the key is not denied: the owner's next change makes room.
             self._denied = self._facts()["additions"] < MOST_ADDITIONS
             raise
         self._denied = False
@@ -424,7 +408,7 @@ def held_note(held: Sequence[Waiting]) -> str | None:
 
 def unfit_note(unfit: dict[int, str]) -> str | None:
     """Says which memories the index refuses, and why."""
-    # Another thread may change it.
+    # Another thread may change the dict.
     unfit = dict(unfit)
     if not unfit:
         return None

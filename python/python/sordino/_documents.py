@@ -140,7 +140,7 @@ class Documents:
         self._lock = threading.RLock()
         self._client: Client | None = None
         self._closed = False
-        # True if this object has changed the index since its client looked: many changes in a row need no client.
+        # True if this object has changed the index since the last refresh of its client. Many changes in a row need no client.
         self._behind = False
         # The id of the index, once it is known.
         self._index: str | None = None
@@ -170,7 +170,7 @@ class Documents:
             if isinstance(value, os.PathLike):
                 value = os.fspath(value)
             if _is_secret(value):
-                # A secret that is no environment variable refuses this.
+                # `to_dict` raises an error for a secret that is not an environment variable.
                 value = value.to_dict()
             if not (value is None or isinstance(value, (str, int, list, dict))):
                 raise InputError(f"{name} is a {type(value).__name__}, which is not written into a file: give its path")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import importlib
 import importlib.metadata
 import json
+import logging
 import os
 import urllib.error
 import urllib.parse
@@ -69,7 +71,9 @@ class Embedding:
         except Error:
             raise
         except Exception as error:  # noqa: BLE001 - a function of the user's may raise anything
-            raise InputError(f"the embedding {self.name} failed: {type(error).__name__}: {error}") from error
+            # An agent's model reads the message of this error, and others may have chosen the words of the first.
+            logging.getLogger("sordino").warning("the embedding %s failed: %s: %s", self.name, type(error).__name__, ascii(str(error)))
+            raise InputError(f"the embedding {self.name} failed with a {type(error).__name__}, which this program's log has") from error
         if rows.ndim != 2 or len(rows) != len(texts):
             raise InputError(f"the embedding {self.name} gave an array of shape {rows.shape}, expected a row for each of {len(texts)} texts")
         if not np.isfinite(rows).all():
@@ -132,7 +136,7 @@ def _service(setting: str) -> tuple[Callable[[list[str]], Any], str]:
             with opener.open(urllib.request.Request(address, body, headers), timeout=60) as reply:
                 answer = json.loads(reply.read(_MOST_BYTES))
             found = sorted(answer["data"], key=lambda one: int(one["index"]))
-            return [one["embedding"] for one in found]
+            return [list(map(float, one["embedding"])) for one in found]
         except urllib.error.HTTPError as error:
             if error.code == 429 or error.code >= 500:
                 what = "it is busy or out of order, so try again later"
@@ -141,8 +145,9 @@ def _service(setting: str) -> tuple[Callable[[list[str]], Any], str]:
             else:
                 what = f"see {SERVICE_KEY} and the model's name"
             raise NetworkError(f"the embedding service at {host} answered {error.code}: {what}") from None
-        except OSError as error:
-            raise NetworkError(f"the embedding service at {host} cannot be reached: {error}") from None
+        except (OSError, http.client.HTTPException) as error:
+            logging.getLogger("sordino").warning("the embedding service at %s: %s", host, ascii(str(error)))
+            raise NetworkError(f"the embedding service at {host} cannot be reached, or breaks off: this program's log says why") from None
         except (ValueError, KeyError, TypeError):
             raise NetworkError(f"the embedding service at {host} gave an answer that is not in OpenAI's form") from None
 

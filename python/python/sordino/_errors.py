@@ -232,7 +232,7 @@ def _after_wrong(then: type[Error]) -> type[Error]:
     """A wrong answer, followed by another failure of the server.
 
     The class is a `SearchError`, and also of the class of that failure. A program that tries again after some
-    errors thus does the same after both. Otherwise the server could see from its behaviour if the answer mattered.
+    errors thus does the same after both. Otherwise the server could see from the program's behaviour whether the answer mattered.
     """
     if issubclass(then, SearchError):
         return then

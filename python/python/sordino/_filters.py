@@ -46,8 +46,8 @@ _CONTAINS = "$contains"
 # Operators as other stores write them.
 _WORDS: dict[Any, str] = {word[1:]: word for word in [*_SIGNS, _CONTAINS]} | {sign: word for word, sign in _SIGNS.items()} | {"==": "$eq"}
 
-# Words of trees. `EMPTY` is a value that is missing, or an empty text or list. `CHECKED` is a test with a `Check`. `_DECIDED` is that test as two
-# conditions: the whole test, or None, and what every passing document meets.
+# Words of trees. `EMPTY` is a value that is missing, or an empty text or list. `CHECKED` is a test with a `Check`. `_DECIDED` is such a test
+# as a pair: a condition that equals the whole test, or None, and a condition that every passing document meets.
 EMPTY = "$empty"
 CHECKED = "$checked"
 _DECIDED = "$decided"
@@ -75,7 +75,7 @@ _LONG = 8192
 # How a date begins.
 _YEAR = re.compile(r"\d{4}-")
 
-# What is before a list in an attribute, which is JSON. `has` reads such a list. Other tests take it for a text, not for each of its texts.
+# The characters before a list in an attribute. The list is JSON. `has` reads such a list. Other tests take the list for one text.
 _LIST = "\t\r"
 
 # The most bytes of a condition for one test, so that several fit into the text that a search takes.
@@ -137,7 +137,7 @@ def decided(tree: Tree, kinds: Mapping[str, type], column: Column) -> Tree:
     try:
         rest = f"or `{name}` is null" if check.passes(None) else f"and `{name}` is not null"
     except FilterError:
-        # The documents that are found raise it again.
+        # The test of the found documents raises this error again.
         return (name, None, check)
     sure, passing = [[value for value, truth in truths.items() if truth in some] for some in ((True,), (True, None))]
     failing = [value for value, truth in truths.items() if truth is False]
@@ -146,7 +146,7 @@ def decided(tree: Tree, kinds: Mapping[str, type], column: Column) -> Tree:
     for text in [*check.conditions(sure), _among(name, passing), f"not {_among(name, failing)}"]:
         if len(text.encode(errors="replace")) > _LONGEST:
             continue
-        # A condition may be wider than the test, or narrower: what it gives decides.
+        # A condition may let more or fewer records pass than the test does, so it is tried on the records.
         found = set(column(name, f"({text}) and `{name}` is not null")) - {NONE}
         if found >= wanted and (best is None or len(found) < best[0]):
             best = len(found), f"(({text}) {rest})"
@@ -158,7 +158,8 @@ def decided(tree: Tree, kinds: Mapping[str, type], column: Column) -> Tree:
 
 
 def _differs(value: Any, word: str) -> bool:
-    """Return True if attributes compare a value otherwise than metadata: lists, and texts that may be dates, which attributes compare as times."""
+    """Return True if attributes and metadata compare a value in different ways. This holds for lists, and for texts that may be dates: attributes
+    compare these as times."""
     values = value if word in ("$in", "$nin") else [value]
     if not isinstance(values, list) or not all(isinstance(one, (str, list)) for one in values):
         return False

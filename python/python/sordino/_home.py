@@ -12,6 +12,7 @@ import re
 import secrets
 import shlex
 import shutil
+import threading
 import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -47,7 +48,7 @@ from ._record import first_attributes, label_name
 from ._sordino import ClientKey, OwnerKey, PublicKey, ReaderKey, WriterKey, client_keygen, keygen, reader_keygen, writer_keygen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from ._embedding import Embedding
     from ._errors import Error
@@ -64,6 +65,9 @@ FIRST = 0
 # The owner numbers memories below this bound in sequence. Writers cannot agree on the next number, so they draw random numbers
 # above it.
 DRAWN = 1 << 32
+
+# Random numbers are below this bound, since programs that read JSON support whole numbers of 53 bits.
+_MOST_DRAWN = 1 << 52
 
 # The address of an index at a server.
 _ADDRESS = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:(?P<port>[0-9]{1,5}))?/[A-Za-z0-9-]+")
@@ -105,16 +109,19 @@ _CODE = re.compile(
     r"|Aborted|OutOfRange|Unimplemented|Internal|Unavailable|DataLoss|Unauthenticated):"
 )
 
-# Said where nothing can be written.
+# The message if this process cannot write to the folder.
 _CLOSED = (
     "{path} is read-only for this process: memories are recalled, and none is remembered, changed or forgotten. Mount it for writing, or give this user the "
     "right to write there"
 )
 
+# The newest version that the server is known to have had, in the form of `Client.pin`.
+PULLED = "pulled"
+
 # The file that says why the server is not to be trusted.
 _STOPPED = "stopped.json"
 
-# Seconds that a change waits for changes of other processes: a compaction of 100,000 memories takes some of them.
+# The seconds that a change waits for changes of other processes. A compaction of 100,000 memories takes some seconds.
 _PATIENCE = 60.0
 
 
@@ -148,6 +155,8 @@ class Home:
         self.folder = Path(folder).expanduser().absolute()
         _own(self.folder)
         self.settings = self._settings()
+        # The threads that have locks now, by lock.
+        self._changing: dict[str, int] = {}
         # Why the server is not to be trusted, if no file could be written.
         self._distrusted: str | None = None
 
@@ -160,6 +169,15 @@ class Home:
             index = _index_of(path, settings)
             if (path / "memory.json").exists() and (index / "CURRENT").exists():
                 raise of_file(ExistsError(f"{path} has a memory already: sordino-memory --home {path} stats"), path)
+            if index.exists() and any(index.iterdir()) and not (index / "CURRENT").exists():
+                where = f"sordino index restore --from-manifests {shlex.quote(os.fspath(index))} --key {shlex.quote(os.fspath(path / 'owner.pub'))}"
+                raise of_file(
+                    ExistsError(
+                        f"{index} has parts of an index and no file CURRENT: an earlier init was stopped, or a copy is not complete. If it has no memories, "
+                        f"remove it; if it has some: {where}. Then run init again"
+                    ),
+                    index,
+                )
             row = embedding(["what is near nothing"])
             if settings.server is not None or client is not None:
                 _keep_login(path, client)
@@ -194,6 +212,8 @@ class Home:
         if settings.server is None and settings.index is None:
             raise InputError("neither a server nor a folder: say --server URL, or --index FOLDER of the same machine")
         path = _checked_folder(folder, settings, "writer.key" if write else "reader.pair")
+        if (path / "memory.json").exists() and Home(path).settings != settings:
+            raise of_file(ExistsError(f"{path} has joined a memory with other settings: change {path / 'memory.json'}, or name another --home"), path)
         with _whole(path):
             _keep_owner(path, public)
             if write and not (path / "writer.key").exists():
@@ -254,10 +274,10 @@ class Home:
             raise of_file(MissingFileError(text), pair)
         return ReaderKey.load(pair)
 
-    def opened(self, key: OwnerKey | WriterKey | ReaderKey, restored: bool = False) -> Index:
+    def opened(self, key: OwnerKey | WriterKey | ReaderKey, restored: bool = False, pin: bytes | None = None) -> Index:
         """The index, in its folder on this machine. Raises `NoIndexError`, which says how it comes back."""
         try:
-            return open_index(self.index, key=key, restored=restored)
+            return open_index(self.index, key=key, restored=restored, pin=pin)
         except NoIndexError:
             raise self.gone() from None
 
@@ -327,14 +347,21 @@ class Home:
                     if time.monotonic() - start > patience:
                         raise LockedError(f"another process has been changing this memory for {patience:.0f} seconds: try again") from None
                 time.sleep(0.005)
-            yield
+            self._changing[name] = threading.get_ident()
+            try:
+                yield
+            finally:
+                del self._changing[name]
 
     def settled(self, work: Callable[[], T]) -> T:
-        """Reads the folder. While a thread or process takes the server's version, what is there does not belong together: an error is believed only where
-        no change is under way."""
+        """Reads the folder. While a thread or process takes the server's version, the files do not belong together. So an error counts only if no change
+        is under way."""
         try:
             return work()
         except IntegrityError:
+            # A change of this thread also reads.
+            if self._changing.get("writing.lock") == threading.get_ident():
+                raise
             with self.alone("writing.lock"):
                 return work()
 
@@ -345,11 +372,21 @@ class Home:
         except (OSError, ValueError):
             return None
 
+    def pinned(self, name: str = "pin") -> bytes | None:
+        """The newest version that was seen, or that the server is known to have had, in the form of `Client.pin`; None before the first."""
+        path = self.folder / name
+        if not path.exists():
+            return None
+        pin = path.read_bytes()
+        if len(pin) != 56:
+            raise FormatError(f"{path} has {len(pin)} bytes, expected 56: compare the memory's version with its owner, then remove this file")
+        return pin
+
     def keep_pin(self, pin: bytes) -> None:
         """Keeps the newest version that was seen, in the form of `Client.pin`, so that no older one is taken for it."""
         path = self.folder / "pin"
-        known = path.read_bytes() if path.exists() else b""
-        # Another thread or process may know a newer one by now.
+        known = self.pinned() or b""
+        # Another thread or process may know a newer version by now.
         if known != pin and not (known[:16] == pin[:16] and known[16:24] and int.from_bytes(known[16:24], "little") > int.from_bytes(pin[16:24], "little")):
             # On a full disk the file keeps the previous version, and memories can still be read.
             with contextlib.suppress(FileError):
@@ -364,9 +401,11 @@ class Home:
         path = self.folder / _STOPPED
         said = self.read(_STOPPED) if path.exists() else self._distrusted
         if said is not None or path.exists():
+            known = [path.parent / name for name in ("pin", PULLED, "index") if not self.owns and (path.parent / name).exists()]
+            over = f". If the owner says that the server's version is the right one, export first, and then remove {' and '.join(map(str, known))} too" if known else ""
             raise IntegrityError(
                 f"nothing is asked of {self.settings.server} any more, since what it gave was not to be trusted: {said}. Tell the memory's "
-                f"owner and the person you work for. Once they know why, they remove {path}"
+                f"owner and the person you work for. Once they know why, they remove {path}{over}"
             )
 
     def distrust(self, error: IntegrityError) -> None:
@@ -403,10 +442,12 @@ class Home:
         except FileNotFoundError:
             text = f"no memory in {self.folder}: make one with sordino-memory --home {self.folder} init"
             raise of_file(NoIndexError(text), path) from None
-        except (OSError, ValueError) as error:
-            raise FormatError(f"{path}: {error}") from None
+        except OSError as error:
+            raise of_file(FileError(f"{path}: {error.strerror}"), path, error.errno or 0) from None
+        except ValueError as error:
+            raise FormatError(f"{path}: {error}; expected the settings in JSON, as sordino-memory wrote them") from None
         if isinstance(found, dict):
-            # Earlier versions had a setting for a command that pushed.
+            # Earlier versions of this package had a setting for a command that pushed.
             found.pop("command", None)
         return _checked(found, str(path))
 
@@ -441,9 +482,9 @@ def _checked_folder(folder: str | os.PathLike[str], settings: Settings, key: str
     path = Path(folder).expanduser().absolute()
     _checked(asdict(settings), "settings")
     _own(path)
-    for other in ["reader.pair", "writer.key"] if key == "owner.key" else ["owner.key"]:
+    for other in {"owner.key", "reader.pair", "writer.key"} - {key}:
         if (path / other).exists():
-            raise of_file(ExistsError(f"{path} has {other}, of a memory that was made otherwise: name another --home"), path)
+            raise of_file(ExistsError(f"{path} has {other}, which serves for something else: name another --home, and let its new key be granted"), path)
     _check_files(settings)
     return path
 
@@ -526,7 +567,7 @@ def lasts(error: Error) -> bool:
 
 @contextlib.contextmanager
 def _whole(folder: Path) -> Iterator[None]:
-    """The folder, which no other user may read, for the work of one process that fills it. If the work fails, what it made is removed."""
+    """The folder, which no other user may read, for the one process that fills it. If this work fails, what it made is removed."""
     new = not folder.exists()
     held = None
     try:
@@ -578,6 +619,16 @@ def _put(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             part.unlink()
         raise of_file(FileError(f"{path}: {error.strerror}"), path, error.errno or 0) from None
+
+
+def drawn(many: int, taken: Container[int]) -> list[int]:
+    """Random numbers for memories, none of which is taken. No writer can store a memory under them before."""
+    numbers: dict[int, None] = {}
+    while len(numbers) < many:
+        number = DRAWN + secrets.randbelow(_MOST_DRAWN - DRAWN)
+        if number not in taken:
+            numbers[number] = None
+    return list(numbers)
 
 
 def owner_file(path: str) -> Path:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
         def items(self) -> Iterable[tuple[Any, Any]]: ...
 
-    # For a data frame also the names of its columns.
+    # With a data frame, attributes may also be the names of its columns.
     Attributes = Columns | str | list[str]
 
 
@@ -154,7 +154,7 @@ class Index:
             )
 
     def _check_nothing_lost(self, payloads: bool, attributes: bool) -> None:
-        """Refuse records without what the index's records have: those that they replace would lose it."""
+        """Refuse records without payloads or attributes if the index has them: replaced records would lose theirs."""
         facts = {} if payloads and attributes else self.info()
         for name, given, error in [("payloads", payloads, PayloadError), ("attributes", attributes, AttributesError)]:
             if not given and facts[name]:
@@ -277,6 +277,28 @@ class Index:
         if public is not None and not isinstance(public, _sordino.WriterPublicKey):
             raise KeyKindError(f"{type(public).__name__}; expected a WriterPublicKey: WriterKey.writer_public()")
         return self._native.grant_writer(_name(writer, "writer"), public, _names(labels, "labels"), _seconds(until))
+
+    def may_add(self, label: str | None = None) -> bool:
+        """Return True if the owner granted this writer's key to add records under a label. Needs a writer's key.
+
+        Parameters
+        ----------
+        label : str, optional
+            The label. Without it, the question is about records without a label.
+
+        Returns
+        -------
+        bool
+            Whether the right exists. `info` has the time of its end, as ``writes_until``.
+
+        Raises
+        ------
+        AccessError
+            If the owner names no such writer.
+        KeyKindError
+            If the index was opened with another kind of key.
+        """
+        return self._native.may_add(None if label is None else _name(label, "label"))
 
     def stop_writing(self, writer: str) -> int:
         """Take a writer's right to add. It can still read, and its records stay.
@@ -751,6 +773,7 @@ def open(
     *,
     key: OwnerKey | ReaderKey | WriterKey | PublicKey | None = None,
     restored: bool = False,
+    pin: bytes | None = None,
 ) -> Index:
     """Open an index in a directory.
 
@@ -767,6 +790,9 @@ def open(
     restored : bool, default False
         Accept the version that is here and remember it as the newest, because you restored a backup or put the
         index here. Say it once, with the owner's key. Revocations and deletions since then are undone.
+    pin : bytes, optional
+        With a writer's key, the result of `Client.pin()`: additions are refused unless the directory's version is this one or
+        follows from it.
 
     Returns
     -------
@@ -784,7 +810,7 @@ def open(
     if not isinstance(restored, bool):
         raise InputError(f"restored = {restored!r}: expected True or False")
     no_text(key, "an OwnerKey, a ReaderKey, a WriterKey or a PublicKey")
-    index = Index(_sordino.Index(path, key, restored))
+    index = Index(_sordino.Index(path, key, restored, None if pin is None else pin_parts(pin)))
     if key is not None:
         index.info()
     elif not os.path.exists(os.path.join(path, "CURRENT")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 import struct
 import zlib
 from dataclasses import dataclass, field
@@ -110,13 +111,15 @@ class Journal:
                     raise _Damaged
                 found.append(self._opened(content[at + _LENGTH.size : end]))
             except _Damaged:
-                # Acknowledged entries were on disk before.
+                # An entry with unwritten blocks was never acknowledged, because acknowledged entries are whole on disk.
                 if _UNWRITTEN in content[at : end if whole else None] or not any(content[at:]):
                     break
-                raise IntegrityError(
-                    f"{self._path} is damaged at byte {known.whole + at}: copy it, and then cut it there, with truncate -s {known.whole + at} and its path. "
-                    "That keeps the memories before this byte, which are in no other file. Restore later ones from a backup"
-                ) from None
+                bad, path = known.whole + at, shlex.quote(str(self._path))
+                if whole:
+                    cut, kept = f"{{ head -c {bad} {path}; tail -c +{known.whole + end + 1} {path}; }} > rest && mv rest {path}", "the others, which are in no other file"
+                else:
+                    cut, kept = f"truncate -s {bad} {path}", "the memories before this byte, which are in no other file. Restore later ones from a backup"
+                raise IntegrityError(f"{self._path} is damaged at byte {bad}: copy it, and then take the damaged entry out: {cut}. That keeps {kept}") from None
             last, at = content[at:end], end
         read = _Known(stamp, found, known.whole + at, last)
         if known.whole + len(content) == facts.st_size:
@@ -156,6 +159,9 @@ class Journal:
         rest = b"".join(self._sealed(one) for one in entries if one.id not in numbers)
         part = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
+            # A process that was killed here left memories that may be forgotten by now.
+            for left in self._path.parent.glob(f"{self._path.name}.[0-9]*"):
+                left.unlink()
             if rest:
                 with open(part, "wb") as file:
                     file.write(rest)

@@ -41,7 +41,7 @@ from ._record import Record, Where, iso
 from ._writer import Pusher, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ._embedding import Embedding
     from ._home import Home
@@ -72,26 +72,26 @@ _AWAY = (
     "person you work for, and try again later ({error})"
 )
 
-# The most tags that an answer lists if none matched, and the likeness above which a tag may be meant by one that was asked for.
-_OTHER_TAGS = 20
+# The most tags, and authors, that an answer lists if nothing matched, and the likeness above which a stored one may be what the agent meant.
+_OTHERS = 20
 _ALIKE = 0.6
 
-# The times that a full journal waits for the index, each about a minute.
+# How often a full journal waits for the index. Each wait takes about a minute.
 _WAITS = 10
 
-# Said where the journal stays.
+# The note if memories stay in the journal.
 _TROUBLE = "What was remembered is safe in the journal, but cannot be written into the index: {error}"
 
-# Said while others write, which ends by itself.
+# The note while other programs write. No person has to act.
 _MEANWHILE = "Others write into this memory at this moment. What was remembered is on disk here, and follows by itself"
 
 # The most numbers that a note names.
 _NAMED = 8
 
-# The tries in succession, each of several pushes, after which a server that says that others write is said to refuse.
+# The failed tries in succession, each of several pushes, after which the note no longer says that others write, but that the server refuses.
 _MOST_BEHIND = 5
 
-# Memories that are read at once where all are.
+# The memories that one step reads, if all memories are read.
 _BLOCK = 4096
 
 
@@ -106,7 +106,8 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Exported(Remembered):
-    """A memory with its label, if the key reads labels: the owner's does, and a process reads the label of what it remembered and did not send."""
+    """A memory with its label, if this process knows the label. The owner's key reads all labels. Other processes know the labels of memories
+    that they stored and did not send."""
 
     label: str | None = None
     labelled: bool = False
@@ -114,7 +115,7 @@ class Exported(Remembered):
 
 @dataclass(frozen=True)
 class Change:
-    """The result of a change: the numbers of memories, and whether the server, if there is one, has the change."""
+    """The result of a change: the numbers of the changed memories and, if there is a server, whether the server has the change."""
 
     ids: list[int]
     server: str | None
@@ -137,22 +138,22 @@ class Memory:
         self._lock = threading.RLock()
         self._client: Client | None = None
         self._gap: str | None = None
-        # A server that took its time to say nothing, and until when it is not asked again.
+        # The time until which a server that did not answer is not asked again, and the error of that server.
         self._silent: tuple[float, NetworkError | None] = (0.0, None)
         # True while a writer reads its own folder, because the server cannot be reached.
         self._alone = False
-        # The times and numbers of memories, newest first, and the version that they belong to.
+        # The version of this list, and the times and numbers of its memories, newest first.
         self._listed: tuple[int, list[tuple[int, int]]] = (0, [])
-        # The numbers of records that are no memory, and the version in which they were seen.
+        # The version that was read, and the numbers of its records that are no memories.
         self._strange: tuple[int, set[int]] = (0, set())
         self._writer: Writer | Contributor | None = None
         self._pusher: Pusher | None = None
-        # The changes of this process, the number of them in the index, and the version with these.
+        # The number of changes of this process, the number of changes that are in the index, and the version that has these changes.
         self._turn = threading.Condition()
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
         self._tried = False
-        # The tries in succession that failed since others wrote, as it was said.
+        # The tries in succession that failed because, by the error, others wrote.
         self._behind = 0
         self._ended = False
         if home.owns:
@@ -299,9 +300,23 @@ class Memory:
             first = list(itertools.islice(found := self.all(), 1))
             return self._labelled(itertools.chain(first, found)), None
         except (AccessError, IntegrityError, NetworkError) as error:
-            if self._writer is None or not (kept := self._writer.kept()):
+            kept = [Exported(one.id, one.record, None, one.label, True) for one in self._writer.kept()] if self._writer else []
+            # Where the server is not to be trusted, a writer's folder still has what it took before.
+            here = self._copied({one.id for one in kept}) if isinstance(error, IntegrityError) else []
+            if not kept and not here:
                 raise
-            return iter([Exported(one.id, one.record, None, one.label, True) for one in kept]), str(error)
+            return iter(here + kept), str(error)
+
+    def _copied(self, others: set[int]) -> list[Exported]:
+        """The memories in a writer's own copy of the server's index, but for these others."""
+        if not isinstance(self._writer, Contributor) or self._home.settings.server is None:
+            return []
+        try:
+            with Client(self._home.index, key=self._key) as client:
+                ids = sorted(int(id) for id in client.column("when") if id not in others)
+                return [Exported(one.id, one.record) for one in self._read(client, [], ids)]
+        except Error:
+            return []
 
     def _labelled(self, found: Iterator[Remembered]) -> Iterator[Exported]:
         """Memories with their labels. The owner's have text and label from one version, or from the journal. What was forgotten meanwhile has no label
@@ -325,6 +340,8 @@ class Memory:
             # The reason for waiting is known after this process has tried to write them.
             with self._turn:
                 self._turn.wait_for(lambda: self._tried or not self._left(), _SENT)
+            if self._pusher is not None and not self._writer.shared:
+                self._pusher.said(self._writer.version(), _SENT)
         tags: Counter[str] = Counter()
         times = []
         for one in self.all():
@@ -335,6 +352,8 @@ class Memory:
         refused, said = self._writer.refused() if self._writer else None, self.note()
         if refused is not None and refused not in (said or ""):
             said = f"Nothing can be remembered here: {refused}" + (f". {said}" if said else "")
+        if isinstance(self._writer, Writer) and (unread := self._writer.unread()):
+            said = unread + (f". {said}" if said else "")
         return {
             "memories": len(times),
             "oldest": iso(min(times)) if times else None,
@@ -352,14 +371,13 @@ class Memory:
             "note": said,
         }
 
-    def other_tags(self, tags: Sequence[str]) -> list[str]:
-        """Tags that there are, those first that are most like one of these, then those that most memories have."""
-        counted = Counter(tag for one in self.all() for tag in one.record.tags)
-
-        def near(tag: str) -> float:
-            return max((ratio for asked in tags if (ratio := SequenceMatcher(None, tag, asked).ratio()) > _ALIKE), default=0.0)
-
-        return sorted(counted, key=lambda tag: (-near(tag), -counted[tag], tag))[:_OTHER_TAGS]
+    def others(self, where: Where) -> tuple[list[str], list[str], str | None]:
+        """What there is, for a choice that nothing matches: tags and authors, those first that are most like one that was asked for, and the times."""
+        records = [one.record for one in self.all()]
+        tags = _likest([tag for record in records for tag in record.tags], where.tags)
+        authors = _likest([record.by for record in records], [where.by or ""])
+        times = [record.when for record in records]
+        return tags, authors, f"the memories are of {iso(min(times))} to {iso(max(times))}" if times else None
 
     def leaves(self) -> str:
         """When forgotten memories are erased from the folder."""
@@ -410,8 +428,12 @@ class Memory:
                 self._let_go()
                 self._alone = False
             try:
-                self._answering()
-                self._home.settled(self._renewed) if self._home.owns else self._renewed()
+                if self._home.owns:
+                    # The owner's own folder answers without the server.
+                    self._home.settled(self._renewed)
+                else:
+                    self._answering()
+                    self._renewed()
                 self._gap = missing
             except GapError:
                 self._over_gap()
@@ -447,8 +469,8 @@ class Memory:
             return self._client, waiting
 
     def _renewed(self) -> None:
-        """Has a client of the newest version. One that is refused tries again, once, with a connection of its own: a server that was started again
-        knows no login from before, and a token's file may have another token by now. So does an owner's, whose change gave way to somebody's that came first."""
+        """Makes sure that there is a client of the newest version. If the server refuses the client, a client with a new connection tries once: a restarted server
+        knows no earlier login, and a token's file may have a new token. An owner's client does so too if the owner's change gave way to an earlier change."""
         if self._client is not None:
             try:
                 with heard():
@@ -469,7 +491,7 @@ class Memory:
             if self._writer is not None:
                 self._answering()
                 self._writer.follow()
-        except (NetworkError, IntegrityError, FileError) as error:
+        except (NetworkError, IntegrityError, FileError, LockedError) as error:
             if isinstance(error, NetworkError):
                 self._note_silence(start, error)
             return f"what others have added since may be missing: {self._told(error)}"
@@ -508,8 +530,7 @@ class Memory:
         """The newest version that is known here: the owner's key knows it, or this folder of what was read."""
         if self._home.owns:
             return self._home.opened(self._home.owner_key()).pin()
-        pin = self._home.folder / "pin"
-        return pin.read_bytes() if pin.exists() else None
+        return self._home.pinned()
 
     def _over_gap(self) -> None:
         """Continues over a gap of more versions than a server keeps, which many single memories soon cause, and adds a note."""
@@ -575,8 +596,8 @@ class Memory:
         return self._among(client, row, where)
 
     def _among(self, client: Client, row: Any, where: Where) -> list[Remembered]:
-        """The nearest of all memories that match, where many records that do not match are nearer. This reads all memories first, and then searches at
-        the instants of the memories that match."""
+        """The nearest of all memories that match, for the case that many records that do not match are nearer. This reads all memories first. Then it
+        searches only among memories with the times of the memories that match."""
         listed = self._by_time(client, where)
         records: dict[int, Record] = {}
         for first in range(0, len(listed), _BLOCK):
@@ -585,7 +606,7 @@ class Memory:
         crowds = Counter(when for when, _ in listed)
         groups: list[list[int]] = [[]]
         for when in sorted({when for when, id in listed if id in records and crowds[when] < MOST}):
-            # The first record also passes a condition.
+            # The condition also lets record 0 pass, which is not a memory, so `>=` leaves a place for it.
             if sum(map(crowds.__getitem__, groups[-1])) + crowds[when] >= MOST:
                 groups.append([])
             groups[-1].append(when)
@@ -597,7 +618,7 @@ class Memory:
             for id, score in zip(result.ids[0].tolist(), result.scores[0].tolist()):
                 if id in records:
                     found[id] = Remembered(id, records[id], round(score, 4))
-        # A search does not give all records of such an instant, so the texts have to give the vectors.
+        # If too many memories have the same time, no search gives all of them, so the texts give the vectors.
         rest = [id for id in records if id not in found]
         try:
             rows = list(self._embedded([records[id].text for id in rest])) if rest else []
@@ -618,11 +639,16 @@ class Memory:
     def _records(self, client: Client, ids: Sequence[int], payloads: Sequence[bytes | None]) -> dict[int, Record]:
         """The memories among records, by number. Notes the numbers of records that are no memory."""
         found, strange = {}, set()
-        for id, payload in zip(ids, payloads):
-            if id > FIRST and payload is not None:
-                try:
-                    found[id] = Record.read(payload)
-                except FormatError:
+        there = [(id, payload) for id, payload in zip(ids, payloads) if id > FIRST and payload is not None]
+        for (id, payload), attributes in zip(there, client.attributes([id for id, _ in there]) if there else []):
+            try:
+                record = Record.read(payload)
+            except FormatError:
+                strange.add(id)
+            else:
+                if record.fits(attributes):
+                    found[id] = record
+                else:
                     strange.add(id)
         if strange:
             version = client.stats()["version"]
@@ -631,7 +657,7 @@ class Memory:
         return found
 
     def _left_out(self) -> str | None:
-        """Says which records of this version are no memory, as far as they were seen."""
+        """Says which of the records that were read in this version are no memories."""
         ids = self._strange[1]
         if not ids:
             return None
@@ -658,7 +684,7 @@ class Memory:
             except InputError:
                 raise
             except Error:
-                # What else is wrong with the index, the change says, or keeps the memory in the journal.
+                # The change itself reports all other faults of the index, or keeps the memory in the journal.
                 pass
         return self._embedded(texts)
 
@@ -696,7 +722,7 @@ class Memory:
         return Change(ids, self._pusher.said(version, _SENT))
 
     def _check(self) -> None:
-        """Has a note say that the folder is not the one that is known here. What is remembered then waits in the journal."""
+        """Sets a note if the folder is not the one that the key knows. New memories then wait in the journal."""
         assert self._writer is not None
         try:
             self._writer.check()
@@ -705,7 +731,7 @@ class Memory:
                 self._trouble = self._why(error)
 
     def _why(self, error: Exception) -> str:
-        """Why memories stay in the journal. A server may say each time that others write, and refuse for good."""
+        """Why memories stay in the journal. A server may refuse for good, and say each time that others write."""
         return _MEANWHILE if isinstance(error, LockedError) and self._behind < _MOST_BEHIND else _TROUBLE.format(error=self._told(error))
 
     def _told(self, error: Exception) -> str:
@@ -784,6 +810,16 @@ def _number(value: Any) -> int:
     if not 1 <= number <= MOST_RECALLED:
         raise InputError(f"k = {number}: expected 1 to {MOST_RECALLED}")
     return number
+
+
+def _likest(there: Iterable[str], asked: Sequence[str]) -> list[str]:
+    """The first of these words, each once: those first that are most like one that was asked for, then those that are there most often."""
+    counted = Counter(there)
+
+    def likeness(word: str) -> float:
+        return max((ratio for one in asked if (ratio := SequenceMatcher(None, word, one).ratio()) > _ALIKE), default=0.0)
+
+    return sorted(counted, key=lambda word: (-likeness(word), -counted[word], word))[:_OTHERS]
 
 
 def _cosine(one: Any, other: Any) -> float:

@@ -12,12 +12,12 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._console import command, filled
 from ._contributor import Contributor
 from ._embedding import DEFAULT, Embedding
-from ._errors import Error, InputError
+from ._errors import Error, InputError, KeyKindError, NetworkError
 from ._home import Home, Settings, owner_file
 from ._record import Record, instant, iso, label_name
 from ._sordino import ReaderPublicKey, WriterPublicKey
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO
 
+Public = TypeVar("Public", ReaderPublicKey, WriterPublicKey)
+
 _HOME = "~/.sordino-memory"
+
+# The tools of an agent, which people look for here.
+_TOOLS = ("remember", "recall", "recent", "update", "forget")
 
 # The seconds for which a writer may add, unless the owner says otherwise.
 _YEAR = 365 * 86_400
@@ -40,7 +45,7 @@ Take {name}'s client key off the server's list too. A holder of owner.key has ev
 
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command. Returns 0 if it is done, 1 if it could not be, with a line on standard error."""
+    """Runs the command. Returns 0 if it succeeds. Otherwise prints a line on standard error, and returns 1."""
     given = filled(_parser(), arguments)
     try:
         return int(given.run(given) or 0)
@@ -100,6 +105,11 @@ def _parser() -> argparse.ArgumentParser:
     made = add("import", _import, "Remember what export wrote, under new numbers")
     made.add_argument("file")
     add("lines", _lines, "Print the lines for the configuration files of agents")
+    for tool in _TOOLS:
+        # A parser without help is not in the list of commands.
+        made = commands.add_parser(tool, add_help=False, prefix_chars="\0")
+        made.set_defaults(run=_tool, tool=tool)
+        made.add_argument("words", nargs="*")
     return parser
 
 
@@ -152,14 +162,14 @@ def _grant(given: argparse.Namespace) -> int:
         until = instant(given.until, "until") if given.until else int(time.time()) + _YEAR
         if until <= time.time():
             raise InputError(f"--until {given.until}: {iso(until)} is over, and nothing could be added; expected a later instant, or sordino-memory revoke")
-        public = None if given.public is None else WriterPublicKey.load(given.public)
+        public = _member(given, WriterPublicKey, "join --write", "writer.public")
         writer.grant_writer(given.reader, public, given.label, until)
         under = f"under {', '.join(given.label)}" if given.label else "without a label"
         print(f"{given.reader} can add memories {under}, until {iso(until)}")
     else:
         if given.until:
             raise InputError("--until without --write: reading has no end but sordino-memory revoke")
-        public = None if given.public is None else ReaderPublicKey.load(given.public)
+        public = _member(given, ReaderPublicKey, "join", "reader.public")
         writer.grant(given.reader, public, given.label)
     print(f"{given.reader} can read the memory" + (f", and the labels {', '.join(given.label)}" if given.label else ", but for what has a label"))
     if public is not None:
@@ -167,8 +177,16 @@ def _grant(given: argparse.Namespace) -> int:
     return _pushed(home)
 
 
+def _member(given: argparse.Namespace, kind: type[Public], join: str, file: str) -> Public | None:
+    """The public key of a member's file."""
+    try:
+        return None if given.public is None else kind.load(given.public)
+    except KeyKindError as error:
+        raise KeyKindError(f"{error}. It is the file {file} of the folder where {given.reader} ran sordino-memory {join}") from None
+
+
 def _check_known(given: argparse.Namespace, writer: Writer) -> None:
-    """Refuses a grant without a public key to somebody who has none here."""
+    """Refuses a grant without a public key if the index has no such key of this reader or writer."""
     found = [reader for reader in writer.access()["readers"] if reader["name"] == given.reader and reader["key"] is not None]
     if found and (not given.write or found[0]["writes"] is not None):
         return
@@ -181,7 +199,7 @@ def _check_known(given: argparse.Namespace, writer: Writer) -> None:
 
 
 def _digest(public: ReaderPublicKey | WriterPublicKey) -> str:
-    """What two people compare: the digest of a key, in the form of `who`, which shows a writer's by its reader's half."""
+    """The digest of a key that two people compare, as `who` shows it. A writer's digest is the digest of the key by which the writer reads."""
     if isinstance(public, ReaderPublicKey):
         return f"key {_short(public)}"
     return f"key {_short(public.reader_public())}, writer's key {_short(public)}"
@@ -202,13 +220,24 @@ def _take_back(given: argparse.Namespace) -> int:
 
 def _revoke(given: argparse.Namespace) -> int:
     home = Home(given.home)
-    Writer(home).revoke(given.reader)
+    writer = Writer(home)
+    names = [reader["name"] for reader in writer.access()["readers"]]
+    if given.reader not in names:
+        # A revocation may have been stopped before it wrote the memory again.
+        again = "; the memory was written again, as an earlier command had left to do" if writer.compact() else ""
+        raise InputError(f"there is no reader {given.reader}: expected one of those that sordino-memory who lists, {', '.join(names) or 'none so far'}{again}")
+    writer.revoke(given.reader)
     print(_REVOKED.format(name=given.reader))
     return _pushed(home)
 
 
 def _who(given: argparse.Namespace) -> None:
-    report = Writer(Home(given.home)).access()
+    writer = Writer(Home(given.home))
+    try:
+        writer.follow()
+    except NetworkError as error:
+        print(f"sordino-memory: what others have added since may be missing: {error}", file=sys.stderr)
+    report = writer.access()
     print("owner: everything, and writes")
     for reader in report["readers"]:
         labels = ", ".join(reader["labels"]) or "none"
@@ -239,7 +268,8 @@ def _push(given: argparse.Namespace) -> int:
 def _stats(given: argparse.Namespace) -> None:
     memory = _memory(given)
     try:
-        print(json.dumps(memory.stats(), indent=2, ensure_ascii=False))
+        # Others chose some of the words, and a terminal would obey them.
+        print("".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in json.dumps(memory.stats(), indent=2, ensure_ascii=False)))
     finally:
         memory.close()
 
@@ -248,7 +278,7 @@ def _export(given: argparse.Namespace) -> int:
     memory = _memory(given)
     try:
         number, unlabelled = 0, False
-        # Nothing is made where nothing can be read.
+        # If no memory can be read, no file is made.
         memories, why = memory.exported()
         with _new(given.file) as file:
             for number, one in enumerate(memories, 1):
@@ -264,7 +294,7 @@ def _export(given: argparse.Namespace) -> int:
         if unlabelled:
             print("Labels are not in it: only the owner's key reads them. An import puts them under the label of its memory.json, or under none", file=sys.stderr)
         if why is not None:
-            print(f"Others cannot be read: these were remembered here, and wait to be written into the index. {why}", file=sys.stderr)
+            print(f"Others cannot be read: these are what this folder has, remembered here or taken before. {why}", file=sys.stderr)
         return 0 if why is None else 1
     except BrokenPipeError:
         raise
@@ -279,7 +309,7 @@ def _export(given: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _new(path: str | None) -> Iterator[TextIO]:
-    """A new file, which no other user may read: these are the texts in the clear. Or standard output. What is not whole is removed."""
+    """Standard output, or a new file that no other user may read, because it has the texts unencrypted. An incomplete file is removed."""
     if path is None or path == "-":
         yield sys.stdout
         return
@@ -329,6 +359,13 @@ def _import(given: argparse.Namespace) -> None:
         raise InputError(f"{error}. Lines 1 to {lines[done - 1]} of {given.file} are remembered; the others are not: import what this prints: {rest}") from None
     finally:
         memory.close()
+
+
+def _tool(given: argparse.Namespace) -> None:
+    raise InputError(
+        f"{given.tool} is a tool of the server that an agent starts: sordino-memory lines prints what to put into the agent's configuration. Without an agent, "
+        "import remembers the lines of a file, and export prints all memories"
+    )
 
 
 def _lines(given: argparse.Namespace) -> None:

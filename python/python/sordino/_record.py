@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -24,10 +25,10 @@ MOST_TAGS = 32
 MOST_TAG = 64
 MOST_BY = 1024
 
-# The bytes of a record above which it is no memory: each byte of its texts may take six in JSON.
+# A longer record is no memory. Each byte of a memory's texts may take six bytes in JSON.
 _MOST_PAYLOAD = 1 << 18
 
-# The bytes of a label, and characters that an index refuses in one, since they are not seen or can be written otherwise.
+# The most bytes of a label, and characters that an index refuses in a label, since people do not see them or can write them otherwise.
 _MOST_LABEL = 64
 _UNSEEN = re.compile(
     "[\u0300-\u036f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
@@ -73,16 +74,21 @@ class Record:
         """The attributes for filters, which are also sealed."""
         return {"when": self.when, "by": self.by} | dict.fromkeys(map(_column, self.tags), True)
 
+    def fits(self, attributes: dict[str, Any] | None) -> bool:
+        """Whether a record of the index has this memory's attributes. Another program may have given it others, which filters would believe."""
+        own = {name: value for name, value in (attributes or {}).items() if name in _NAMES}
+        return own == self.attributes()
+
     @staticmethod
     def read(payload: bytes, bounded: bool = True) -> Record:
-        """Reads a memory from its bytes. Raises `FormatError` for bytes of another program, and if `bounded` for a memory that this one would not have
-        stored: a writer's own program may write anything."""
+        """Reads a memory from its bytes. Raises `FormatError` for bytes of another program. If `bounded`, also raises it for a memory that this program
+        would not have stored, since a writer's own program may write anything."""
         try:
             value = json.loads(payload) if len(payload) <= _MOST_PAYLOAD else {}
             text, tags, when, by = value["text"], value["tags"], value["when"], value["by"]
             if type(when) is int and isinstance(tags, list) and len(tags) <= MOST_TAGS and all(map(is_unicode, [text, by, *tags])):
                 iso(when)
-                # In lower case a letter may become three.
+                # In lower case, one letter may become three letters.
                 if not bounded or len(text.encode()) <= MOST_TEXT and len(by) <= MOST_BY and all(len(tag) <= 3 * MOST_TAG for tag in tags):
                     return Record(text, tuple(tags), when, by)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError, RecursionError):
@@ -104,8 +110,10 @@ class Where:
         """Makes a choice from an agent's input. Raises `InputError`."""
         if not (by is None or (isinstance(by, str) and is_unicode(by))):
             raise InputError(f"by = {by!r}: expected the name of an author")
-        first = None if since is None else instant(since, "since")
-        return Where(tagged(tags), first, None if until is None else instant(until, "until"), by)
+        first, last = (None if at is None else instant(at, name) for at, name in [(since, "since"), (until, "until")])
+        if first is not None and last is not None and first >= last:
+            raise InputError(f"since {iso(first)}, until {iso(last)}: no instant is in between; expected a since that is earlier than until")
+        return Where(tagged(tags), first, last, by)
 
     def __bool__(self) -> bool:
         return self != Where()
@@ -138,6 +146,10 @@ def columns(records: Sequence[Record]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
+# The names of the attributes.
+_NAMES = frozenset(["when", "by", *(f"t{number}" for number in range(_COLUMNS))])
+
+
 def first_attributes() -> dict[str, list[Any]]:
     """The attributes of record 0, which has a value in each column, so that filters know all columns."""
     tags: dict[str, list[Any]] = {f"t{number}": [True] for number in range(_COLUMNS)}
@@ -145,7 +157,7 @@ def first_attributes() -> dict[str, list[Any]]:
 
 
 def instant(value: Any, what: str) -> int:
-    """The seconds since 1970 of an ISO 8601 instant, which is in UTC if it has no time zone; now, for None. Raises
+    """The seconds since 1970 of an ISO 8601 instant, which is in UTC if it has no time zone. None means now. Raises
     `InputError`."""
     if value is None:
         return int(datetime.now(timezone.utc).timestamp())
@@ -174,7 +186,8 @@ def tagged(tags: Iterable[Any] | None) -> tuple[str, ...]:
     for tag in tags or ():
         if not isinstance(tag, str) or not is_unicode(tag) or not tag.strip() or len(tag) > MOST_TAG:
             raise InputError(f"tags: {str(tag)[:40]!r}, expected a text of 1 to {MOST_TAG} letters")
-        found[tag.strip().casefold()] = None
+        # One tag can be written with an accent as a letter of its own, as file names on a Mac are.
+        found[unicodedata.normalize("NFC", tag.strip().casefold())] = None
     if len(found) > MOST_TAGS:
         raise InputError(f"tags: {len(found)}, at most {MOST_TAGS}; keep those by which it is to be found")
     return tuple(found)
@@ -193,9 +206,10 @@ def label_name(label: Any) -> str | None:
 
 
 def _is_mark(letter: str) -> bool:
-    """Whether it is a mark on the letter before it, such as an accent."""
+    """Whether a character is a mark on the letter before it, such as an accent."""
     return letter in ("\uff9e", "\uff9f") or unicodedata.category(letter or "x")[0] == "M"
 
 
+@functools.lru_cache(4096)
 def _column(tag: str) -> str:
     return f"t{hashlib.blake2b(tag.encode(), digest_size=8).digest()[0] % _COLUMNS}"

@@ -6,11 +6,11 @@ import contextlib
 import json
 import random
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._client import Client
 from ._errors import ForkError, GapError, LockedError, NetworkError, NoIndexError, OtherIndexError, OvertakenError, RollbackError
-from ._home import heard
+from ._home import PULLED, heard
 from ._index import pull
 from ._sordino import OwnerKey
 
@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from ._home import Home
     from ._sordino import WriterKey
 
-# The newest version that the server is known to have had, in the form of `Client.pin`.
-_PULLED = "pulled"
-
 # The numbers of entries of the journal that a version here has, and that version, in the form of `Client.pin`. The journal keeps them until the
 # server has the version too.
 _WRITTEN = "written.json"
 
-# Words of a server that receives two changes at once, and of one that has received another just before.
+# Words of a server that receives two changes at once, and of a server that has just received another change.
 _AT_ONCE = "another change may have begun meanwhile"
 _OVERTAKEN = ("it pushes what another writer added", "another change has begun at the server")
 
@@ -42,6 +39,8 @@ class Replica:
         self._home = home
         self._key = key
         self._client: Client | None = None
+        # The noted entries and the folder's line for its version, and whether that version has them.
+        self._lasting: tuple[Any, bool] = (None, False)
 
     def newest(self) -> Client:
         """A client of the folder's newest version."""
@@ -56,18 +55,18 @@ class Replica:
 
     @property
     def shared(self) -> bool:
-        """Whether others add to the server's index, by what is here or by what the server is known to have had. If so, a change is made
-        once the server has it, and an owner's change is made again if another change came first."""
+        """Whether others add to the server's index, by this folder or by the known version of the server. If so, a change is complete only
+        when the server has it, and an owner's change is made again if another change came first."""
         if self._home.settings.server is None:
             return False
-        return (self._home.folder / _PULLED).exists() or int(self._home.opened(self._key).info()["writers"]) > 0
+        return (self._home.folder / PULLED).exists() or int(self._home.opened(self._key).info()["writers"]) > 0
 
     def pull(self) -> None:
-        """Takes the server's version. If others add, what else the folder has is given up: a change that the server did not take."""
-        server, path = self._home.settings.server, self._home.folder / _PULLED
+        """Takes the server's version. If others add to the index, the folder loses a change that the server did not take."""
+        server, path = self._home.settings.server, self._home.folder / PULLED
         if server is None:
             return
-        known = path.read_bytes() if path.exists() else None
+        known = self._home.pinned(PULLED)
         try:
             with heard():
                 pull(self._home.index, server, key=self._key, pin=known, **self._home.connection())
@@ -76,13 +75,13 @@ class Replica:
                 f"{error}. Compare the version with the memory's owner; then remove {self._home.index} and {path}, and it is downloaded again"
             ) from None
         if known is not None and isinstance(self._key, OwnerKey):
-            # The pull has checked that it follows from what the server had. The owner's own file may name the change that was
-            # given up.
+            # The pull has checked that the new version follows from the server's known version. The owner's file of versions may
+            # name the change that the folder lost.
             self._home.opened(self._key, restored=True)
         with contextlib.suppress(ForkError, RollbackError):
             self._note()
             return
-        # The client knows a version that was given up.
+        # The client knows a version that the folder lost.
         self.close()
         self._note()
 
@@ -122,21 +121,27 @@ class Replica:
         self._home.write(_WRITTEN, json.dumps({"pin": pin, "numbers": sorted(numbers)}).encode())
 
     def written(self) -> set[int]:
-        """The numbers of the entries that were noted last, and not settled since."""
+        """The numbers of the entries in the last note, or none if the note was removed."""
         found = self._home.read(_WRITTEN)
         return set(found["numbers"]) if found else set()
 
     def lasted(self) -> set[int]:
-        """The noted entries, if the folder's version follows from the one that has them: they were added, whatever became of them since. Empty if
-        that version was given up."""
+        """The noted entries, if the folder's version follows from the version that has them. They were added, even if they were changed or forgotten
+        since. Empty if the folder lost that version."""
         found = self._home.read(_WRITTEN)
         if not found:
             return set()
         try:
-            Client(self._home.index, key=self._key, pin=bytes.fromhex(found["pin"])).close()
-        except (ForkError, RollbackError, OtherIndexError, GapError):
-            return set()
-        return set(found["numbers"])
+            seen = (found, (self._home.index / "CURRENT").read_bytes())
+        except FileNotFoundError:
+            raise self._home.gone() from None
+        if self._lasting[0] != seen:
+            try:
+                Client(self._home.index, key=self._key, pin=bytes.fromhex(found["pin"])).close()
+                self._lasting = (seen, True)
+            except (ForkError, RollbackError, OtherIndexError, GapError):
+                self._lasting = (seen, False)
+        return set(found["numbers"]) if self._lasting[1] else set()
 
     def settled(self) -> None:
         """Removes the note: the journal has none of these entries, or they wait again."""
@@ -150,11 +155,11 @@ class Replica:
             self._client = None
 
     def _note(self) -> None:
-        """Remembers the version, which the server has, if others may add to it. Otherwise the owner's changes wait here for the server, and
-        none may be given up."""
+        """If others may add to the index, notes that the server has the folder's version. Otherwise the owner's changes wait here for the
+        server, and the folder must lose none of them."""
         pin = self.newest().pin()
-        path = self._home.folder / _PULLED
+        path = self._home.folder / PULLED
         if isinstance(self._key, OwnerKey) and not self._home.opened(self._key).info()["writers"]:
             path.unlink(missing_ok=True)
         elif not path.exists() or path.read_bytes() != pin:
-            self._home.write(_PULLED, pin)
+            self._home.write(PULLED, pin)

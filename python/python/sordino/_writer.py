@@ -3,17 +3,19 @@ is time, and pushed to a server."""
 
 from __future__ import annotations
 
-import contextlib
 import json
+import math
+import os
 import random
+import shlex
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
-from ._errors import AccessError, DimensionError, Error, ForkError, InputError, IntegrityError, LockedError, NetworkError, RollbackError, UnknownIdError, UnsureError
-from ._home import DRAWN, FIRST, heard
+from ._errors import AccessError, DimensionError, Error, FileError, ForkError, InputError, IntegrityError, LockedError, NetworkError, RollbackError, UnknownIdError, UnsureError
+from ._home import DRAWN, FIRST, drawn, heard
 from ._index import open as open_index
 from ._journal import Journal, Waiting
 from ._record import Record
@@ -30,20 +32,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The message for a change that is here and did not arrive at the server.
+# The message for a change that this folder has and that did not arrive at the server.
 _UNSENT = (
     "What was changed is in this folder and not at the server. It is sent with the next change, or by sordino-memory push; where others have added to the "
     "memory before that, it is not: look whether it lasted, and else make it again"
 )
 
+# The message if the server does not answer before a change.
+_AWAY = "While it does not answer, this memory is not changed, since others may have added to it there"
+
 # The message if the server has changes by the owner's key that are missing here.
 _TWIN = (
     "another folder with this owner's key has changed the memory at the server, and what it wrote is missing here; or this folder was restored from a "
-    "backup. Tell the memory's owner to let one folder alone write with that key"
+    "backup. Tell the memory's owner to let one folder alone write with that key. To go on in this folder: sordino-memory export first, "
+    "since sordino index pull gives up what was changed here; then pull, and remember again what is missing"
 )
 
-# A compaction writes all memories. It is due at this number of segments more than the last one left, or a 150th of the memories if that
-# is more.
+# A compaction writes all memories. It is due if there are 64 segments more than after the last compaction. With many memories, it is due
+# after a number of segments that is a 150th of the number of memories.
 _SEGMENTS = 64
 _SHARE = 150
 _MOST_SEGMENTS = 256
@@ -52,13 +58,16 @@ _MOST_SEGMENTS = 256
 # manifests.
 _KEPT = 256
 
-# The additions by writers after which the owner's process makes room for more; at most 64 are possible. Then the tries while a
-# writer is first.
+# The additions by writers after which the owner's process makes room for more; at most 64 are possible. Below it, the tries of a change
+# if a writer adds first each time.
 _TAKEN_IN = 16
 _TRIES = 8
 
-# The seconds for which the server is not asked again for additions by writers.
+# The seconds after which the server is asked again for additions by writers.
 _FOLLOWED = 0.5
+
+# The seconds after which additions that were taken are old, and those for which an answer then waits for a change in progress.
+_STALE, _FOLLOWING = 5.0, 5.0
 
 # The seconds of all tries while another program changes the index.
 _PATIENCE = 60.0
@@ -67,12 +76,14 @@ _PATIENCE = 60.0
 @dataclass
 class State:
     """The state that the writing processes of one folder share. It has the version, the next number, the segments after the last
-    compaction and now, and the stored records. It also has the number of forgotten records, and the time since when there are some.
-    If its version differs from the index's, it is computed again from the index."""
+    compaction and now, and the stored records. It also has the number of forgotten records, and the time since which there are any.
+    If its version or its manifest differs from the index's, it is computed again from the index. If there are writers, a new memory has a random number."""
 
     version: int
     next: int
     base: int
+    manifest: str = ""
+    writers: int = 0
     segments: int = 1
     stored: int = 1
     forgotten: int = 0
@@ -87,14 +98,14 @@ class Writer:
         self._key = home.owner_key()
         self._journal = Journal(home.folder, home.settings.label)
         self._replica = Replica(home, self._key)
-        self._followed = 0.0
+        self._followed = -math.inf
         # The entries of the journal that the last change has written, by number.
         self._written: set[int] = set()
-        #: Entries that wait for the owner to grant their label; the owner's key has all.
+        #: Entries that wait for the owner to grant their label. This list is empty, because the owner's key may use all labels.
         self.held: list[Waiting] = []
-        #: Entries of the journal that the index refuses, by number, and why. They stay there, and later entries do not wait for them.
+        #: Entries of the journal that the index refuses, by number, and why. They stay in the journal, and later entries do not wait for them.
         self.unfit: dict[int, str] = {}
-        #: True if writers add to the server's index: then a change that was made is at the server.
+        #: True if writers add to the server's index. Each finished change is then at the server.
         self.shared = self._replica.shared
         #: Numbers that this process gave, and that another program took first, with the numbers that the memories have instead.
         self.moved: dict[int, int] = {}
@@ -108,8 +119,7 @@ class Writer:
         with self._home.alone("journal.lock"):
             state = self._known()
             if state is not None:
-                following = self._following(state)
-                numbers = list(range(following, following + len(records)))
+                numbers = self._numbers(state, len(records))
                 self._journal.append([Waiting(*one) for one in zip(numbers, records, vectors, labels)])
                 return numbers
         self.flush()
@@ -157,6 +167,9 @@ class Writer:
 
     def labelled(self, numbers: Sequence[int]) -> list[tuple[bytes | None, str | None]]:
         """The texts and labels of memories in the index, all from one version. For a memory that it lacks, the index names no label."""
+        if closed := self._home.closed():
+            folder = shlex.quote(os.fspath(self._home.folder))
+            raise FileError(f"{closed}. Or export from a copy of it: cp -a {folder} COPY, and sordino-memory --home COPY export")
         try:
             return self._labelled(self._home.opened(self._key), numbers)
         except (LockedError, IntegrityError):
@@ -176,8 +189,8 @@ class Writer:
     def waiting(self) -> list[Waiting]:
         """The memories of the journal that are not in the index yet. Others are, or were forgotten, and stay in the journal until the server
         knows that."""
-        entries, written = self._journal.read(), self._replica.written()
-        return [one for one in entries if one.id not in written]
+        entries, there = self._journal.read(), self._replica.lasted()
+        return [one for one in entries if one.id not in there]
 
     def kept(self) -> list[Waiting]:
         """All memories of the journal."""
@@ -248,12 +261,18 @@ class Writer:
 
     def follow(self) -> None:
         """Takes the additions of writers from the server's index, if there are writers."""
-        if not self.shared or time.monotonic() - self._followed < _FOLLOWED:
+        old = time.monotonic() - self._followed
+        # Another process may have granted the first writer.
+        if old < _FOLLOWED or not (self.shared or self._replica.shared):
             return
-        # A change in progress takes them itself.
-        with contextlib.suppress(LockedError), self._home.alone("writing.lock", 0.0):
-            self._meet()
-            self._followed = time.monotonic()
+        try:
+            with self._home.alone("writing.lock", _FOLLOWING if old > _STALE else 0.0):
+                self._meet()
+                self._followed = time.monotonic()
+        except LockedError:
+            # A change in progress takes them itself.
+            if old > _STALE:
+                raise
 
     def take_in(self) -> bool:
         """Makes room for more additions if writers have made many. Returns True if it did."""
@@ -301,7 +320,7 @@ class Writer:
         return self._change(lambda index, _: patiently(lambda: index.grant_writer(name, public, labels=labels, until=until)))
 
     def revoke(self, name: str) -> None:
-        """Removes a reader, and rewrites everything under keys that it does not have."""
+        """Removes a reader, and rewrites everything under keys that the reader does not have."""
 
         def work(index: Index, state: State) -> None:
             patiently(lambda: index.revoke(name))
@@ -320,13 +339,21 @@ class Writer:
             self._sent()
             return version
 
+    def unread(self) -> str | None:
+        """Says that no reader may read what is remembered here, if the folder's label is one that no reader was granted."""
+        label = self._home.settings.label
+        granted = [set(reader["labels"]) for reader in self.access()["readers"]] if label is not None else []
+        if not granted or label in set().union(*granted):
+            return None
+        return f"No reader may read what is remembered here, under the label {label}: grant it with --label, or correct label in {self._home.folder / 'memory.json'}"
+
     def close(self) -> None:
         """Releases the index."""
         self._replica.close()
 
     def _change(self, work: Callable[[Index, State], T]) -> T:
-        """Writes what waits, and does `work`, while no other writer of this folder changes it. If others add to the server's index, the
-        change starts from what they made, and was sent when this returns. The exception is an owner's change that first lets others add."""
+        """Writes what waits, and does `work`, while no other process changes this folder. If others add to the server's index, the change
+        starts from the server's version, and is at the server when this returns. The exception is the owner's change that first lets others add."""
         with self._home.alone("writing.lock"):
             index = self._home.opened(self._key)
             self.shared = self._replica.shared
@@ -334,8 +361,11 @@ class Writer:
                 self._settle()
                 return self._changed(index, work)
             for _ in range(_TRIES):
-                # What could not be sent before goes first.
-                self._meet()
+                # Changes that could not be sent before go first.
+                try:
+                    self._meet()
+                except NetworkError as error:
+                    raise type(error)(f"{error}. {_AWAY}") from None
                 done = self._changed(index, work)
                 try:
                     sent = self._replica.push()
@@ -344,13 +374,13 @@ class Writer:
                 if sent:
                     self._drop()
                     return done
-                # A writer came first. What was done here is done again on top of the writer's addition.
+                # A writer's addition came first. The next try repeats the change on top of it.
         raise LockedError(f"the server refused {_TRIES} tries, each time as if a writer had added first: what waits is kept, and tried again")
 
     def _changed(self, index: Index, work: Callable[[Index, State], T]) -> T:
-        before = int(index.info()["version"])
+        facts = index.info()
         state = self._known()
-        told = state is not None and state.version == before
+        told = state is not None and (state.version, state.manifest) == (facts["version"], facts["manifest"])
         if state is None or not told:
             state = self._found(index, state)
         flushed = False
@@ -364,7 +394,7 @@ class Writer:
             flushed = True
             return work(index, state)
         finally:
-            # Also after an error, the versions that were made are recorded.
+            # The state records new versions even after an error.
             _look(index, state)
             if not flushed:
                 # A part of the journal may be in the index: the next flush looks for each entry there.
@@ -372,7 +402,7 @@ class Writer:
             self._keep(state)
 
     def _meet(self) -> None:
-        """Sends what the server lacks, or else takes what it has."""
+        """Sends the changes that the server lacks, or otherwise takes the server's version."""
         try:
             if not self._replica.push():
                 self._replica.pull()
@@ -430,14 +460,22 @@ class Writer:
             if payload is None:
                 found.append(one)
             elif payload != one.record.payload():
-                self.moved[one.id] = state.next
-                found.append(Waiting(state.next, one.record, one.vector, one.label))
-                state.next += 1
+                (number,) = self._numbers(state, 1)
+                self.moved[one.id] = number
+                found.append(Waiting(number, one.record, one.vector, one.label))
+                state.next = max(state.next, number + 1) if number < DRAWN else state.next
         return found
+
+    def _numbers(self, state: State, many: int) -> list[int]:
+        """Numbers for new memories, the next ones. With writers, who could store something else under the next numbers first, they are random."""
+        following = self._following(state)
+        if not state.writers and following + many <= DRAWN:
+            return list(range(following, following + many))
+        return drawn(many, {one.id for one in self._journal.read()})
 
     def _following(self, state: State) -> int:
         """The next number after all numbers of the index and the journal."""
-        return max([state.next, *(one.id + 1 for one in self._journal.read())])
+        return max([state.next, *(one.id + 1 for one in self._journal.read() if one.id < DRAWN)])
 
     def _keep(self, state: State) -> None:
         self._home.write("state.json", json.dumps(vars(state)).encode())
@@ -450,8 +488,8 @@ class Writer:
             return None
 
     def _found(self, index: Index, state: State | None) -> State:
-        """The state computed from the index, after another program has changed it or a process was killed. No number is used
-        twice, and what was to be erased still is."""
+        """The state computed from the index, after another program has changed the index or a process was killed. No number is used
+        twice, and records that were to be erased will be erased."""
         client = self._replica.newest()
         (header,) = client.attributes([FIRST])
         following = max(int((header or {}).get("next", 1)), *(int(id) + 1 for id in client.column("when") if id < DRAWN))
@@ -593,7 +631,8 @@ def stacked(entries: Sequence[Waiting]) -> np.ndarray:
 
 def _look(index: Index, state: State) -> None:
     facts = index.info()
-    state.version, state.segments, state.stored = facts["version"], facts["segments"], facts["stored"]
+    state.version, state.manifest, state.writers = facts["version"], facts["manifest"], facts["writers"]
+    state.segments, state.stored = facts["segments"], facts["stored"]
 
 
 def _forget(state: State, number: int) -> None:

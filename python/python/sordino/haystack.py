@@ -389,7 +389,7 @@ class SordinoDocumentStore:
         self, embedding: list[float], filters: dict[str, Any] | None, top_k: int
     ) -> list[Document]:
         passes = _passing(filters)
-        # Documents without an embedding are not found, whatever vector stands for it.
+        # A search leaves out documents without an embedding, whatever vector their record has.
         try:
             found = self._documents.search(
                 embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))

@@ -479,7 +479,7 @@ def _conditions(name: str, one: Any, passing: Iterable[Any]) -> list[str]:
         return holding(name, parts, "or" if one.operator == FilterOperator.ANY else "and")
     if one.operator != FilterOperator.TEXT_MATCH_INSENSITIVE:
         return holding(name, [one.value], "or")
-    # A condition knows the spellings that there are.
+    # The condition lists the spellings that occur in the passing texts.
     spelled = {part for text in passing for part in re.findall(re.escape(one.value), text, re.IGNORECASE)}
     return holding(name, sorted(spelled), "or")
 

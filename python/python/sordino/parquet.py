@@ -98,7 +98,7 @@ def batches(
 
 
 def stream(groups: Iterable[tuple[str, int]], columns: Columns, readers: int = 2) -> Iterator[Batch]:
-    """Read the records of row groups in this order, each named by its file and its number in the file."""
+    """Read the records of row groups in the order of `groups`. A file and a number in this file name a row group."""
     from concurrent.futures import ThreadPoolExecutor
 
     waiting: deque[Future[Batch]] = deque()

@@ -12,7 +12,7 @@ No query and no reply passes through Python or Ray. Clients speak the gRPC of `s
 its keys, and a search takes the time of `sordino gather`. Needs `pip install sordino[ray]`.
 """
 
-# Annotations stay types: Ray reads that of `app`.
+# No `from __future__ import annotations`: Ray reads the annotation of `app`, which must be a type.
 
 import asyncio
 import contextlib
@@ -93,7 +93,7 @@ class Options(BaseModel):
     #: Requests a second that a gatherer answers, of all clients and of one address.
     rate: float | None = None
     rate_per_address: float | None = None
-    #: If a shard has replicas, also ask a second one when the first is later than 95 of 100 answers were.
+    #: If a shard has replicas, also ask a second replica when the first takes longer than 95 of 100 answers took.
     hedge: bool = False
 
 
@@ -102,7 +102,7 @@ def app(options: Options) -> serve.Application:
     actor: dict[str, Any] = {"num_cpus": options.cpus, "runtime_env": {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(options.cpus)))}}}
     if options.memory is not None:
         actor["memory"] = options.memory
-    # Deployments, which the decorators make of classes.
+    # The decorators have made deployments of these classes.
     shard: Any = Shard
     gatherer: Any = Gatherer
     shards = [
@@ -153,7 +153,7 @@ class Shard:
 
     def __del__(self) -> None:
         if hasattr(self, "_server"):
-            # Ray has taken it off its list of replicas, which gatherers read now and then.
+            # Ray has removed this replica from its list, but gatherers read the list only now and then.
             time.sleep(DRAIN)
             self._server.stop()
 
@@ -300,7 +300,7 @@ def build(
     """
     environment = {"env_vars": {"RAYON_NUM_THREADS": str(max(1, round(cpus)))}}
     retries = max(0, attempts - 1)
-    # An error of the records comes back at every attempt.
+    # Only these failures are worth another attempt: an error of the records would come back each time.
     failures = [OSError, ConnectionError]
     task = ray.remote(num_cpus=cpus, max_retries=retries, retry_exceptions=failures, runtime_env=environment)(_patient)
 

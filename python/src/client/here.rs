@@ -131,7 +131,7 @@ impl Here {
         fs::read(self.path.join("CURRENT")).ok()
     }
 
-    /// That line of the loaded version.
+    /// The line of `CURRENT` that named the loaded version.
     fn current(&self) -> Option<Vec<u8>> {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         loaded.current.clone()

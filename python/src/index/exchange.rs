@@ -15,6 +15,14 @@ use crate::keys::{self, ClientKey};
 /// A pin's index, version and digest.
 pub(super) type PinParts = ([u8; 16], u64, [u8; 32]);
 
+pub(super) fn pin_of((index, version, manifest): PinParts) -> Pin {
+    Pin {
+        index,
+        version,
+        manifest,
+    }
+}
+
 /// The settings of a connection, apart from the address.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -57,11 +65,7 @@ pub(crate) fn pull(
     pin: Option<PinParts>,
 ) -> PyResult<u64> {
     let keys = keys::reader_of(key)?;
-    let pin = pin.map(|(index, version, manifest)| Pin {
-        index,
-        version,
-        manifest,
-    });
+    let pin = pin.map(pin_of);
     let (endpoint, retry) = (door.endpoint(), door.retry());
     let pulled = stoppable(py, move |_| {
         let folder = Folder::new(&path, Files);

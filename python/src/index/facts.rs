@@ -70,7 +70,7 @@ pub(super) fn verified(py: Python<'_>, verified: Verified) -> PyResult<Bound<'_,
     Ok(found)
 }
 
-/// The account of a version that was checked without a secret.
+/// The facts about a version that was checked without a secret key.
 pub(super) fn seen<'py>(
     py: Python<'py>,
     path: &Path,

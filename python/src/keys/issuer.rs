@@ -48,7 +48,7 @@ impl IssuerPublicKey {
     /// Raises
     /// ------
     /// KeyFileError, KeyKindError
-    ///     If the text is no key's, or a different kind of key's.
+    ///     If the text is not a key's line, or is the line of a different kind of key.
     #[staticmethod]
     fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::of(text.py(), &parse(text)?)

@@ -62,7 +62,7 @@ impl ReaderKey {
     /// Raises
     /// ------
     /// KeyFileError, KeyKindError
-    ///     If the text is no key's, or a different kind of key's.
+    ///     If the text is not a key's line, or is the line of a different kind of key.
     #[staticmethod]
     fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = text.py();
@@ -137,7 +137,7 @@ impl ReaderPublicKey {
     /// Raises
     /// ------
     /// KeyFileError, KeyKindError
-    ///     If the text is no key's, or a different kind of key's.
+    ///     If the text is not a key's line, or is the line of a different kind of key.
     #[staticmethod]
     fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = text.py();

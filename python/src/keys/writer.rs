@@ -63,7 +63,7 @@ impl WriterKey {
     /// Raises
     /// ------
     /// KeyFileError, KeyKindError
-    ///     If the text is no key's, or a different kind of key's.
+    ///     If the text is not a key's line, or is the line of a different kind of key.
     #[staticmethod]
     fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = text.py();
@@ -131,7 +131,7 @@ impl WriterPublicKey {
     /// Raises
     /// ------
     /// KeyFileError, KeyKindError
-    ///     If the text is no key's, or a different kind of key's.
+    ///     If the text is not a key's line, or is the line of a different kind of key.
     #[staticmethod]
     fn from_text(text: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = text.py();

@@ -1,4 +1,4 @@
-"""The reader of a run."""
+"""Tests of reading a run."""
 
 import sys
 import unittest

@@ -230,7 +230,7 @@ impl HintDelta {
         self.shape.count
     }
 
-    /// The message.
+    /// The message that [`from_bytes`](Self::from_bytes) reads.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let head = Head::new(

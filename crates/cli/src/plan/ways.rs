@@ -1,4 +1,4 @@
-//! The ways to fetch payloads, and the one that a build takes.
+//! The ways to fetch payloads, and the way that a build takes.
 
 use super::ms;
 use crate::delivery::FetchName;

@@ -244,7 +244,7 @@ impl Tenants {
                     last = Instant::now();
                     let open: Vec<IndexName> = self.open.keys().cloned().collect();
                     for name in open {
-                        // The fault is logged when the index itself is looked at.
+                        // The next check of the index itself logs the fault.
                         drop(self.follow_policy(&name));
                     }
                 }

@@ -36,7 +36,7 @@ pub(super) struct Wanted {
     time: Time,
 }
 
-/// The claims that a narrowed token has instead of the one before it.
+/// The claims of a narrowed token that replace claims of the token before.
 #[derive(Args, Debug)]
 pub(super) struct Changed {
     /// The public key of the client that the narrowed token is for. The default is the same client.

@@ -220,6 +220,6 @@ enum Counts {
     Kept,
     /// The template has only the character's position, because encryption changes the character.
     Open,
-    /// The template leaves it out, because it is not part of the value.
+    /// The template leaves the character out, because the character is not part of the value.
     Not,
 }

@@ -187,7 +187,7 @@ fn transpose_parts(rows: [__m512i; 4]) -> [__m512i; 4] {
     ]
 }
 
-/// The inverse for chaining values: writes lane `i`'s 32 bytes to row `i`.
+/// The inverse of `transpose`, for chaining values: writes the 32 bytes of lane `i` to row `i`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn untranspose(cv: &[__m512i; 8], digests: &mut [[u8; 32]; 16]) {

@@ -170,7 +170,7 @@ impl SignedManifest {
         &self.bytes
     }
 
-    /// The digest by which the next version names this one.
+    /// The digest by which the next version names this version.
     #[must_use]
     pub fn digest(&self) -> Digest {
         *blake3::hash(&self.bytes).as_bytes()

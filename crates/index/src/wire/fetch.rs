@@ -41,7 +41,7 @@ pub fn read_queries(
         .collect()
 }
 
-/// Reads the `count` answers of the reply to such a `request`. A server writes its answers already encoded, one after
+/// Reads the `count` answers of the reply to `request`. A server writes its answers already encoded, one after
 /// the other.
 ///
 /// # Errors

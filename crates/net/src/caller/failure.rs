@@ -215,7 +215,7 @@ fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
     })
 }
 
-/// The name in a certificate, without the prefix for its kind. It comes from the other side.
+/// The name in a certificate, without the prefix for its kind. The other side chose the name.
 #[cfg(feature = "tls")]
 fn plain_name(name: &str) -> String {
     let inner = name.split_once('(').map_or(name, |(_, inner)| inner);

@@ -140,7 +140,8 @@ impl<P: Post> WebConnection<P> {
         reply
     }
 
-    /// After such an error the server may have been restarted, so the next call asks for its current run.
+    /// After an error about the run, the signature or the login, the server may have been restarted. So the next call
+    /// asks for its current run.
     fn forget_instance(&mut self, error: Option<&Error>) {
         if let Some(Error::Refused(Refusal::Instance | Refusal::Signature | Refusal::Login)) = error
         {

@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(passed("192.0.2.1"), 0);
     }
 
-    /// A bounded number of addresses is remembered, whatever number comes. Addresses with full
+    /// A bounded number of addresses is remembered, whatever number of addresses sends requests. Addresses with full
     /// budgets are forgotten.
     #[test]
     fn memory_is_bounded_and_resting_addresses_are_forgotten() {

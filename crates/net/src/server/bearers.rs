@@ -18,14 +18,13 @@ use crate::{Limits, Refusal, login};
 /// The first number of holders of tokens. Numbers of listed keys begin at 0 and never reach it.
 pub(crate) const FIRST: u32 = 1 << 31;
 
-/// The number of holders whose rates are remembered: first holders of tokens, and holders of
-/// narrowed tokens.
+/// The most holders whose rates are remembered: first holders of tokens, and holders of narrowed tokens.
 const MOST_HOLDERS: usize = 4096;
 
-/// The number of those holders that one first holder's tokens may add.
+/// The most holders of narrowed tokens that are remembered for one first holder.
 const MOST_BEHIND: usize = 256;
 
-/// The number of logins of one issued token: by its holder, and by all holders of parts of it.
+/// The most logins with one issued token: by its holder, and by all holders of tokens narrowed from it.
 const MOST_LOGINS: usize = 64;
 
 /// The tokens that are accepted, and the holders that have come with one.

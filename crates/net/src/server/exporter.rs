@@ -150,7 +150,7 @@ async fn serve(mut tcp: TcpStream, service: &OnceLock<Exported>) {
         let reply = reply(&request, service.get());
         async move { Ok::<_, Infallible>(reply) }
     });
-    // An error on such a connection concerns only the scraper.
+    // An error on this connection concerns only the scraper.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(TIME)

@@ -27,7 +27,7 @@ pub(crate) struct Probes<H> {
     shared: Arc<ServiceState>,
 }
 
-/// A derived `Clone` would require that the health is `Clone`, which its server is in any case.
+/// A derived `Clone` would require `H: Clone`, but `HealthServer<H>` is `Clone` for every `H`.
 impl<H> Clone for Probes<H> {
     fn clone(&self) -> Self {
         Self {

@@ -188,6 +188,6 @@ impl Limits {
     }
 }
 
-/// The largest number of remembered nonces, which takes about 64 MB. Further requests are refused
-/// for their rate.
+/// The largest number of remembered nonces, which take about 64 MB. The server then refuses further nonces with the
+/// reason `rate`.
 pub(crate) const MAX_NONCES: usize = 1_000_000;

@@ -78,7 +78,7 @@ impl ServedIndex {
         Ok(Arc::new(hosted))
     }
 
-    /// Reports the version to the counts.
+    /// Reports the version to the metrics.
     fn tell(&self, manifest: &Manifest) {
         match &self.terms {
             None => self.metrics.serves(manifest),

@@ -8,10 +8,10 @@ use sordino_vault::contents::ContentKeys;
 
 use super::records;
 
-/// The columns of attributes that an index has. It reads only the segments that it needs.
+/// The columns of attributes that an index has. This type reads only the segments that it needs.
 ///
 /// Names and types are sealed with the values, so finding them means reading a segment's attributes. A column has the
-/// same type in all segments. So it reads from the newest segment back to one with the wanted columns.
+/// same type in all segments. So reading starts at the newest segment, and ends at a segment with the wanted columns.
 pub(super) struct AttributeColumns<'a, D> {
     folder: &'a Folder<D>,
     manifest: &'a Manifest,

@@ -35,7 +35,7 @@ impl Nearest {
         self.task
     }
 
-    /// The number of its records.
+    /// The number of the task's records.
     #[must_use]
     pub fn records(&self) -> u32 {
         u32_of(self.lists.len())

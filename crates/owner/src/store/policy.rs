@@ -19,8 +19,8 @@ pub struct Compaction {
 }
 
 impl<D: Disk> Store<D> {
-    /// Compacts after each [`upsert`](Self::upsert) and [`delete`](Self::delete) that leaves the store in such a state,
-    /// as a separate version. A store does not have this policy when it is opened.
+    /// Compacts after each [`upsert`](Self::upsert) and [`delete`](Self::delete) that leaves the store in a state that
+    /// `policy` names, as a separate version. A store does not have this policy when it is opened.
     pub fn compact_after(&mut self, policy: Compaction) {
         self.policy = policy;
     }

@@ -26,7 +26,7 @@ impl<'a> StoredPart<'a> {
         Ok(Self { payloads, opener })
     }
 
-    /// The bytes that clients download of it, if they download everything.
+    /// The bytes of this part that clients download, if they download everything.
     pub(super) fn bytes(&self) -> u64 {
         self.payloads.content_part().len + self.payloads.places.len
     }

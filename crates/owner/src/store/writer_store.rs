@@ -148,6 +148,12 @@ impl<D: Disk> WriterStore<D> {
         self.records.find(&id.into()).is_some()
     }
 
+    /// True if the owner granted the writer to add under this label, or without one. The right may be over.
+    #[must_use]
+    pub fn may_add(&self, label: Option<&str>) -> bool {
+        self.granted(label.unwrap_or(UNLABELLED)).is_some()
+    }
+
     /// The number of additions that may be made before the owner changes the index.
     #[must_use]
     pub fn additions_left(&self) -> usize {
@@ -158,8 +164,8 @@ impl<D: Disk> WriterStore<D> {
     ///
     /// # Errors
     /// With these errors nothing is changed. [`Error::Access`] if the right has ended or does not include this label.
-    /// Also if a record exists already, comes without an id, or does not have the form of the others. Also if the owner
-    /// has to change the index first. The errors of [`Store::add`](super::Store::add).
+    /// Also if a record exists already, comes without an id, or does not have the form of the other records. Also if
+    /// the owner has to change the index first. The errors of [`Store::add`](super::Store::add).
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,

@@ -41,7 +41,7 @@ impl Retry {
 }
 
 impl Retry {
-    /// Does work that draws its secrets each time, and again while it fails for what may pass.
+    /// Does `work`, and repeats it while the error may pass and time is left. `work` must draw fresh secrets each time.
     ///
     /// # Errors
     /// The error of the last attempt.

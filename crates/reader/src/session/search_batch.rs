@@ -12,8 +12,8 @@ use crate::latch::{Latch, graver};
 ///
 /// # Security
 /// After a bad reply the other searches of the batch are still made, and so are searches of other batches that have begun. So a
-/// server cannot observe an end that it caused. When the batch is dropped, its session begins no other. The caller drops it after
-/// the last search, whatever the outcomes.
+/// server cannot observe an end that it caused. When the batch is dropped, its session begins no other batch. The
+/// caller drops the batch after the last search, whatever the outcomes.
 #[derive(Debug, Default)]
 pub struct SearchBatch {
     /// True if the server knows of the error for which the remaining searches are not made.

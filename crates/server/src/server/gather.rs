@@ -19,11 +19,11 @@ const PIECE_HEAD: usize = 64;
 pub type Ask<'a> = dyn FnMut(Shard, &[u8], usize) -> Result<Vec<u8>, Error> + 'a;
 
 impl Server {
-    /// Serves the version that all of `of` shards have. It fetches what clients download from the shards, checks it
-    /// against the owner's signature, and keeps it. The shards answer queries, and their answers are
-    /// [joined](Self::join). `None` if it is the version of `before`. Otherwise downloads that are the same in
-    /// `before` are reused. The version may be older, or belong to another index. As with a server that has the data,
-    /// the operator decides that, and clients refuse it. `ask` asks one shard.
+    /// Serves the version that all of `of` shards have. It fetches the parts that clients download from the shards,
+    /// checks them against the owner's signature, and keeps them. The shards answer queries, and their answers are
+    /// [joined](Self::join). `None` if `before` serves this version already. Otherwise parts that are the same in
+    /// `before` are reused. This function does not refuse a version that is older or belongs to another index: the
+    /// operator chooses the version, and clients refuse a wrong one. `ask` asks one shard.
     ///
     /// # Errors
     /// [`Error::Position`] if a server holds a different shard. [`Error::OtherIndex`] and [`Error::Stale`] if they do
@@ -88,8 +88,8 @@ fn common(of: u16, ask: &mut Ask<'_>) -> Result<Head, Error> {
     first.ok_or_else(|| malformed("no shards".to_owned()))
 }
 
-/// The manifests before one, from the shard that shows the most of them. So a shard that hides some cannot make
-/// clients believe that nothing leads to the newest.
+/// The manifests before `manifest`, from the shard that shows the most of them. So a shard that hides manifests cannot
+/// make clients believe that no chain leads to the newest version.
 fn longest_history(
     manifest: &SignedManifest,
     owner: &OwnerPublicKey,

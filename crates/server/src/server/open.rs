@@ -233,8 +233,8 @@ impl Server {
         (&self.manifest.payloads, self.manifest.k)
     }
 
-    /// The manifests before this one, if it is this server's or the next version. Their signatures were checked when they
-    /// were read; there are at most 256.
+    /// The manifests before `manifest`, if that is this server's version or the next version. Their signatures were
+    /// checked when they were read; there are at most 256.
     pub(super) fn history_of(&self, manifest: &SignedManifest) -> Option<History> {
         let own = self.manifest.digest();
         if manifest.digest() == own {

@@ -117,7 +117,7 @@ impl Signed {
         Ok(ranges.map(|range| shelf.name(&of, range, &hint)).collect())
     }
 
-    /// The encoded hint of all pieces, and the hint of that, which clients download.
+    /// The encoded hint of all pieces, and the hint of this encoded hint, which clients download.
     fn encoded(
         &self,
         table: &ByteTable,

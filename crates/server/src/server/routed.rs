@@ -172,7 +172,7 @@ pub(super) fn lens(manifest: &Manifest, mode: &manifest::Routed) -> Result<Lens,
     })
 }
 
-/// The encoded hints of the table's groups, and the hints of these.
+/// The encoded hints of the table's groups, and the hints of these encoded hints.
 fn hint_of(
     table: &Table,
     mut hint: Segments,

@@ -9,8 +9,8 @@ use crate::input::Input;
 /// The bytes of the rows that are assembled at a time.
 const BLOCK: usize = 1 << 24;
 
-/// The rows of such a matrix, after a header of `head` bytes. A file is read in blocks of rows; input from a pipe is kept
-/// in memory.
+/// The rows of a matrix stored column by column, after a header of `head` bytes. A file is read in blocks of rows;
+/// input from a pipe is kept in memory.
 pub(super) fn by_rows(
     mut input: Input,
     head: usize,

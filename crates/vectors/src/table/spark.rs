@@ -12,7 +12,7 @@ use crate::input::SPARSE;
 const FIELDS: [&str; 4] = ["type", "size", "indices", VALUES];
 const VALUES: &str = "values";
 
-/// True for the type of such a structure.
+/// True if these fields are the fields of Spark's structure.
 pub(super) fn is_vector(fields: &Fields) -> bool {
     let has = |name: &&str| fields.iter().any(|field| field.name() == *name);
     FIELDS.iter().all(has)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Chroma(Store):
-    """A collection of Chroma. Its client upgrades the folder of an older version as it opens it."""
+    """A collection of Chroma. When Chroma's client opens the folder of an older version, it upgrades the folder."""
 
     def __init__(self, place: str, wanted: Wanted, *, tenant: str, database: str) -> None:
         if wanted.vector is not None or wanted.id is not None or wanted.text is not None:

@@ -159,7 +159,7 @@ def survey(store: Store, ids: str) -> Survey:
 
 
 def planned(found: Survey, ids: str, attributes: str, there: str | None) -> Plan:
-    """Decides what the parts of such rows become. `there` is the kind of ids of an existing index."""
+    """Decides what the parts of the surveyed rows become. `there` is the kind of ids of an existing index."""
     chosen, kept = _chosen(found, attributes)
     objects = bool(kept) or found.crowded
     kind = _id_kind(found, ids, there)

@@ -44,7 +44,7 @@ def licence() -> str:
 
 
 def _tokens(tokenizer: dict[str, Any], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens' texts, a line each, and the pairs that join, the first pair first."""
+    """The tokens' texts, one on each line, and the pairs of tokens that are joined, in the order of joining."""
     import numpy as np
 
     model, vocabulary = tokenizer["model"], tokenizer["model"]["vocab"]

@@ -137,7 +137,7 @@ impl LeftOut {
         list.unsorted.push((place, fault.to_string(), line));
     }
 
-    /// Reports the added records in the order of the file. No row that is read from now on comes before them.
+    /// Reports the added records in the order of the file. All rows that are read later come after these records.
     pub(super) fn sort(&self) {
         self.0.borrow_mut().sort();
     }

@@ -148,8 +148,8 @@ impl SignedManifest {
         self.before_base
     }
 
-    /// True if it shows that it follows from the version with this digest. Either it includes that version, or it names
-    /// it as the one before the included ones.
+    /// True if this manifest shows that it follows from the version with this digest. The manifest includes that
+    /// version, or names it as the version before all included versions.
     #[must_use]
     pub fn follows(&self, version: &Digest) -> bool {
         self.before_base == *version || self.shown().any(|it| it.manifest == *version)

@@ -33,7 +33,7 @@ impl<S> Running<S> {
     /// Changes the certificate alone: connections that come from now on get it.
     ///
     /// # Errors
-    /// [`Error::Certificate`] if it cannot be used, or if there was none before. Nothing is changed then.
+    /// [`Error::Certificate`] if the certificate cannot be used, or if there was none before. Nothing is changed then.
     pub fn renew(&self, identity: &Identity) -> Result<(), Error> {
         let tls = self.tls()?;
         tls.set(identity.acceptor()?);

@@ -25,12 +25,7 @@ impl<D: Disk> WriterStore<D> {
                        `sordino index compact`, takes them in";
             return Err(AccessFault::new("additions", "to this version", why).into());
         }
-        let granted = writer.labels.iter().find_map(|it| {
-            let key = self.contents.get(it.key)?;
-            // A holder of the key who knows the label's name can compute the tag.
-            (key.label_tag(label) == it.tag).then(|| (it.key, key.clone()))
-        });
-        granted.ok_or_else(|| {
+        self.granted(label).ok_or_else(|| {
             let why = match label {
                 UNLABELLED => {
                     "you may not add records without a label: name one that the owner granted you to write under"
@@ -39,6 +34,16 @@ impl<D: Disk> WriterStore<D> {
             };
             let label = if label == UNLABELLED { "none" } else { label };
             AccessFault::new("label", label, why).into()
+        })
+    }
+
+    /// The number and the content key of the label, if the owner granted the writer to add under it.
+    pub(super) fn granted(&self, label: &str) -> Option<(u32, ContentKey)> {
+        let writer = &self.manifest.writers[usize::from(self.number)];
+        writer.labels.iter().find_map(|it| {
+            let key = self.contents.get(it.key)?;
+            // A holder of the key who knows the label's name can compute the tag.
+            (key.label_tag(label) == it.tag).then(|| (it.key, key.clone()))
         })
     }
 

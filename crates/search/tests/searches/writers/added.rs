@@ -184,6 +184,8 @@ fn what_a_writer_may_not_add_is_refused_with_what_to_do() {
         "does not replace",
     );
     let mut store = WriterStore::open(bed.path(), &writer("wren")).unwrap();
+    let may = [Some("finance"), Some("hr"), Some(""), None].map(|label| store.may_add(label));
+    assert_eq!(may, [true, false, false, false]);
     let rng = &mut bed.rng();
     let mut add = |now, batch| store.add(rng, now, Some("finance"), [Ok(batch)], &mut |_| ());
     expected(add(UNTIL, batch(200)).unwrap_err().to_string(), "has ended");

@@ -16,7 +16,7 @@ use crate::table::caught;
 /// The number of values of a list column in a row group that need not take any bytes: 2^25 zeros, say, in a run.
 const FREE: u64 = 1 << 25;
 
-/// The number of further values of such a column for each of its bytes. Sparse vectors have about 100.
+/// The number of further values of a list column for each byte of the column. Sparse vectors have about 100.
 const PER_BYTE: u64 = 256;
 
 /// The size in bytes of a list value and of its position in the list.
