@@ -255,7 +255,7 @@ def test_ids_that_no_argument_names_replace_no_rows(tmp_path, key):
     written(tmp_path, [0, 1, 2, 3])
     frames = Frame({"id": [0, 1, 2, 3], **coordinates(), "text": TEXTS}), Frame({**coordinates(), "text": TEXTS}, named)
     for given, column in [(frames[0], "'id'"), (frames[1], r"frame\.index"), (tmp_path / "lines.jsonl", "'id'")]:
-        with pytest.raises(sordino.IdsError, match=rf"ids 0 to 2, which may be row numbers: give ids={column} if .* or ids=range\(3, 7\)"):
+        with pytest.raises(sordino.IdsError, match=rf"ids 0 to 2, which may be row numbers\. Give ids={column} if .* or ids=range\(3, 7\)"):
             index.add(given)
     assert index.info()["version"] == 2
     for at, given in enumerate([*frames, tmp_path / "lines.jsonl"]):

@@ -139,7 +139,7 @@ class Index:
         following = int(known[-1]) + 1 if len(known) else None
         if following is not None and following <= facts["stored"]:
             raise IdsError(
-                f"records of {self.path} have the ids 0 to {following - 1}, which may be row numbers: give "
+                f"records of {self.path} have the ids 0 to {following - 1}, which may be row numbers. Give "
                 f"{_tables.guessed_ids(records.taken, following, len(records.vectors))}"
             )
 
@@ -148,9 +148,9 @@ class Index:
         known, own = set(self._known_ids()), records.ids
         lost = None if own is None else next((at for at in records.without if own[at] in known), None)
         if own is not None and lost is not None:
+            name = records.taken.get("payloads", "payload")
             raise PayloadError(
-                f"{os.fspath(file)}: the record with id {own[lost]} has no {records.taken.get('payloads', 'payload')}, and the record that it replaces would "
-                "lose its own: give the text, or leave_empty=True to do so"
+                f"{os.fspath(file)}: the record with id {own[lost]} has no {name}, and would replace one that has. Give the text, or leave_empty=True to do so"
             )
 
     def _check_nothing_lost(self, payloads: bool, attributes: bool) -> None:
@@ -684,8 +684,8 @@ def build(
     payloads : sequence, optional
         n values of up to 1,048,572 bytes each. They are compressed and packed into pages of one length. A search
         returns the payloads of its results; one that is far longer than the others is cut short. bytes and str (as
-        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON; a text
-        of JSON is stored without its quotes, as by the command. Dates and instants become ISO 8601, in UTC if they have
+        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. A text
+        of JSON loses its quotes, as by the command. Dates and instants become ISO 8601, in UTC if they have
         a time zone. Durations become seconds (`PT90.5S`), and `Decimal` a text of its digits. Lists and dicts may
         contain such values; bytes in them become base64, missing values null. From a data frame, pass a column, its
         name, or `.to_dict("records")`.
