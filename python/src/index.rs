@@ -24,8 +24,8 @@ mod facts; // facts from the manifest
 mod key;
 mod records; // how many, their ids and labels
 
-use exchange::{Door, PinParts};
 pub(crate) use exchange::pull;
+use exchange::{Door, PinParts};
 use key::Key;
 
 /// An index in a directory, with the key to use it. Each call opens the directory again, so it sees the changes of

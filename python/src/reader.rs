@@ -18,7 +18,7 @@ use crate::ids;
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Reader {
     rest: Mutex<Rest>,
-    /// Coordinates of a vector.
+    /// The number of coordinates of a vector.
     #[pyo3(get)]
     dim: usize,
     /// The number of vectors, if the beginning of the file tells it.

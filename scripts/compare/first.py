@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from compare import authorization, homomorphic, retrieval, search, signatures
 from compare.run import Run
-from compare.table import Key, digits, faster, fastest, markdown, notes, ratio, size, time
+from compare.table import Key, digits, faster, fastest, markdown, ratio, size, time
 
 ABSENT = "not in this run"
 CHAPTERS = (
-    ("method", "machine, date, rules"),
-    ("search", "private search with texts, by stage, size, link and data; faiss; Python"),
-    ("network", "one server, one client and eight"),
-    ("retrieval", "PIR scans, batches, no hint, bytes"),
-    ("products", "encrypted dot products, the transform"),
-    ("fpe", "FF1, FF3, Riffpe"),
-    ("signatures", "ML-DSA verification"),
-    ("hashing", "BLAKE3, hashes of vectors"),
-    ("authorization", "Cedar decisions, tokens, tags"),
-    ("kernels", "each kernel by processor level"),
-    ("reference", "what the reference documents state"),
+    ("method", "method"),
+    ("search", "private search"),
+    ("network", "network"),
+    ("retrieval", "private retrieval"),
+    ("products", "encrypted products"),
+    ("fpe", "FPE"),
+    ("signatures", "signatures"),
+    ("hashing", "hashing"),
+    ("authorization", "authorization"),
+    ("kernels", "kernels"),
+    ("reference", "reference documents"),
 )
 
 
@@ -146,16 +146,15 @@ def section(run: Run, machine: str, date: str) -> str:
         [
             "# Benchmarks",
             f"Ten measurements of one machine ({machine}, {date}), on one thread unless a row says otherwise. A ratio above 1x means that the peer "
-            "takes longer. [Method](method.md) has the rules. The [glossary](../glossary.md) explains terms.",
+            "takes longer. [Method](method.md) has the rules.",
             markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
             "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
             "## Where Sordino loses",
             LOSSES,
             losses(run),
             "## Chapters",
-            notes(*(f"[{name}]({name}.md): {what}" for name, what in CHAPTERS)),
-            "`scripts/bench.sh` measures your machine and writes these pages: do not edit them. Only [measurements by hand](by-hand.md) is "
-            "written by hand.",
+            ", ".join(f"[{title}]({name}.md)" for name, title in CHAPTERS) + ".",
+            "`scripts/bench.sh` measures your machine and writes these pages, except [measurements by hand](by-hand.md): do not edit them.",
         ]
     )
 

@@ -201,8 +201,7 @@ def section(run: Run) -> str:
             compare(run, batch()),
             notes(
                 "Sordino packs vectors into the coefficients of one ring of degree 2,048 with a 50-bit modulus. Sordino needs neither rotations "
-                "nor a key at the server, and uses each secret for one query. The peers use slots, rotations and longer-lived keys, and could compute "
-                "more than dot products.",
+                "nor a key at the server, and uses each secret for one query. The peers use slots, rotations and longer-lived keys.",
                 "By the MATZOV estimate, Sordino has 137 bits of security, and the reference's parameters (N = 2^14, modulus of 497 bits) about "
                 "110. Lattigo (N = 2^13, modulus of 155 bits) and TenSEAL (160 bits) have more than 128 bits.",
                 "Encryption times include encoding, and decryption times include decoding. `Sordino, slots and rotations` is this project's own "

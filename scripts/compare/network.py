@@ -23,8 +23,8 @@ def section(run: Run) -> str:
         notes(
             "Client and server are two processes on one machine, and share its cores. They talk over loopback, with TLS and a tag on each request. "
             "In rows of `the server alone`, clients encrypt all queries before the measurement.",
-            "The server answers all waiting requests with one scan, which costs less than a scan for each request. If one client's scans keep all "
-            "cores busy, more clients add no throughput ([speed](../../crates/net/README.md#speed)).",
+            "The server answers all waiting requests with [one scan](../../crates/net/README.md#speed). If one client's scans keep all cores busy, more clients "
+            "add no throughput.",
         )
     )
     parts.append(OLDER_SERVER)

@@ -305,8 +305,7 @@ def reference(_: Run) -> str:
     pairs = ((there, back) for name in ENCRYPT for one, other in zip(ENCRYPT[name], DECRYPT[name]) for there, back in zip(one, other))
     return "\n\n".join(
         [
-            f"Each cell has the lowest figure of four platforms ({', '.join(PLATFORMS)}). A dash marks a figure that the reference lacks. The "
-            "[chapter](fpe.md) has our figures.",
+            f"Each cell has the lowest figure of four platforms ({', '.join(PLATFORMS)}). A dash marks a figure that the reference lacks.",
             stated(),
             notes(
                 f"Decryption takes {spread(pairs)} as long as encryption.",

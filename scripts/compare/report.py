@@ -88,9 +88,8 @@ def method(run: Run, machine: Machine, date: str) -> str:
             notes(
                 "Times are medians. Each benchmark runs on one thread with its own core.",
                 "Rows marked `all threads` share their cores with other programs, so they mean little on a busy machine.",
-                "A ratio compares a peer with Sordino in one run on one machine. Above 1x the peer takes longer.",
+                "A ratio compares a peer with Sordino in one run on one machine.",
                 "A row without a figure says why.",
-                "Figures of the [reference documents](reference.md) come from other machines, so they have no ratios.",
             ),
         ]
     )

@@ -137,14 +137,13 @@ def section(run: Run) -> str:
             "# Private search",
             texts.section(run),
             f"## Stages and recall, {REFERENCE_N:,} vectors of 128 dimensions",
-            "Client and server run in one process, without a network. `masked` and `open` score every vector. `sealed` reads a fixed number of "
-            "buckets by PIR. `local` downloads the encrypted index once and then sends no query. Here the one-time download of `sealed` is "
-            "larger than the whole index, so the planner advises against `sealed`.",
+            "Client and server run in one process, without a network. [How private search works](../search.md) describes the modes. Here the one-time download "
+            "of `sealed` is larger than the whole index, so the planner advises against `sealed`.",
             "### Clustered",
             stages(run, "clustered"),
             "### Uniform",
             stages(run, "uniform", UNLIKE),
-            "On this set, a search that reads only some buckets misses most neighbours: `sealed` misses the requested recall.",
+            "On this set, a search that reads only some buckets misses most neighbours.",
             "## Other sizes",
             "\n\n".join(f"![{what}](../plots/search_{name}.svg)" for what, name in PLOTS),
             rates.section(run),

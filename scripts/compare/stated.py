@@ -45,7 +45,7 @@ Each recall is the lowest of up to three measurements. In the last row, the buil
 mean over both clusters. A second look finds the missing neighbours."""
 
 MILLION_TEXTS = """\
-We measured the table above with overflow checks. In its third round, times were up to twice as long, mostly over loopback and in builds.
+We measured the table above with overflow checks.
 
 The next table has a million vectors of 384 dimensions, with texts fetched by a scan. On the same day, server and client ran a release build
 on one core each, under a system load of 3 to 8. Scoring alone takes the server 214 ms and the client 145 ms:
@@ -66,8 +66,8 @@ On 25 November 2026 a `dev` build ran on two processors of a Zen 3 virtual machi
 gave one client 96 answers a second, and eight clients 123 together."""
 
 OLDER_CHECKS = """\
-We measured all rows on two busy cores, at real-time priority and without link-time optimisation, in three short runs. We measured tokens on
-24 November 2026, with overflow checks. We measured the cached check and the lookup on 25 November, and all other rows on 23 November.
+We measured in three short runs on two busy cores, at real-time priority and without link-time optimisation. Tokens are of 24 November 2026,
+with overflow checks. The cached check and the lookup are of 25 November, and all other rows of 23 November.
 
 - Without other load, cedar-policy took 4.5 µs for 3 policies and 70 µs for 101, with overflow checks.
 - A cached check and a lookup each include 14 ns for making the request.

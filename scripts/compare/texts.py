@@ -45,7 +45,6 @@ def section(run: Run) -> str:
             f"Times are medians of {first['rounds']} alternating rounds, each of all queries. A build uses all cores.",
             "`server's memory` is memory that no file backs, after one client's searches. `bytes once` includes what a client downloads to "
             "search the vectors.",
-            "`sordino plan --payload-bytes` predicts this table for other numbers.",
         )
     )
     parts.append(MILLION_TEXTS)

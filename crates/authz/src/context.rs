@@ -28,9 +28,10 @@ impl Context {
     /// A context of these fields.
     ///
     /// # Errors
-    /// [`Error::DuplicateAttribute`]. [`Error::TooDeep`] beyond 31 nested sets and records in a field.
-    /// [`Error::TooLarge`] above a MiB. [`Error::Value`] for a value that Cedar's language does not have, such as
-    /// `ip("300.1.1.1")`, at any depth.
+    /// - [`Error::DuplicateAttribute`] if two fields have one name
+    /// - [`Error::TooDeep`] beyond 31 nested sets and records in a field
+    /// - [`Error::TooLarge`] above a MiB
+    /// - [`Error::Value`] for a value that Cedar's language does not have, such as `ip("300.1.1.1")`, at any depth
     ///
     /// # Examples
     /// ```
@@ -48,7 +49,7 @@ impl Context {
     /// A context of this record.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] above a MiB; [`Error::Value`].
+    /// [`Error::TooLarge`] above a MiB; [`Error::Value`] for a value that Cedar's language does not have.
     pub fn of(record: Record) -> Result<Self, Error> {
         if record.fields().is_empty() {
             return Ok(Self::default());

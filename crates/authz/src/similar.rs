@@ -89,7 +89,7 @@ impl Similar {
     /// The `k` policies nearest to `query`, nearest first.
     ///
     /// # Errors
-    /// [`Error::Vector`], as for [`Self::new`].
+    /// [`Error::Vector`] if the query has another length, is all zeros, or has a float that is infinite or NaN.
     pub fn find(&self, query: &[f32], k: usize) -> Result<Vec<Match>, Error> {
         let query = unit(self.dim, query)?;
         let near = self

@@ -157,7 +157,8 @@ impl Value {
     /// A record.
     ///
     /// # Errors
-    /// [`Error::DuplicateAttribute`], or [`Error::TooDeep`] if values are nested deeper than 31 sets and records.
+    /// [`Error::DuplicateAttribute`] if two attributes have one name; [`Error::TooDeep`] if values are nested deeper
+    /// than 31 sets and records.
     pub fn record<K: Into<Box<str>>>(
         fields: impl IntoIterator<Item = (K, Self)>,
     ) -> Result<Self, Error> {
@@ -230,7 +231,8 @@ impl Record {
     /// A record of these fields.
     ///
     /// # Errors
-    /// [`Error::DuplicateAttribute`], or [`Error::TooDeep`] if values are nested deeper than 31 sets and records.
+    /// [`Error::DuplicateAttribute`] if two attributes have one name; [`Error::TooDeep`] if values are nested deeper
+    /// than 31 sets and records.
     pub fn new<K: Into<Box<str>>>(
         fields: impl IntoIterator<Item = (K, Value)>,
     ) -> Result<Self, Error> {

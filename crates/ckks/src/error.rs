@@ -23,9 +23,9 @@ pub enum Error {
     /// A list of coordinates does not have the length that the dimension requires.
     #[error("{found} coordinates, expected {expected}")]
     Length {
-        /// Coordinates found.
+        /// The number of coordinates found.
         found: usize,
-        /// Coordinates expected.
+        /// The number of coordinates expected.
         expected: usize,
     },
     /// A coordinate is infinite or not a number.
@@ -154,15 +154,15 @@ pub enum Error {
     /// The length of the message does not fit its head.
     #[error("message of {found} bytes, expected {expected}")]
     MessageLength {
-        /// Bytes found.
+        /// The number of bytes found.
         found: usize,
-        /// Bytes expected.
+        /// The number of bytes expected.
         expected: usize,
     },
     /// The length of a mapped file has changed.
     #[error("the file has {found} bytes, and had {expected} when it was mapped")]
     Changed {
-        /// Bytes found.
+        /// The number of bytes found.
         found: usize,
         /// The number of bytes that were mapped.
         expected: usize,

@@ -31,7 +31,7 @@ struct Report<'a> {
 /// Writes the pages of `command` and of all commands below it.
 ///
 /// # Errors
-/// Fails if a file cannot be written, or if a page's name belongs to a file that is no such page.
+/// Fails if a file cannot be written, or if a file with a page's name is not a manual page of this command.
 pub fn run(args: &Args, mut command: Command, output: Output) -> Result<(), Error> {
     fs::create_dir_all(&args.folder).map_err(Error::at(&args.folder))?;
     command.build();

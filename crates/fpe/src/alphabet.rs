@@ -89,7 +89,8 @@ impl Alphabet {
     /// The alphabet of these symbols, in this order.
     ///
     /// # Errors
-    /// [`Error::AlphabetLength`], [`Error::AlphabetDuplicate`].
+    /// [`Error::AlphabetLength`] if there are too few or too many symbols; [`Error::AlphabetDuplicate`] if a symbol
+    /// occurs twice.
     pub fn new(symbols: &str) -> Result<Self, Error> {
         let symbols: Vec<char> = symbols.chars().collect();
         let radix = match u32::try_from(symbols.len()) {

@@ -59,8 +59,9 @@ impl<C: BlockCipher> Ff1Plan<C> {
     /// [`NumeralCipher::encrypt_numerals`] of each record. After an error all records are unchanged.
     ///
     /// # Errors
-    /// [`Error::Batch`] if the records are not whole or there is not one tweak for each. [`Error::Numeral`] with
-    /// the index in `records`. [`Error::TweakLength`].
+    /// - [`Error::Batch`] if the records are not whole or there is not one tweak for each
+    /// - [`Error::Numeral`], with its index in `records`, if a numeral is not below the radix
+    /// - [`Error::TweakLength`] if a tweak is too long
     pub fn encrypt_numerals_batch(
         &self,
         tweaks: Tweaks<'_>,

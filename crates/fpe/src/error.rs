@@ -8,7 +8,7 @@ pub enum Error {
     /// The key does not have the requested AES size.
     #[error("key of {found} bytes: expected {expected}")]
     KeyLength {
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
         /// The size in bytes of a key of the requested size.
         expected: usize,
@@ -26,7 +26,7 @@ pub enum Error {
     /// The numeral string or the text is too short or too long for the algorithm, the radix and the format.
     #[error("input of {found} symbols: expected {}", Lengths(*min, *max))]
     Length {
-        /// Symbols given, including those that a format keeps.
+        /// The number of symbols given, including those that a format keeps.
         found: usize,
         /// Fewest symbols allowed.
         min: usize,
@@ -39,7 +39,7 @@ pub enum Error {
          (--allow-small-domain), by which values can be found by trying"
     )]
     FewSymbols {
-        /// Symbols given, including those that a format keeps.
+        /// The number of symbols given, including those that a format keeps.
         found: usize,
         /// The number of symbols that are encrypted.
         encrypted: usize,
@@ -61,9 +61,9 @@ pub enum Error {
     /// The tweak is longer than the algorithm allows, or does not have the fixed length.
     #[error("tweak of {found} bytes: expected {expected}")]
     TweakLength {
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
-        /// Bytes expected.
+        /// The number of bytes expected.
         expected: usize,
     },
     /// The integer is outside the range of the cipher.
@@ -72,7 +72,7 @@ pub enum Error {
     /// The algorithm cannot permute the range, the product of a format's segments, or the list of bases.
     #[error("domain of {found} values: expected {min} to {max}{}", small(*found, *min))]
     Domain {
-        /// Values in the domain, or the largest integer if they are more.
+        /// The number of values in the domain, or the largest integer if there are more.
         found: u128,
         /// Fewest values.
         min: u128,
@@ -82,7 +82,7 @@ pub enum Error {
     /// An alphabet has too few or too many symbols.
     #[error("alphabet of {found} symbols: expected 2 to 65536")]
     AlphabetLength {
-        /// Symbols given.
+        /// The number of symbols given.
         found: usize,
     },
     /// An alphabet has a symbol twice.
@@ -105,9 +105,9 @@ pub enum Error {
     /// The batch is not a whole number of records, or does not have one tweak per record.
     #[error("{found} items in the batch: expected {expected}")]
     Batch {
-        /// Items given.
+        /// The number of items given.
         found: usize,
-        /// Items expected.
+        /// The number of items expected.
         expected: usize,
     },
     /// A check digit does not match.

@@ -74,7 +74,7 @@ impl Ff1 {
     /// FF1 with AES of the key's size. `radix` is from 2 to 65536.
     ///
     /// # Errors
-    /// [`Error::Radix`].
+    /// [`Error::Radix`] if the algorithm does not support the radix.
     pub fn new(key: &AesKey, radix: u32) -> Result<Self, Error> {
         Self::with_key(Key::new(key.bytes()), radix)
     }
@@ -101,7 +101,7 @@ impl<C: BlockCipher> Ff1<C> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Radix`].
+    /// [`Error::Radix`] if the algorithm does not support the radix.
     ///
     /// # Security
     /// The given cipher determines whether the code is constant-time and whether the key is erased.

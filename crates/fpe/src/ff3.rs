@@ -69,7 +69,7 @@ impl<const TWEAK: usize> Ff3Cipher<TWEAK> {
     /// A cipher with AES of the key's size. `radix` is from 2 to 65536.
     ///
     /// # Errors
-    /// [`Error::Radix`].
+    /// [`Error::Radix`] if the algorithm does not support the radix.
     pub fn new(key: &AesKey, radix: u32) -> Result<Self, Error> {
         let key = Key::new(key.reversed().bytes());
         Self::with_cipher(NativeAes(key), radix)
@@ -81,7 +81,7 @@ impl<const TWEAK: usize, C: BlockCipher> Ff3Cipher<TWEAK, C> {
     /// cipher's key must be FF3's key with its bytes in reverse order.
     ///
     /// # Errors
-    /// [`Error::Radix`].
+    /// [`Error::Radix`] if the algorithm does not support the radix.
     ///
     /// # Security
     /// The given cipher determines whether the code is constant-time and whether the key is erased.

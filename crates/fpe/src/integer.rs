@@ -92,7 +92,8 @@ impl<C: BlockCipher> Ff1Range<C> {
     /// Encrypts an integer of the range.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::TweakLength`].
+    /// [`Error::OutOfRange`] if the integer is outside the range; [`Error::TweakLength`] if the tweak has a length that
+    /// the algorithm does not allow.
     pub fn encrypt(&self, tweak: &[u8], x: u128) -> Result<u128, Error> {
         self.permute::<ENCRYPT>(tweak, x)
     }
@@ -100,7 +101,8 @@ impl<C: BlockCipher> Ff1Range<C> {
     /// Decrypts an integer of the range.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::TweakLength`].
+    /// [`Error::OutOfRange`] if the integer is outside the range; [`Error::TweakLength`] if the tweak has a length that
+    /// the algorithm does not allow.
     pub fn decrypt(&self, tweak: &[u8], x: u128) -> Result<u128, Error> {
         self.permute::<DECRYPT>(tweak, x)
     }
@@ -109,7 +111,7 @@ impl<C: BlockCipher> Ff1Range<C> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the integer is outside the range, or the range does not end below `2^64`;
-    /// [`Error::TweakLength`].
+    /// [`Error::TweakLength`] if the tweak has a length that the algorithm does not allow.
     #[inline]
     pub fn encrypt_u64(&self, tweak: &[u8], x: u64) -> Result<u64, Error> {
         u64::try_from(self.permute::<ENCRYPT>(tweak, x.into())?).map_err(|_| Error::OutOfRange)
@@ -119,7 +121,7 @@ impl<C: BlockCipher> Ff1Range<C> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the integer is outside the range, or the range does not end below `2^64`;
-    /// [`Error::TweakLength`].
+    /// [`Error::TweakLength`] if the tweak has a length that the algorithm does not allow.
     #[inline]
     pub fn decrypt_u64(&self, tweak: &[u8], x: u64) -> Result<u64, Error> {
         u64::try_from(self.permute::<DECRYPT>(tweak, x.into())?).map_err(|_| Error::OutOfRange)
@@ -128,8 +130,9 @@ impl<C: BlockCipher> Ff1Range<C> {
     /// Encrypts many integers in place under one tweak. After an error all integers are unchanged.
     ///
     /// # Errors
-    /// [`Error::Numeral`] with the index of the first integer outside the range. [`Error::OutOfRange`] if the range
-    /// does not end below `2^64`. [`Error::TweakLength`].
+    /// - [`Error::Numeral`] with the index of the first integer outside the range
+    /// - [`Error::OutOfRange`] if the range does not end below `2^64`
+    /// - [`Error::TweakLength`] if the tweak has a length that the algorithm does not allow
     pub fn encrypt_batch(&self, tweak: &[u8], x: &mut [u64]) -> Result<(), Error> {
         self.batch::<ENCRYPT>(tweak, x)
     }

@@ -22,19 +22,24 @@ pub trait NumeralCipher {
     /// Encrypts `x` in place. After an error `x` is unchanged.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Numeral`], [`Error::TweakLength`].
+    /// - [`Error::Length`] if the string is too short or too long
+    /// - [`Error::Numeral`] if a numeral is not below the radix
+    /// - [`Error::TweakLength`] if the tweak has a length that the algorithm does not allow
     fn encrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error>;
 
     /// Decrypts `x` in place. After an error `x` is unchanged.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Numeral`], [`Error::TweakLength`].
+    /// - [`Error::Length`] if the string is too short or too long
+    /// - [`Error::Numeral`] if a numeral is not below the radix
+    /// - [`Error::TweakLength`] if the tweak has a length that the algorithm does not allow
     fn decrypt_numerals(&self, tweak: &[u8], x: &mut [u16]) -> Result<(), Error>;
 
     /// Encrypts a text over `alphabet`, whose number of symbols must be the radix.
     ///
     /// # Errors
-    /// [`Error::Radix`], [`Error::Symbol`], and the errors of [`NumeralCipher::encrypt_numerals`].
+    /// [`Error::Radix`] if the alphabet does not have this number of symbols; [`Error::Symbol`] if a symbol is not in
+    /// the alphabet; the errors of [`NumeralCipher::encrypt_numerals`].
     fn encrypt_str(&self, alphabet: &Alphabet, tweak: &[u8], text: &str) -> Result<String, Error> {
         translate(self.radix(), alphabet, text, |x| {
             self.encrypt_numerals(tweak, x)
@@ -44,7 +49,8 @@ pub trait NumeralCipher {
     /// Decrypts a text over `alphabet`, whose number of symbols must be the radix.
     ///
     /// # Errors
-    /// [`Error::Radix`], [`Error::Symbol`], and the errors of [`NumeralCipher::decrypt_numerals`].
+    /// [`Error::Radix`] if the alphabet does not have this number of symbols; [`Error::Symbol`] if a symbol is not in
+    /// the alphabet; the errors of [`NumeralCipher::decrypt_numerals`].
     fn decrypt_str(&self, alphabet: &Alphabet, tweak: &[u8], text: &str) -> Result<String, Error> {
         translate(self.radix(), alphabet, text, |x| {
             self.decrypt_numerals(tweak, x)

@@ -115,7 +115,7 @@ impl RiffpeX {
     /// A cipher with one digit for each of `bases`, 16 bytes per value, and AES of the key's size.
     ///
     /// # Errors
-    /// [`Error::Radix`], [`Error::Length`].
+    /// [`Error::Radix`] if a base is not supported; [`Error::Length`] if there are no bases or too many.
     pub fn new(key: &AesKey, bases: &[u32]) -> Result<Self, Error> {
         let least = bases.iter().copied().min().unwrap_or(2);
         let most = bases.iter().copied().max().unwrap_or(2);
@@ -162,7 +162,7 @@ impl RiffpeX {
     /// Encrypts digits in place. After an error they are unchanged.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Numeral`].
+    /// [`Error::Length`] if there is another number of digits; [`Error::Numeral`] if a digit is not below its base.
     pub fn encrypt(&self, tweak: &[u8], digits: &mut [u32]) -> Result<(), Error> {
         self.check(digits)?;
         self.run::<false>(tweak, digits);
@@ -172,7 +172,7 @@ impl RiffpeX {
     /// Decrypts digits in place. After an error they are unchanged.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Numeral`].
+    /// [`Error::Length`] if there is another number of digits; [`Error::Numeral`] if a digit is not below its base.
     pub fn decrypt(&self, tweak: &[u8], digits: &mut [u32]) -> Result<(), Error> {
         self.check(digits)?;
         self.run::<true>(tweak, digits);
@@ -183,7 +183,7 @@ impl RiffpeX {
     /// string. After an error all strings are unchanged.
     ///
     /// # Errors
-    /// [`Error::Batch`] if the strings are not whole, [`Error::Numeral`].
+    /// [`Error::Batch`] if the strings are not whole; [`Error::Numeral`] if a digit is not below its base.
     pub fn encrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
         self.check_batch(strings)?;
         self.run_batch::<false>(tweak, strings);
@@ -218,7 +218,8 @@ impl RiffpeX {
     /// Encrypts an integer below the product of the bases.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`]; [`Error::Domain`] if the product is above `2^128`.
+    /// [`Error::OutOfRange`] if `x` is not below the product of the bases; [`Error::Domain`] if the product is above
+    /// `2^128`.
     pub fn encrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
         self.integer(x, order, |digits| self.run::<false>(tweak, digits))
     }

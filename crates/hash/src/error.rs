@@ -35,7 +35,7 @@ pub enum Error {
     /// The number of bytes of a proof does not fit its index and list length.
     #[error("proof of {found} bytes, expected {expected}")]
     ProofLength {
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
         /// The number of bytes that the proof must have.
         expected: usize,

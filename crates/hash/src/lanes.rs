@@ -138,7 +138,7 @@ impl<'a, const N: usize> Lanes<'a, N> {
     }
 }
 
-/// Blocks of [`IDLE`]. There are more than a node has, so an idle lane never finishes.
+/// The number of blocks of [`IDLE`]. There are more than a node has, so an idle lane never finishes.
 const IDLE_BLOCKS: u32 = 17;
 
 /// Hashes every node, in any order, and passes each digest to `emit` with the node's tag.

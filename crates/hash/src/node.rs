@@ -1,9 +1,9 @@
 //! Nodes of a message's tree, and the constants of BLAKE3 (section numbers are the BLAKE3 paper's).
 //! `lanes/portable.rs` defines how a node is hashed.
 
-/// Bytes in a block.
+/// The number of bytes in a block.
 pub(crate) const BLOCK: usize = 64;
-/// Bytes in a chunk.
+/// The number of bytes in a chunk.
 pub(crate) const CHUNK: usize = 1024;
 
 /// Flags of the compression function (section 2.2, table 3).

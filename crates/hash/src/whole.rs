@@ -16,7 +16,7 @@ use crate::Backend;
 use crate::mode::Mode;
 use crate::node::flag;
 
-/// Messages that one call takes: a few groups of lanes.
+/// The number of messages that one call takes: a few groups of lanes.
 const GROUP: usize = 64;
 
 /// The official crate's kernel at a backend's level, or `None` if this crate uses its own.

@@ -11,7 +11,7 @@ use crate::code::Codec;
 /// compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
-    /// Coordinates of a vector.
+    /// The number of coordinates of a vector.
     pub dim: u32,
     /// The places for vectors.
     pub slots: u32,

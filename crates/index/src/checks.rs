@@ -25,10 +25,11 @@ pub mod balance;
 pub mod exact;
 pub mod held;
 
-/// Check rows of a group. A changed reply is accepted with probability `2^-40`, if no reply was refused before.
+/// The number of check rows of a group. A changed reply is accepted with probability `2^-40`, if no reply was refused
+/// before.
 pub const COUNT: usize = 40;
 
-/// Positions whose bits are drawn together.
+/// The number of positions whose bits are drawn together.
 pub const RUN: usize = 32;
 
 /// Rows of a group, for rows of `width` coordinates. Noise grows with the coordinates and with the rows of a group. Up to 192

@@ -81,7 +81,7 @@ pub fn short(digest: &Digest) -> String {
 /// Checks that a part's digest is the manifest's.
 ///
 /// # Errors
-/// [`Error::Digest`].
+/// [`Error::Digest`] if the digests differ.
 pub fn check(what: &'static str, part: &[u8], expected: &Digest) -> Result<(), Error> {
     (of(part) == *expected)
         .then_some(())

@@ -255,7 +255,7 @@ pub enum Error {
     /// A payload is longer than the longest possible one.
     #[error("a payload of {found} bytes, expected at most {most}")]
     Payload {
-        /// Bytes found.
+        /// The number of bytes found.
         found: usize,
         /// The largest possible number.
         most: usize,

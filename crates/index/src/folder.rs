@@ -91,7 +91,8 @@ impl<D: Disk> Folder<D> {
     /// Locks the existing directory for a program that changes it.
     ///
     /// # Errors
-    /// [`Error::Locked`], [`Error::File`].
+    /// [`Error::Locked`] if another process is changing the directory; [`Error::File`] if a file cannot be read or
+    /// written.
     pub fn lock(&self) -> Result<Lock, Error> {
         let path = self.root.join(LOCK);
         match self.disk.lock(&path) {
@@ -105,7 +106,7 @@ impl<D: Disk> Folder<D> {
     /// Creates the directory itself. Returns true if it did not exist.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be read or written.
     pub fn create_root(&self) -> Result<bool, Error> {
         let fresh = !self.disk.exists(&self.root);
         self.run(&self.root, self.disk.create_dir(&self.root))?;
@@ -115,7 +116,7 @@ impl<D: Disk> Folder<D> {
     /// Creates the directories in it.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be read or written.
     pub fn create(&self) -> Result<(), Error> {
         for path in [&self.manifests(), &self.parts()] {
             self.run(path, self.disk.create_dir(path))?;
@@ -126,7 +127,10 @@ impl<D: Disk> Folder<D> {
     /// The newest version.
     ///
     /// # Errors
-    /// [`Error::NoIndex`], [`Error::Lost`], [`Error::File`], [`Error::Malformed`].
+    /// - [`Error::NoIndex`] if the directory has no index
+    /// - [`Error::Lost`] if it has manifests but no `CURRENT`
+    /// - [`Error::File`] if `CURRENT` cannot be read
+    /// - [`Error::Malformed`] if `CURRENT` does not have its form
     pub fn current(&self) -> Result<Current, Error> {
         use io::ErrorKind::{NotADirectory, NotFound};
         let path = self.root.join(CURRENT);
@@ -171,7 +175,7 @@ impl<D: Disk> Folder<D> {
     /// Writes a part, and returns its digest.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be read or written.
     pub fn put(&self, bytes: &[u8]) -> Result<Digest, Error> {
         let digest = digest::of(bytes);
         let name = names::of_digest(&digest);
@@ -205,7 +209,7 @@ impl<D: Disk> Folder<D> {
     /// Makes the content and the names of the written parts durable.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be read or written.
     pub fn sync_parts(&self) -> Result<(), Error> {
         self.sync_dir(&self.parts())
     }
@@ -213,7 +217,7 @@ impl<D: Disk> Folder<D> {
     /// Writes everything that makes a version the newest, except for the final step.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be read or written.
     pub fn prepare(&self, manifest: &SignedManifest) -> Result<(), Error> {
         let line = line(manifest.version, &manifest.digest());
         self.write_aside(&self.root, CURRENT, line.as_bytes())
@@ -223,7 +227,8 @@ impl<D: Disk> Folder<D> {
     /// [`Error::Overtaken`] it did not.
     ///
     /// # Errors
-    /// [`Error::File`]; [`Error::Overtaken`] on a disk without locks.
+    /// [`Error::File`] if a file cannot be written; [`Error::Overtaken`] on a disk without locks, if another owner has
+    /// changed the index.
     pub fn switch(&self) -> Result<(), Error> {
         let to = self.root.join(CURRENT);
         self.put_in_place(&self.aside(&self.root, CURRENT), &to)?;

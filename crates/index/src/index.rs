@@ -113,8 +113,9 @@ impl Index {
     /// interrupted, the other directory has the version that it had before, or this one.
     ///
     /// # Errors
-    /// The first error in the directory; [`Error::Occupied`], [`Error::Locked`], [`Error::NotNext`] about the other;
-    /// [`Error::File`].
+    /// The first error in the owner's directory. About the other directory: [`Error::Occupied`] if it holds files of
+    /// something else, [`Error::Locked`] if another process is changing it, [`Error::NotNext`] if its version is not an
+    /// older one. [`Error::File`] if a file cannot be read or written.
     pub fn backup(
         dir: impl AsRef<Path>,
         copy: impl AsRef<Path>,
@@ -128,7 +129,7 @@ impl Index {
     /// existing version is not rolled back.
     ///
     /// # Errors
-    /// [`Error::Exists`], and the errors of [`backup`](Self::backup).
+    /// [`Error::Exists`] if the directory has an index, and the errors of [`backup`](Self::backup).
     pub fn restore(
         copy: impl AsRef<Path>,
         dir: impl AsRef<Path>,

@@ -94,7 +94,8 @@ impl Log {
     /// Refuses a version that is not in the log, or that is not the log's newest of its index.
     ///
     /// # Errors
-    /// [`LogFault::NotLogged`], [`LogFault::Behind`].
+    /// [`LogFault::NotLogged`] if the version is not in the log; [`LogFault::Behind`] if the log has a newer one of its
+    /// index.
     pub fn check(&self, version: &Pin) -> Result<(), Error> {
         if !self.entries.iter().any(|entry| entry.is(version)) {
             return Err(Error::Log(LogFault::NotLogged));
@@ -149,9 +150,11 @@ impl Log {
     /// Reads a log, and checks its signature, its root and the chain of each index.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::FormatVersion`]. [`LogFault::Signature`] if the head is not signed by `owner`.
-    /// [`Error::Digest`] if the entries are not the head's. [`LogFault::Line`] if the owner signed two histories of an
-    /// index.
+    /// - [`Error::Malformed`] if the form is wrong
+    /// - [`Error::FormatVersion`] if the format's version is not supported
+    /// - [`LogFault::Signature`] if the head is not signed by `owner`
+    /// - [`Error::Digest`] if the entries are not the head's
+    /// - [`LogFault::Line`] if the owner signed two histories of an index
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let body = strip_file_head(LOG, bytes)?;
         let (signed, rest) = SignedHead::split("log", body, owner)?;

@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes before the steps: the base, and the largest coordinate in single precision.
+/// The number of bytes before the steps: the base, and the largest coordinate in single precision.
 const HEAD_LEN: usize = 1 + size_of::<f32>();
 
 /// Steps from zero to the largest coordinate.
@@ -23,7 +23,7 @@ const LARGEST: f32 = 32_767.0;
 pub struct SecondLook {
     /// The number of records that every search fetches, of which it returns the best.
     pub candidates: u32,
-    /// Coordinates of a vector in its stored form: `Manifest::stored_dim`.
+    /// The number of coordinates of a vector in its stored form: `Manifest::stored_dim`.
     pub width: u32,
 }
 

@@ -83,9 +83,9 @@ pub struct Manifest {
     pub version: u64,
     /// The digest of the signed manifest before this one, or zeros in the first version.
     pub previous: Digest,
-    /// Records stored in all segments, including deleted and replaced ones.
+    /// The number of records stored in all segments, including deleted and replaced ones.
     pub n: u32,
-    /// Coordinates of a vector in the form that its owner gives.
+    /// The number of coordinates of a vector in the form that its owner gives.
     pub dim: u32,
     /// The most results of a search. A search always fetches this number of payloads.
     pub k: u32,
@@ -295,7 +295,7 @@ pub struct Deleted {
     pub id: [u8; 16],
     /// The version of the index in which the list was written.
     pub version: u64,
-    /// The list: for each segment, the rows of records that no longer count.
+    /// The list: for each segment, the rows of records that were deleted or replaced.
     pub rows: Coded,
 }
 

@@ -146,7 +146,7 @@ pub enum Fetch {
     Download,
     /// Clients fetch each page of a search by private information retrieval. [`Payloads::fetched`] is their number.
     Pir {
-        /// Pages of a column of the PIR matrix.
+        /// The number of pages of a column of the PIR matrix.
         per_column: u32,
         /// The seed of the PIR matrix A.
         seed: [u8; 32],

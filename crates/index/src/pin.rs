@@ -67,7 +67,9 @@ impl Pin {
     /// newer version follows from this one.
     ///
     /// # Errors
-    /// [`Error::OtherIndex`], [`Error::Rollback`], [`Error::Fork`].
+    /// - [`Error::OtherIndex`] for another index
+    /// - [`Error::Rollback`] for an older version
+    /// - [`Error::Fork`] for another content of the same version
     pub fn check(&self, manifest: &SignedManifest) -> Result<(), Error> {
         let Manifest { index, version, .. } = **manifest;
         if index != self.index {

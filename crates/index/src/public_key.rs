@@ -74,7 +74,7 @@ impl OwnerPublicKey {
     /// Checks that the owner signed `message` as a manifest.
     ///
     /// # Errors
-    /// [`Error::Signature`].
+    /// [`Error::Signature`] if the signature is wrong.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
         self.verify_in(MANIFEST_CONTEXT, message, signature)
     }
@@ -82,7 +82,7 @@ impl OwnerPublicKey {
     /// Checks that the owner signed `message` as a step of a change.
     ///
     /// # Errors
-    /// [`Error::Signature`].
+    /// [`Error::Signature`] if the signature is wrong.
     pub fn verify_change(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
         self.verify_in(CHANGE_CONTEXT, message, signature)
     }
@@ -90,7 +90,7 @@ impl OwnerPublicKey {
     /// Checks that the writer with this key signed `message` as an addition.
     ///
     /// # Errors
-    /// [`Error::Signature`].
+    /// [`Error::Signature`] if the signature is wrong.
     pub(crate) fn verify_addition(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
         self.verify_in(ADDITION_CONTEXT, message, signature)
     }
@@ -98,7 +98,7 @@ impl OwnerPublicKey {
     /// Checks that the owner signed `message` as the head of a log.
     ///
     /// # Errors
-    /// [`LogFault::Signature`].
+    /// [`LogFault::Signature`] if the signature is wrong.
     pub(crate) fn verify_log(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
         let verified = self.verify_in(LOG_CONTEXT, message, signature);
         verified.map_err(|_| Error::Log(LogFault::Signature))

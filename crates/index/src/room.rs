@@ -10,7 +10,7 @@ use crate::Error;
 /// allocate them.
 ///
 /// # Errors
-/// [`Error::Memory`].
+/// [`Error::Memory`] if these bytes are not available.
 pub fn check(needed: u64) -> Result<(), Error> {
     let refused = |found: Option<u64>| Error::Memory { needed, found };
     // Under a limit of the process the system refuses the allocation. The memory is freed untouched.

@@ -162,7 +162,7 @@ impl Head {
     /// The head of a reply, and the bytes that follow.
     ///
     /// # Errors
-    /// [`Error::Malformed`].
+    /// [`Error::Malformed`] if the body has no head.
     pub fn read(body: &[u8]) -> Result<(Self, &[u8]), Error> {
         let read = || {
             let (index, rest) = body.split_first_chunk()?;
@@ -185,8 +185,7 @@ impl Head {
     /// The rest of a reply, after this head.
     ///
     /// # Errors
-    /// [`Error::Malformed`]; [`Error::OtherIndex`], [`Error::Stale`] and [`Error::Position`] if it belongs to another
-    /// index, version or shard.
+    /// [`Error::Malformed`] if the body has no head; the errors of [`check`](Self::check).
     pub fn strip(self, body: &[u8]) -> Result<&[u8], Error> {
         let (found, rest) = Self::read(body)?;
         found.check(self)?;
@@ -196,7 +195,9 @@ impl Head {
     /// Refuses a head that differs from the expected one.
     ///
     /// # Errors
-    /// [`Error::OtherIndex`], [`Error::Stale`], [`Error::Position`].
+    /// - [`Error::OtherIndex`] for another index
+    /// - [`Error::Stale`] for another version
+    /// - [`Error::Position`] for another shard
     pub fn check(self, expected: Self) -> Result<(), Error> {
         if self.index != expected.index {
             return Err(Error::OtherIndex {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Sketch {
-    /// Bits of a code.
+    /// The number of bits of a code.
     pub bits: u32,
     /// The number of vectors with the nearest codes, which are scored.
     pub candidates: u32,

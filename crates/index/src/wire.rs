@@ -55,7 +55,7 @@ pub(crate) fn file_head_of(version: u16, (kind, _): Kind) -> Vec<u8> {
 /// The bytes after the head of a file.
 ///
 /// # Errors
-/// [`Error::Malformed`], [`Error::FormatVersion`].
+/// [`Error::Malformed`] if the form is wrong; [`Error::FormatVersion`] if the format's version is not supported.
 pub fn strip_file_head(kind: Kind, bytes: &[u8]) -> Result<&[u8], Error> {
     let (_, body) = strip_head_of(kind, &[VERSION], bytes)?;
     Ok(body)
@@ -256,7 +256,7 @@ impl Message {
     /// Splits a message into kind and body.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::FormatVersion`].
+    /// [`Error::Malformed`] if the form is wrong; [`Error::FormatVersion`] if the format's version is not supported.
     pub fn read(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
         let malformed = |why: String| Error::Malformed {
             what: "message",
@@ -287,7 +287,7 @@ impl Message {
     /// The body of a message, which must have this kind and, if it is known, this length.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::FormatVersion`].
+    /// [`Error::Malformed`] if the form is wrong; [`Error::FormatVersion`] if the format's version is not supported.
     pub fn expect(self, bytes: &[u8], len: Option<usize>) -> Result<&[u8], Error> {
         let (found, body) = Self::read(bytes)?;
         if found != self {
@@ -304,7 +304,7 @@ impl Message {
     /// Checks that a body has the length that the manifest fixes.
     ///
     /// # Errors
-    /// [`Error::Malformed`].
+    /// [`Error::Malformed`] if the length is wrong.
     pub fn check_len(self, body: &[u8], expected: usize) -> Result<(), Error> {
         match body.len() == expected {
             true => Ok(()),

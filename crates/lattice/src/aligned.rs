@@ -2,7 +2,7 @@
 
 use zeroize::{DefaultIsZeroes, Zeroize};
 
-/// Bytes in a cache line, and in the widest vector register.
+/// The number of bytes in a cache line, and in the widest vector register.
 const LINE: usize = 64;
 
 /// A fixed-length buffer of `T` whose first element starts on a 64-byte boundary, so that no vector

@@ -46,10 +46,10 @@ pub use words::Words;
 
 /// The rows of every operand are padded to a multiple of this many entries.
 pub const LANES: usize = 64;
-/// Columns of one strip of [`Digits`]. Scans have the same speed with strips of 1024 to 4096 columns (Zen 5). A panel
-/// of `B` takes 128 KiB of the L2 cache at this depth.
+/// The number of columns of one strip of [`Digits`]. Scans have the same speed with strips of 1024 to 4096 columns (Zen
+/// 5). A panel of `B` takes 128 KiB of the L2 cache at this depth.
 pub const STRIP: usize = 2048;
-/// Columns of one panel of [`Panels`].
+/// The number of columns of one panel of [`Panels`].
 pub(crate) const PANEL: usize = 16;
 
 /// The length of a row of `columns` entries with its padding.

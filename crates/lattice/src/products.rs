@@ -25,7 +25,7 @@ use sordino_cpu::{Backend, dispatch};
 
 use crate::Modulus;
 
-/// Values of a vector. Lengths are multiples of it.
+/// The number of values of a vector. Lengths are multiples of it.
 pub const LANES: usize = 8;
 
 /// The most terms that a kernel's accumulators can hold: 4096 halves of products, of 52 bits each, fit into a word.
@@ -53,7 +53,7 @@ pub struct Operands<'a> {
     pub terms: usize,
     /// The number of rows from the beginning of one list to the next.
     pub list: usize,
-    /// Values of a row. After them, the next list begins.
+    /// The number of values of a row. After them, the next list begins.
     pub width: usize,
     /// The pairs.
     pub y: &'a [u64],

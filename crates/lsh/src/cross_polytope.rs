@@ -32,7 +32,8 @@ impl CrossPolytope {
     /// floats.
     ///
     /// # Errors
-    /// [`Error::Dim`]; [`Error::Functions`] if there are more than 256 rotations in total.
+    /// [`Error::Dim`] if the dimension is 0 or too large; [`Error::Functions`] if there are more than 256 rotations in
+    /// total.
     pub fn new(dim: usize, tables: usize, functions: usize, seed: Seed) -> Result<Self, Error> {
         if !(1..=MAX_DIM).contains(&dim) {
             return Err(Error::Dim {

@@ -31,7 +31,9 @@ impl E2Lsh {
     /// 0.80.
     ///
     /// # Errors
-    /// [`Error::Dim`]; [`Error::Functions`] if there are more than 1024 functions in total; [`Error::Width`].
+    /// - [`Error::Dim`] if the dimension is 0 or too large
+    /// - [`Error::Functions`] if there are more than 1024 functions in total
+    /// - [`Error::Width`] if the width is not a positive number
     pub fn new(
         dim: usize,
         tables: usize,

@@ -23,9 +23,9 @@ pub enum Error {
         "{tables} tables of {functions} functions, expected at least one and at most {most} in all"
     )]
     Functions {
-        /// Requested tables.
+        /// The number of requested tables.
         tables: usize,
-        /// Requested functions in each table.
+        /// The number of requested functions in each table.
         functions: usize,
         /// The most functions in total.
         most: usize,
@@ -36,7 +36,7 @@ pub enum Error {
     /// There are more items than 32-bit ids can number.
     #[error("{found} items, expected at most {most}")]
     Items {
-        /// Items given.
+        /// The number of items given.
         found: usize,
         /// The largest supported number.
         most: usize,
@@ -44,23 +44,23 @@ pub enum Error {
     /// A vector or a list of scores has the wrong number of floats.
     #[error("{found} floats, expected {expected}")]
     Floats {
-        /// Floats given.
+        /// The number of floats given.
         found: usize,
-        /// Floats needed.
+        /// The number of floats needed.
         expected: usize,
     },
     /// The floats are not a whole number of vectors.
     #[error("{found} floats, expected whole vectors of {dim}")]
     Vectors {
-        /// Floats given.
+        /// The number of floats given.
         found: usize,
-        /// Floats of a vector.
+        /// The number of floats of a vector.
         dim: usize,
     },
     /// A code has the wrong number of words.
     #[error("{found} words, expected {expected}")]
     Words {
-        /// Words given.
+        /// The number of words given.
         found: usize,
         /// The number of words of a code.
         expected: usize,
@@ -68,7 +68,7 @@ pub enum Error {
     /// The words are not a whole number of codes.
     #[error("{found} words, expected whole codes of {words}")]
     WholeCodes {
-        /// Words given.
+        /// The number of words given.
         found: usize,
         /// The number of words of a code.
         words: usize,
@@ -95,9 +95,9 @@ pub enum Error {
     /// There are too few or too many bytes.
     #[error("{found} bytes, expected {expected}")]
     Length {
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
-        /// Bytes needed.
+        /// The number of bytes needed.
         expected: usize,
     },
     /// Parts of the bytes contradict each other.

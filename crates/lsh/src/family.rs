@@ -124,8 +124,8 @@ impl SimHashTables {
     /// Functions for `tables` tables, with keys of `functions` bits, for vectors of `dim` floats.
     ///
     /// # Errors
-    /// [`Error::Dim`]; [`Error::Functions`] if `functions` is not 1 to 64 or there are more than 1024 bits in
-    /// total.
+    /// [`Error::Dim`] if the dimension is 0 or too large; [`Error::Functions`] if `functions` is not 1 to 64 or there
+    /// are more than 1024 bits in total.
     pub fn new(
         dim: usize,
         tables: usize,

@@ -6,7 +6,7 @@ use crate::Seed;
 use crate::kernels::Kernels;
 use crate::transform::{BLOCK, rotate};
 
-/// Rounds of sign flips and a Hadamard matrix.
+/// The number of rounds of sign flips and a Hadamard matrix.
 const ROUNDS: usize = 3;
 
 /// Several independent rotations of one space.

@@ -15,7 +15,7 @@ use crate::kernels::Kernels;
 /// A code near a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Neighbour {
-    /// Bits in which the code and the query differ.
+    /// The number of bits in which the code and the query differ.
     pub distance: u32,
     /// The index of the code in its list.
     pub index: u32,
@@ -42,7 +42,7 @@ pub(crate) struct Best {
     len: usize,
     /// Codes at this distance or farther are skipped.
     limit: u32,
-    /// Codes found nearer than `limit`.
+    /// The number of codes found nearer than `limit`.
     nearer: usize,
     /// Codes found at each distance.
     counts: Vec<usize>,

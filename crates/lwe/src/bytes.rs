@@ -9,7 +9,7 @@ use crate::{Client, Error};
 
 /// The difference between a byte and its digit: the digit of byte `b` is `b - 128`, whose two's complement is `b ^ 0x80`.
 pub(crate) const CENTRE: u8 = 0x80;
-/// Bits of a value below the bits of its digit.
+/// The number of bits of a value below the bits of its digit.
 const STEP: u32 = HINT_BITS - 8;
 
 impl Client {

@@ -9,11 +9,11 @@
 //!
 //! A number in `[-2^17, 2^17)` is stored mod `2^18`, so a row of zero bytes is a row of zeros.
 
-/// Numbers of a line, which is a cache line of lower bits.
+/// How many numbers a line has. A line is a cache line of lower bits.
 pub(crate) const LANES: usize = 32;
 /// The size in bytes of a line, and of a block's upper bits.
 pub(crate) const LINE: usize = 2 * LANES;
-/// Lines of a block: the number of pairs of upper bits that fit into a lane.
+/// The number of lines of a block: the number of pairs of upper bits that fit into a lane.
 pub(crate) const BLOCK: usize = 8;
 
 /// The size in bytes of a row of `columns` numbers.

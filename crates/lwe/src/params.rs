@@ -17,7 +17,7 @@ pub(crate) const N: usize = 512;
 pub(crate) const RANK: usize = 3;
 /// The largest 40-bit prime that is 1 mod 4096.
 const Q: u64 = 1_099_511_590_913;
-/// Bits of a word of a query.
+/// The number of bits of a word of a query.
 const WORD_BITS: u32 = 32;
 /// `h`, bits of a number of the hint.
 pub(crate) const HINT_BITS: u32 = 26;

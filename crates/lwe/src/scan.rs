@@ -24,7 +24,7 @@ use sordino_lattice::aligned::Aligned;
 
 use crate::packed::{self, LANES, LINE};
 
-/// Numbers of a line of one query: two halves of [`LANES`].
+/// How many numbers a line of one query has: two halves of [`LANES`].
 const CHUNK: usize = 2 * LANES;
 /// The negated value of an entry whose `x` and `u` are zero: `2^15 - 2^16 * 2`.
 const CENTRE: u32 = (1u32 << 15).wrapping_sub(2 << 16);

@@ -20,8 +20,9 @@ pub struct Table {
     pub(crate) params: Params,
     /// The shape of the groups in this table.
     pub(crate) shape: Shape,
-    /// The shape of the whole table, which queries are for, and the number of its first group in this table.
+    /// The shape of the whole table. Queries are made for this shape.
     whole: Shape,
+    /// The number in the whole table of this table's first group.
     pub(crate) first: usize,
     pub(crate) seed: Seed,
     entries: Store,

@@ -80,7 +80,7 @@ impl Worker {
 }
 
 impl<P: Params> BatchVerifier<P> {
-    /// Expanded keys that a new verifier keeps: 64, at most 4 MiB per thread for ML-DSA-87.
+    /// The number of expanded keys that a new verifier keeps: 64, at most 4 MiB per thread for ML-DSA-87.
     pub const DEFAULT_KEYS: usize = 64;
 
     /// The most keys that a verifier can keep.

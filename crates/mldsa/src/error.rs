@@ -13,7 +13,7 @@ pub enum Error {
     PublicKeyLength {
         /// The number of bytes that the parameter set's keys have.
         expected: usize,
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
     },
     /// The signature has the wrong length.
@@ -21,7 +21,7 @@ pub enum Error {
     SignatureLength {
         /// The number of bytes that the parameter set's signatures have.
         expected: usize,
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
     },
     /// The digest does not have the length of the named hash function's output.
@@ -29,13 +29,13 @@ pub enum Error {
     DigestLength {
         /// The size in bytes of the hash function's output.
         expected: usize,
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
     },
     /// The context string is longer than 255 bytes.
     #[error("context has {found} bytes, expected at most 255")]
     ContextLength {
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
     },
     /// The encoding of the hint violates Algorithm 21 (`HintBitUnpack`).
@@ -59,7 +59,7 @@ pub enum BatchError {
     /// The caller's list of verdicts is longer or shorter than the list of items.
     #[error("room for {found} verdicts, expected {expected}, one for each item")]
     Verdicts {
-        /// Verdicts in the caller's list.
+        /// The number of verdicts in the caller's list.
         found: usize,
         /// The number of items.
         expected: usize,

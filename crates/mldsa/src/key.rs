@@ -53,7 +53,7 @@ impl<P: Params> ExpandedKey<P> {
     /// Expands an encoded public key.
     ///
     /// # Errors
-    /// [`Error::PublicKeyLength`]. Every byte string of the right length is a key.
+    /// [`Error::PublicKeyLength`] if the length is wrong. Every byte string of the right length is a key.
     pub fn from_bytes(public_key: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::detect(), public_key)
     }
@@ -61,7 +61,7 @@ impl<P: Params> ExpandedKey<P> {
     /// Like [`from_bytes`](Self::from_bytes), on a given backend. The result works on every backend.
     ///
     /// # Errors
-    /// [`Error::PublicKeyLength`].
+    /// [`Error::PublicKeyLength`] if the length is wrong.
     pub fn from_bytes_on(backend: Backend, public_key: &[u8]) -> Result<Self, Error> {
         check_length::<P>(public_key)?;
         let mut raw = RawKey::zero(&P::SET);
@@ -187,7 +187,7 @@ struct Lane {
     key: usize,
     /// Index in the key's matrix.
     entry: usize,
-    /// Coefficients sampled so far.
+    /// The number of coefficients sampled so far.
     filled: usize,
 }
 

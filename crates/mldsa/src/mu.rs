@@ -6,7 +6,7 @@ use crate::key::ExpandedKey;
 use crate::message::{check_context, prefix};
 use crate::params::Params;
 
-/// Bytes per block of SHAKE256.
+/// The number of bytes per block of SHAKE256.
 const RATE: usize = crate::sponge::RATE_256 as usize;
 
 /// Computes mu (FIPS 204, Algorithm 8, step 7) of a pure message that arrives in pieces, for
@@ -14,7 +14,7 @@ const RATE: usize = crate::sponge::RATE_256 as usize;
 #[derive(Clone, Debug)]
 pub struct Mu {
     state: [u64; 25],
-    /// Bytes absorbed since the last permutation.
+    /// The number of bytes absorbed since the last permutation.
     filled: usize,
 }
 
@@ -22,7 +22,7 @@ impl Mu {
     /// Starts a message to be verified with `key`.
     ///
     /// # Errors
-    /// [`Error::ContextLength`].
+    /// [`Error::ContextLength`] if the context is longer than 255 bytes.
     pub fn new<P: Params>(key: &ExpandedKey<P>, context: &[u8]) -> Result<Self, Error> {
         check_context(context)?;
         let mut mu = Self::internal(key);

@@ -19,7 +19,7 @@ impl<P: Params> Signature<P> {
     /// Keeps an encoded signature. It checks only the length.
     ///
     /// # Errors
-    /// [`Error::SignatureLength`].
+    /// [`Error::SignatureLength`] if the length is wrong.
     pub fn from_bytes(encoded: &[u8]) -> Result<Self, Error> {
         let (expected, found) = (P::SIGNATURE_LEN, encoded.len());
         if found != expected {

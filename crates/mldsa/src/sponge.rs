@@ -6,9 +6,9 @@
 use crate::keccak::{Blocks, LANES, Lanes, Mask};
 use crate::kernels::Kernels;
 
-/// Bytes per block of SHAKE128.
+/// The number of bytes per block of SHAKE128.
 pub(crate) const RATE_128: u8 = 168;
-/// Bytes per block of SHAKE256.
+/// The number of bytes per block of SHAKE256.
 pub(crate) const RATE_256: u8 = 136;
 
 /// The input of one sponge: the concatenation of `first`, `own`, `then` and `parts`.

@@ -22,7 +22,7 @@ use crate::params::{Params, Set};
 use crate::sponge;
 use hashes::{Compare, MuAndBall};
 
-/// Signatures per tile: two rounds of the eight hashing lanes. The tile's data (3 KiB each) and the
+/// The number of signatures per tile: two rounds of the eight hashing lanes. The tile's data (3 KiB each) and the
 /// expanded key then stay in the second-level cache.
 pub(crate) const TILE: usize = 16;
 

@@ -92,7 +92,7 @@ pub enum Error {
     KeyLength {
         /// The key that has a wrong length.
         what: &'static str,
-        /// Bytes found.
+        /// The number of bytes found.
         found: usize,
         /// The size in bytes of a key.
         expected: usize,

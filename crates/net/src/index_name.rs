@@ -18,7 +18,7 @@ impl IndexName {
     /// Checks a name.
     ///
     /// # Errors
-    /// [`Error::IndexName`].
+    /// [`Error::IndexName`] if the name is not allowed.
     pub fn new(name: &str) -> Result<Self, Error> {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         match (1..=Self::MAX_LEN).contains(&name.len()) && name.bytes().all(good) {

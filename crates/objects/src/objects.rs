@@ -58,7 +58,7 @@ impl Objects {
     /// request yet.
     ///
     /// # Errors
-    /// [`Error::Configuration`].
+    /// [`Error::Configuration`] if the environment or the system does not say how to reach the store.
     pub fn open(address: &Address) -> Result<Self, Error> {
         let wrong = |why: String| Error::Configuration {
             address: address.to_string(),

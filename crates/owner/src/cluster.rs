@@ -28,11 +28,11 @@ pub(crate) const NEAREST: usize = 24;
 /// For each vector its nearest centroids with their scores, best first.
 pub(crate) type Lists = Vec<Vec<(u32, f32)>>;
 
-/// Vectors that are scored at the same time, so that the block of scores stays in the second-level cache.
+/// The number of vectors that are scored at the same time, so that the block of scores stays in the second-level cache.
 const ROWS: usize = 128;
 
-/// Blocks between two calls of a pulse. They take about a quarter of a second for 4096 centroids of 768 coordinates on
-/// two cores. This hides the wait of threads at the end.
+/// The number of blocks between two calls of a pulse. They take about a quarter of a second for 4096 centroids of 768
+/// coordinates on two cores. This hides the wait of threads at the end.
 const BLOCKS: usize = 32;
 
 /// `clusters` unit centroids of unit vectors, by spherical k-means from a random start. `pulse` is called often. A

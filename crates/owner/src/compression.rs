@@ -21,7 +21,7 @@ const PART: usize = 64;
 /// The fewest bytes of a dictionary. A shorter one saves nothing.
 const LEAST_DICTIONARY: usize = 1 << 10;
 
-/// Payloads that are compressed as a test, to find out whether compression saves anything.
+/// The number of payloads that are compressed as a test, to find out whether compression saves anything.
 const TRIED: usize = 1000;
 
 /// Bytes of the first block of a long payload, and of the longest block. Each block has twice the bytes of the one before. A

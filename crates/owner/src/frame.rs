@@ -23,7 +23,7 @@ pub(crate) const EACH: usize = 8;
 const BYTES: usize = 8192;
 const ROWS_A_BYTE: usize = 5;
 
-/// Rounds of assigning vectors and computing medians.
+/// The number of rounds of assigning vectors and computing medians.
 const ROUNDS: usize = 8;
 
 /// Bases are used if they make residuals shorter by this many powers of two on average. The threshold exists because each row
@@ -71,7 +71,7 @@ pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
 /// frame then has no bases.
 ///
 /// # Errors
-/// [`Error::Memory`].
+/// [`Error::Memory`] if training needs more memory than is available.
 pub(crate) fn trained(
     metric: Metric,
     rotation: [u8; 32],

@@ -80,7 +80,7 @@ impl Pins {
     /// one stays.
     ///
     /// # Errors
-    /// [`OwnerFault::Pins`].
+    /// [`OwnerFault::Pins`] if the memory cannot be read or written.
     pub fn move_to(&self, file: &Self) -> Result<(), Error> {
         let path = match &*file.kept() {
             Kept::File(path) => path.clone(),
@@ -117,7 +117,8 @@ impl Pins {
     /// It need not follow from the known one, and is not remembered.
     ///
     /// # Errors
-    /// [`OwnerFault::Undone`]; [`OwnerFault::Pins`].
+    /// [`OwnerFault::Undone`] if the version is older or of another index; [`OwnerFault::Pins`] if the memory cannot be read
+    /// or written.
     pub fn check_found(&self, place: &str, manifest: &SignedManifest) -> Result<(), Error> {
         let known = line::expected(&self.lines()?, &[place.to_owned()], manifest);
         let checked = known.iter().try_for_each(|pin| pin.check(manifest));
@@ -127,7 +128,7 @@ impl Pins {
     /// Checks that this memory can be read and written, before a change that it must remember.
     ///
     /// # Errors
-    /// [`OwnerFault::Pins`].
+    /// [`OwnerFault::Pins`] if the memory cannot be read or written.
     pub fn check(&self) -> Result<(), Error> {
         self.with(|_| Ok(()))
     }
@@ -135,7 +136,7 @@ impl Pins {
     /// True if an index is known in this place.
     ///
     /// # Errors
-    /// [`OwnerFault::Pins`].
+    /// [`OwnerFault::Pins`] if the memory cannot be read or written.
     pub fn knows(&self, place: &str) -> Result<bool, Error> {
         self.with(|lines| Ok(lines.iter().any(|line| line.place == place)))
     }
@@ -143,7 +144,7 @@ impl Pins {
     /// The newest known version of the index in a folder that shows the version `found`.
     ///
     /// # Errors
-    /// [`OwnerFault::Pins`].
+    /// [`OwnerFault::Pins`] if the memory cannot be read or written.
     pub fn known(&self, dir: &Path, found: &SignedManifest) -> Result<Option<Pin>, Error> {
         let places = places(&Self::place(dir), dir);
         let expected = line::expected(&self.lines()?, &places, found);
@@ -205,7 +206,8 @@ impl Pins {
     /// version.
     ///
     /// # Errors
-    /// The errors of [`Store::take_back`]; [`OwnerFault::Pins`]; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
+    /// The errors of [`Store::take_back`]; [`OwnerFault::Pins`] if the memory cannot be read or written;
+    /// [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
     pub fn take_back<D: Disk + Clone, R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -247,7 +249,7 @@ impl Pins {
     /// Remembers the version of a store that was just made.
     ///
     /// # Errors
-    /// [`OwnerFault::Unpinned`].
+    /// [`OwnerFault::Unpinned`] if the version cannot be remembered.
     pub fn remember<D: Disk>(&self, place: &str, store: &Store<D>) -> Result<(), Error> {
         let index = store.manifest().index;
         let known = |lines: &[Line]| line::newest(lines, &index).into_iter().collect();
@@ -265,7 +267,7 @@ impl Pins {
     /// Remembers the version of an index that was just made in this place, even if the place had another index before.
     ///
     /// # Errors
-    /// [`OwnerFault::Pins`].
+    /// [`OwnerFault::Pins`] if the memory cannot be read or written.
     pub fn remember_new(&self, place: &str, pin: Pin) -> Result<(), Error> {
         self.with(|lines| {
             line::raise(lines, place, pin);

@@ -54,7 +54,7 @@ pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
 /// The number of extra candidates for the truth. They are chosen in single precision and ranked in double precision.
 const SPARE: usize = 200;
 
-/// Rows and queries of one block of the matrix product. Its scores stay in the cache.
+/// The number of rows, and of queries, of one block of the matrix product. Its scores stay in the cache.
 const ROWS: usize = 512;
 const QUERIES: usize = 32;
 

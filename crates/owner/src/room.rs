@@ -3,8 +3,8 @@
 
 use sordino_index::{Error, room};
 
-/// Bytes for each coordinate of a segment while it is written: the residuals, their codes, and the rows or the residuals over
-/// their scales.
+/// The number of bytes for each coordinate of a segment while it is written: the residuals, their codes, and the rows or the
+/// residuals over their scales.
 pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 
 /// Additional bytes, for threads and their working memory.
@@ -14,7 +14,7 @@ const BESIDE: usize = 32 << 20;
 /// only tries to allocate them.
 ///
 /// # Errors
-/// [`Error::Memory`].
+/// [`Error::Memory`] if these bytes are not available.
 pub(crate) fn check(coordinates: usize, each: usize) -> Result<(), Error> {
     let needed = coordinates.saturating_mul(each).saturating_add(BESIDE);
     // Each thread allocates a stack and an arena when it first works. These must not come out of the memory that is checked here.

@@ -28,8 +28,8 @@ pub struct Spec {
     /// The conditions that decide how clients fetch payloads. The way for which a client waits the least in all of its
     /// searches is chosen.
     pub conditions: Conditions,
-    /// Candidates that each search fetches, `k` to 64, and ranks by their exact vectors. This second look exists in masked,
-    /// open and routed mode. The exact vectors lie in the pages of payloads.
+    /// The number of candidates that each search fetches, `k` to 64, and ranks by their exact vectors. This second look
+    /// exists in masked, open and routed mode. The exact vectors lie in the pages of payloads.
     pub second_look: Option<u32>,
     /// How clients check scores. In masked and open mode it is [`Checking::Exact`] or, as in routed mode, [`Checking::Sums`].
     /// In open mode it may be [`Checking::None`]. The other modes have no scores, and ignore it. An index with readers of its
@@ -70,7 +70,10 @@ impl Spec {
     /// Refuses choices that no index of `n` vectors (if known) of `dim` coordinates can have. Returns the second look.
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`Error::K`], [`Error::Candidates`], [`Error::Mode`].
+    /// - [`Error::TooLarge`] if there are too many coordinates
+    /// - [`Error::K`] if no search can have `k` results
+    /// - [`Error::Candidates`] if a second look cannot have this number of candidates
+    /// - [`Error::Mode`] if the mode has no second look, or lacks the check
     pub(crate) fn check(&self, n: usize, dim: usize) -> Result<Option<SecondLook>, Error> {
         if dim > MAX_DIM as usize {
             return Err(Error::TooLarge { n, dim });
@@ -115,7 +118,7 @@ impl Spec {
     /// Refuses a check that the mode lacks.
     ///
     /// # Errors
-    /// [`Error::Mode`].
+    /// [`Error::Mode`] if the mode lacks the check.
     pub(crate) fn check_checking(&self) -> Result<(), Error> {
         let own = "an index without readers of its own for exact checks";
         let (found, expected) = match (self.form, self.checking) {
@@ -138,7 +141,8 @@ impl Spec {
     /// The second look at vectors of `dim` coordinates, if there is one.
     ///
     /// # Errors
-    /// [`Error::Candidates`], or [`Error::Mode`] if clients score the vectors themselves.
+    /// [`Error::Candidates`] if there are too few or too many candidates; [`Error::Mode`] if clients score the vectors
+    /// themselves.
     pub(crate) fn look(&self, dim: usize) -> Result<Option<SecondLook>, Error> {
         let Some(candidates) = self.second_look else {
             return Ok(None);

@@ -59,7 +59,7 @@ pub(crate) fn place<'a, P: Protocol>(
     Ok((records, placed))
 }
 
-/// Bytes in front of the entries of an update. They hold the number of records before it.
+/// The number of bytes in front of the entries of an update. They hold the number of records before it.
 pub(crate) const HEAD: usize = 8;
 
 /// The layout after an update, the version before it, and its entries, for a client whose parameters

@@ -10,7 +10,7 @@ pub enum Error {
     /// A database without records, or with records of zero bytes.
     #[error("an empty database: {records} records of {record_len} bytes")]
     Empty {
-        /// Declared records.
+        /// The number of declared records.
         records: usize,
         /// Declared bytes per record.
         record_len: usize,
@@ -20,7 +20,7 @@ pub enum Error {
     TooLarge {
         /// The number of rows of the database matrix.
         rows: usize,
-        /// Columns of the database matrix.
+        /// The number of columns of the database matrix.
         columns: usize,
     },
     /// With the appended records, the database outgrows the parameter set that it was made with.
@@ -45,15 +45,15 @@ pub enum Error {
     /// The number of records differs from the declared number.
     #[error("{found} records where {expected} were declared")]
     RecordCount {
-        /// Records given. Counting stops one record past the declared number.
+        /// The number of records given. Counting stops one record past the declared number.
         found: usize,
-        /// Records declared.
+        /// The number of records declared.
         expected: usize,
     },
     /// A layout cannot have this number of records per request.
     #[error("requests of {found} records, expected 1 to {most}")]
     Batch {
-        /// Records asked for.
+        /// The number of records asked for.
         found: usize,
         /// The largest possible number.
         most: usize,
@@ -61,7 +61,7 @@ pub enum Error {
     /// An index past the last record.
     #[error("index out of range: the database has {records} records")]
     IndexOutOfRange {
-        /// Records in the database.
+        /// The number of records in the database.
         records: usize,
     },
     /// A message belongs to other parameters than the receiver has.
@@ -91,9 +91,9 @@ pub enum Error {
     /// Two lists that must have the same length differ in it.
     #[error("{found} items for {expected}")]
     Count {
-        /// Items given.
+        /// The number of items given.
         found: usize,
-        /// Items expected.
+        /// The number of items expected.
         expected: usize,
     },
     /// The bytes are not a message of this crate.
@@ -141,9 +141,9 @@ pub enum Error {
     /// The message has the wrong length.
     #[error("{found} bytes, expected {expected}")]
     Length {
-        /// Bytes found.
+        /// The number of bytes found.
         found: usize,
-        /// Bytes expected.
+        /// The number of bytes expected.
         expected: usize,
     },
     /// The parameters do not reach the security level that the caller asked for.

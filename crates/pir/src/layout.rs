@@ -7,7 +7,8 @@ impl Params<SimplePir> {
     /// answers have about the square root of the database's size.
     ///
     /// # Errors
-    /// [`Error::Empty`], or [`Error::TooLarge`] if no set keeps the failure bound.
+    /// [`Error::Empty`] if there are no records or they have no bytes; [`Error::TooLarge`] if no set keeps the failure
+    /// bound.
     ///
     /// ```
     /// use sordino_pir::Params;
@@ -152,7 +153,7 @@ impl<P: Protocol> Params<P> {
     /// The layout under one set, or `None` if that set cannot keep the failure bound.
     ///
     /// # Errors
-    /// [`Error::Empty`].
+    /// [`Error::Empty`] if there are no records or they have no bytes.
     pub(crate) fn under(
         set: Set,
         records: usize,

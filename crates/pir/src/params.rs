@@ -31,7 +31,7 @@ pub(crate) const LOG_Q: u32 = 32;
 pub(crate) const LOG_DELTA: u32 = 24;
 /// `kappa`: bytes into which DoublePIR splits a word mod `q`.
 pub(crate) const KAPPA: usize = 4;
-/// Bits of a word of an answer. The server drops the other 20.
+/// The number of bits of a word of an answer. The server drops the other 20.
 pub const ANSWER_BITS: u32 = 12;
 /// `log2` of the bound for every record: it is wrong with probability at most `2^-40`.
 pub const LOG2_FAILURE: f64 = -40.0;
@@ -75,15 +75,15 @@ pub struct AnyParams {
     pub scheme: Scheme,
     /// The named set.
     pub set: Set,
-    /// Records in the database.
+    /// The number of records in the database.
     pub records: usize,
     /// The size in bytes of a record.
     pub record_len: usize,
-    /// Records that share a column.
+    /// The number of records that share a column.
     pub per_column: usize,
-    /// Bits that a word of the hint is rounded to.
+    /// The number of bits that a word of the hint is rounded to.
     pub hint_bits: u32,
-    /// Bits that a word of a query is rounded to.
+    /// The number of bits that a word of a query is rounded to.
     pub query_bits: u32,
 }
 
@@ -211,14 +211,14 @@ impl<P: Protocol> Params<P> {
         self.records.div_ceil(self.per_column)
     }
 
-    /// Bits that a word of the hint is rounded to: the fewest, from 20 up, that keep the failure
+    /// The number of bits that a word of the hint is rounded to: the fewest, from 20 up, that keep the failure
     /// bound.
     #[must_use]
     pub const fn hint_bits(&self) -> u32 {
         self.hint_bits
     }
 
-    /// Bits that a word of a query is rounded to: the fewest, from 24 up, that keep the failure bound with
+    /// The number of bits that a word of a query is rounded to: the fewest, from 24 up, that keep the failure bound with
     /// a hint of [`Self::hint_bits`].
     #[must_use]
     pub const fn query_bits(&self) -> u32 {

@@ -33,8 +33,8 @@ pub struct Cost {
     pub answer: u64,
     /// The number of bytes that the server reads for a query.
     pub scanned: u64,
-    /// Products of a byte and a word during setup. [`hintless`] takes no such products, but transforms every
-    /// polynomial.
+    /// The number of products of a byte and a word during setup. [`hintless`] takes no such products, but transforms
+    /// every polynomial.
     pub setup: u64,
     /// `log2` of the probability that a record is wrong.
     pub log2_failure: f64,
@@ -72,7 +72,7 @@ impl Plan {
     /// matrix has longer queries and a smaller hint.
     ///
     /// # Errors
-    /// [`Error::Empty`].
+    /// [`Error::Empty`] if there are no records or they have no bytes.
     pub fn new(records: usize, record_len: usize, queries: u64) -> Result<Self, Error> {
         if records == 0 || record_len == 0 {
             return Err(Error::Empty {

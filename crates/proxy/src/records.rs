@@ -12,7 +12,7 @@ use std::fmt;
 /// The most records of a request.
 const MOST: usize = 10_000;
 
-/// Records of a page, if the request does not give a number.
+/// The number of records of a page, if the request does not give a number.
 const PAGE: usize = 100;
 
 /// The records of an index, as its owner on this machine manages them. Calls block.

@@ -12,7 +12,7 @@ const VECTORS: usize = 256;
 /// The limits of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Coordinates of a vector.
+    /// The number of coordinates of a vector.
     pub dim: usize,
     /// The most results.
     pub k: usize,

@@ -60,10 +60,11 @@ impl Client {
     /// server learns from this which version the client knew.
     ///
     /// # Errors
-    /// [`Error`] if a message is malformed, or a signature or digest is wrong. [`Error::OtherIndex`], [`Error::Rollback`],
-    /// [`Error::Fork`]. [`Error::Gap`] if the server does not keep manifests that far back. A caller that accepts this sets
-    /// [`over_gap`](ConnectOptions::over_gap). [`Error::Stale`] if the server changed to another version in between: connect
-    /// again.
+    /// [`Error`] if a message is malformed, or a signature or digest is wrong. With a pin: [`Error::OtherIndex`] for
+    /// another index, [`Error::Rollback`] for an older version, [`Error::Fork`] for a version that does not follow from
+    /// the pin. [`Error::Gap`] if the server does not keep manifests that far back. A caller that accepts this sets
+    /// [`over_gap`](ConnectOptions::over_gap). [`Error::Stale`] if the server changed to another version in between:
+    /// connect again.
     pub fn connect(
         transport: &mut impl Transport,
         keys: &ReaderKeys,

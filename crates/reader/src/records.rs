@@ -1,4 +1,4 @@
-//! The records of an index without their vectors: ids, attributes, and which records no longer count.
+//! The records of an index without their vectors: ids, attributes, and which records were deleted or replaced.
 //!
 //! A record's place is its row, after the rows of all segments before its own. Inside the client, places name records. Its
 //! callers use ids.
@@ -20,7 +20,7 @@ use crate::filter::Filter;
 #[derive(Default)]
 pub(crate) struct Records {
     segments: Vec<Known>,
-    /// The deleted rows of each segment.
+    /// The deleted or replaced rows of each segment.
     dead: Vec<Numbers>,
 }
 
@@ -124,20 +124,20 @@ impl Records {
         }
     }
 
-    /// The place of the record with this id, if one counts.
+    /// The place of the record with this id, if a readable segment has one that is neither deleted nor replaced.
     pub(crate) fn place(&self, id: &Id) -> Option<u32> {
         let (segment, row) = self.find(id)?;
         Some(segment.first + row)
     }
 
-    /// The attributes of the record with this id, if one counts.
+    /// The attributes of the record with this id, if a readable segment has one that is neither deleted nor replaced.
     pub(crate) fn attributes(&self, id: &Id) -> Option<Attributes> {
         let (segment, row) = self.find(id)?;
         Some(segment.attributes.select(&[row as usize]))
     }
 
-    /// The ids of the records that count, with their values of one attribute, for each segment that has it. If some are chosen,
-    /// only these. A value may be missing.
+    /// For each readable segment that has the attribute: the ids of the records that are neither deleted nor replaced,
+    /// with their values. `chosen` says which rows to take, if not all. A value may be missing.
     pub(crate) fn column(
         &self,
         name: &str,

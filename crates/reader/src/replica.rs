@@ -29,8 +29,9 @@ pub struct Pulled {
 ///
 /// # Errors
 /// [`Error::Mode`] if clients do not download everything that a folder needs, as in local mode. [`Error::Rollback`],
-/// [`Error::Fork`], [`Error::OtherIndex`] and [`Error::Gap`] if the version does not follow. [`Error::Locked`],
-/// [`Error::Occupied`], [`Error::File`]. The errors of [`Client::connect`](crate::Client::connect).
+/// [`Error::Fork`], [`Error::OtherIndex`] and [`Error::Gap`] if the version does not follow. [`Error::Locked`] if
+/// another process is changing the folder. [`Error::Occupied`] if the folder holds other files. [`Error::File`] if a
+/// file cannot be read or written. The errors of [`Client::connect`](crate::Client::connect).
 pub fn pull<D: Disk>(
     transport: &mut impl Transport,
     keys: &ReaderKeys,

@@ -9,7 +9,7 @@ pub enum Error {
     /// The bytes are longer than any token.
     #[error("token has {found} bytes, expected at most {most}")]
     Length {
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
         /// The most bytes of a token.
         most: usize,
@@ -126,7 +126,7 @@ pub enum Error {
     /// A public key has the wrong length.
     #[error("public key has {found} bytes, expected {expected}")]
     KeyLength {
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
         /// The number of bytes that the algorithm's keys have.
         expected: usize,

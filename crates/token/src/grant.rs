@@ -59,7 +59,9 @@ impl Grant {
     /// Checks that the token names an index and is valid now. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// [`Error::NotYetValid`], [`Error::Expired`], [`Error::Index`].
+    /// - [`Error::NotYetValid`] if the token is not valid yet
+    /// - [`Error::Expired`] if it has expired
+    /// - [`Error::Index`] if it does not name the index
     pub fn check_index(&self, index: &[u8; 16], now: u64) -> Result<(), Error> {
         let claims = self.claims();
         check_time(claims, now, self.leeway)?;
@@ -72,7 +74,10 @@ impl Grant {
     /// Checks that the token allows a request. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// [`Error::NotYetValid`], [`Error::Expired`], [`Error::Index`], [`Error::Action`].
+    /// - [`Error::NotYetValid`] if the token is not valid yet
+    /// - [`Error::Expired`] if it has expired
+    /// - [`Error::Index`] if it does not name the index
+    /// - [`Error::Action`] if it does not allow the action
     pub fn check(&self, index: &[u8; 16], action: Action, now: u64) -> Result<(), Error> {
         self.check_index(index, now)?;
         if !self.claims().actions.has(action) {

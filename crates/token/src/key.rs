@@ -57,7 +57,7 @@ impl PublicKey {
     /// Reads a key's FIPS 204 encoding.
     ///
     /// # Errors
-    /// [`Error::KeyLength`]. Every byte string of the right length is a key.
+    /// [`Error::KeyLength`] if the length is wrong. Every byte string of the right length is a key.
     pub fn from_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Self, Error> {
         let (found, expected) = (bytes.len(), algorithm.key_len());
         if found != expected {

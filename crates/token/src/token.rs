@@ -19,8 +19,16 @@ impl Token {
     /// Reads a token.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Truncated`], [`Error::Form`], [`Error::Depth`], [`Error::Unsigned`], [`Error::Algorithm`],
-    /// [`Error::Claim`], [`Error::KeyLength`], [`Error::Parent`], [`Error::Raised`].
+    /// - [`Error::Length`] if the bytes are longer than any token
+    /// - [`Error::Truncated`] if they end too early
+    /// - [`Error::Form`] if they do not have a token's form
+    /// - [`Error::Depth`] if there are too many blocks
+    /// - [`Error::Unsigned`] if a block names no algorithm, or `none`
+    /// - [`Error::Algorithm`] if a block's algorithm is not allowed
+    /// - [`Error::Claim`] if a claim is outside its bounds
+    /// - [`Error::KeyLength`] if a public key has a wrong length
+    /// - [`Error::Parent`] if a block does not follow from the block before it
+    /// - [`Error::Raised`] if a block grants more than the block before it
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let blocks = chain::read(bytes)?;
         Ok(Self {
@@ -61,7 +69,7 @@ impl Token {
     /// A token of one block.
     ///
     /// # Errors
-    /// [`Error::Claim`].
+    /// [`Error::Claim`] if a claim is outside its bounds.
     pub fn issue(claims: &Claims, issuer: &crate::SigningKey) -> Result<Self, Error> {
         let claims = claims.ordered()?;
         Ok(Self {

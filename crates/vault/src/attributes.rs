@@ -146,7 +146,7 @@ impl Attributes {
     /// columns.
     ///
     /// # Errors
-    /// [`Error::Attribute`].
+    /// [`Error::Attribute`] if a column has another type, or if there are too many columns.
     pub fn check_beside(&self, other: &Self) -> Result<(), Error> {
         for (name, column) in &other.columns {
             let known = self.columns.get(name);

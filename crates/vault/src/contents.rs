@@ -131,8 +131,8 @@ impl ContentKeys {
     }
 }
 
-/// Marks repeated rows of writers as deleted: rows whose id an earlier segment has in a row that counts. So the record
-/// that came first stays unchanged. `ids` gives the ids of a segment whose key is known.
+/// Marks repeated rows of writers as deleted: rows whose id an earlier segment has in a row that is not
+/// deleted. So the record that came first stays unchanged. `ids` gives the ids of a segment whose key is known.
 pub fn bury_repeated<'a>(
     manifest: &Manifest,
     ids: impl Fn(usize) -> Option<&'a Ids>,

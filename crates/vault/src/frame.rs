@@ -75,7 +75,7 @@ pub struct Frame {
     recall: Option<u32>,
 }
 
-/// The bounds of lifted vectors, as logarithms to base 2.
+/// The allowed bounds on the length of lifted vectors, as logarithms to base 2.
 const BOUNDS: std::ops::RangeInclusive<i16> = -140..=81;
 
 /// The most bases of a frame of this metric.

@@ -62,8 +62,9 @@ impl Ids {
     /// The list of these ids. They must have the same kind and strictly ascend.
     ///
     /// # Errors
-    /// [`Error::IdKind`]; [`Error::RepeatedId`] with the first id that is not above the one before it;
-    /// [`Error::Malformed`] for more than 4 GiB of texts.
+    /// - [`Error::IdKind`] with the first id of another kind
+    /// - [`Error::RepeatedId`] with the first id that is not above the id before it
+    /// - [`Error::Malformed`] for more than 4 GiB of texts
     pub fn from_ascending<'a>(
         kind: IdKind,
         ids: impl IntoIterator<Item = &'a Id>,

@@ -44,8 +44,8 @@ mod vaes;
 
 pub use kept::KeptPads;
 
-/// Rows that one task sums up. They are enough that the key schedule costs little, and few enough to share work between
-/// threads.
+/// The number of rows that one task sums up. They are enough that the key schedule costs little, and few enough to
+/// share work between threads.
 const ROWS: usize = 2048;
 
 /// The pads of all rows of one index in one version.

@@ -14,7 +14,7 @@ use sordino_vectors::u32_of;
 
 use crate::numbers::{self, Numbers};
 
-/// Bytes before the lists.
+/// The number of bytes before the lists.
 pub const HEAD_LEN: usize = 8;
 
 /// Where the records under one content key lie.

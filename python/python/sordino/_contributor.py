@@ -143,7 +143,7 @@ class Contributor:
     def check(self) -> None:
         """Raises an `IntegrityError` if the version of the folder that agents share does not follow from the one that this agent has read. Nothing is
         added to it then."""
-        pin, line = self._pin(), self._line()
+        pin, line = self._pin(), self._home.line()
         if pin is None or self._checked == (pin, line):
             return
         try:
@@ -163,13 +163,6 @@ class Contributor:
     def _pin(self) -> bytes | None:
         """The version from which that of a folder must follow. A server's is checked when it is taken."""
         return None if self._home.settings.server is not None else self._home.pinned()
-
-    def _line(self) -> bytes:
-        """The folder's line for its newest version."""
-        try:
-            return (self._home.index / "CURRENT").read_bytes()
-        except FileNotFoundError:
-            raise self._home.gone() from None
 
     def waiting(self) -> list[Waiting]:
         """The memories of the journal, even if an addition that may not be at the server has them."""
@@ -255,7 +248,7 @@ class Contributor:
         self._replica.close()
 
     def _facts(self) -> dict[str, Any]:
-        line = self._line()
+        line = self._home.line()
         if self._known[0] != line:
             self._known = (line, self._home.opened(self._key).info())
         return self._known[1]

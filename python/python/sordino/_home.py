@@ -12,6 +12,7 @@ import re
 import secrets
 import shlex
 import shutil
+import stat
 import threading
 import time
 from dataclasses import asdict, dataclass, fields
@@ -280,6 +281,21 @@ class Home:
             return open_index(self.index, key=key, restored=restored, pin=pin)
         except NoIndexError:
             raise self.gone() from None
+
+    def line(self) -> bytes:
+        """The folder's line for its newest version. Another user of a shared folder may have put anything there."""
+        path = self.index / "CURRENT"
+        try:
+            with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise of_file(FileError(f"{path}: a pipe or a device, expected a file"), path)
+                return file.read(1024)
+        except FileNotFoundError:
+            raise self.gone() from None
+        except OSError as error:
+            if isinstance(error, FileError):
+                raise
+            raise of_file(FileError(f"{path}: {error.strerror}"), path, error.errno or 0) from None
 
     def gone(self) -> NoIndexError:
         """The error for an index whose folder is gone."""

@@ -131,10 +131,7 @@ class Replica:
         found = self._home.read(_WRITTEN)
         if not found:
             return set()
-        try:
-            seen = (found, (self._home.index / "CURRENT").read_bytes())
-        except FileNotFoundError:
-            raise self._home.gone() from None
+        seen = (found, self._home.line())
         if self._lasting[0] != seen:
             try:
                 Client(self._home.index, key=self._key, pin=bytes.fromhex(found["pin"])).close()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _record
-from ._errors import AccessError, DimensionError, Error, FileError, ForkError, InputError, IntegrityError, LockedError, NetworkError, RollbackError, UnknownIdError, UnsureError
+from ._errors import AccessError, DimensionError, Error, FileError, ForkError, InputError, IntegrityError, LockedError, NetworkError, NoIndexError, RollbackError, UnknownIdError, UnsureError
 from ._home import DRAWN, FIRST, drawn, heard
 from ._index import open as open_index
 from ._journal import Journal, Waiting
@@ -129,8 +129,8 @@ class Writer:
         """Raises `RollbackError` or `ForkError` if the folder lacks the version that the owner's key knows. Nothing is written into it
         then."""
         try:
-            line = (self._home.index / "CURRENT").read_bytes()
-        except OSError:
+            line = self._home.line()
+        except (FileError, NoIndexError):
             # Opening the index reports the reason.
             line = b""
         if line and line == self._checked:

@@ -1,15 +1,14 @@
 //! Searches an index that is loaded into this process.
 
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use rand::SeedableRng;
 use rand::rngs::{StdRng, SysRng};
 use sordino_search::{
-    Client, ConnectOptions, Error, Found, Id, InProcess, Index, Kind, Question, ReaderKeys,
-    SearchBatch, Server, Together,
+    Client, ConnectOptions, Disk, Error, Files, Found, Id, InProcess, Index, Kind, Question,
+    ReaderKeys, SearchBatch, Server, Together,
 };
 
 use super::{Known, Payloads, Searched};
@@ -35,9 +34,15 @@ struct Loaded {
     current: Option<Vec<u8>>,
 }
 
+/// The line that names the newest version, if it can be read. A longer file is not such a line.
+fn line(path: &Path) -> Option<Vec<u8>> {
+    let read = Files.read(&path.join("CURRENT"), 1024).ok()?;
+    Some(read.to_vec())
+}
+
 impl Loaded {
-    fn read(path: &PathBuf, keys: &ReaderKeys) -> Result<Self, Error> {
-        let current = fs::read(path.join("CURRENT")).ok();
+    fn read(path: &Path, keys: &ReaderKeys) -> Result<Self, Error> {
+        let current = line(path);
         let server = Server::new(Index::open_dir(path, keys.owner())?)?;
         Ok(Self {
             server: Arc::new(server),
@@ -128,7 +133,7 @@ impl Here {
 
     /// The directory's line that names its newest version, if it can be read.
     fn newest(&self) -> Option<Vec<u8>> {
-        fs::read(self.path.join("CURRENT")).ok()
+        line(&self.path)
     }
 
     /// The line of `CURRENT` that named the loaded version.

@@ -35,7 +35,7 @@ pub(crate) struct Ff1 {
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Ff1Range(sordino_fpe::Ff1Range);
 
-/// A field with a format.
+/// The cipher of a field that has a format.
 #[pyclass(module = "sordino._sordino", frozen)]
 pub(crate) struct Format(FormatCipher);
 

@@ -147,8 +147,10 @@ impl Head {
     /// entry at that number.
     ///
     /// # Errors
-    /// [`Error::AuditSignature`], [`Error::AuditForm`], [`Error::AuditAltered`], or [`Error::AuditProof`] if the proof is not of this
-    /// entry, its number and this head.
+    /// - [`Error::AuditSignature`] if `public_key` did not sign the head
+    /// - [`Error::AuditForm`] if `stored` is not one entry
+    /// - [`Error::AuditAltered`] if the entry was changed
+    /// - [`Error::AuditProof`] if the proof is not of this entry, its number and this head
     pub fn verify_one(
         &self,
         stored: &[u8],

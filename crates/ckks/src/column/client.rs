@@ -61,7 +61,7 @@ impl Client {
     /// A client of a database without vectors: [`extend`](Self::extend) adds them.
     ///
     /// # Errors
-    /// [`Error::Dimension`].
+    /// [`Error::Dimension`] if the dimension is 0 or too large.
     pub fn empty(params: &Params, seed: impl Into<Seed>, dim: usize) -> Result<Self, Error> {
         let Seed(seed) = seed.into();
         let shape = params.shape(dim, 0)?;

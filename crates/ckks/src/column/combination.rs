@@ -57,7 +57,7 @@ impl Combination {
     /// The combination of an empty list of vectors of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Dimension`], or [`Error::Whole`] for a set that rounds its answers.
+    /// [`Error::Dimension`] if the dimension is 0 or too large; [`Error::Whole`] for a set that rounds its answers.
     pub fn empty(params: &Params, dim: usize) -> Result<Self, Error> {
         let shape = params.shape(dim, 0)?;
         if !params.is_whole() {

@@ -88,7 +88,7 @@ impl Hint {
     /// The length in bytes of a message about `count` vectors of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::Count`].
+    /// [`Error::Dimension`] if the dimension is 0 or too large; [`Error::Count`] if there are too many vectors.
     pub fn encoded_len(params: &Params, dim: usize, count: usize) -> Result<usize, Error> {
         let shape = params.shape(dim, count)?;
         Ok(wire::HEAD_LEN + STATE_LEN + shape.blocks * block_len(*params))

@@ -26,7 +26,7 @@ use sordino_lattice::Modulus;
 use self::kernels::Kernels;
 pub(super) use self::layout::{GROUP, Group, store, take};
 
-/// Points of a tile.
+/// The number of points of a tile.
 pub(super) const TILE: usize = 8;
 
 /// The most products that a kernel's accumulators can hold.
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// The sums of single products by the definition, for the blocks' values `p`.
+    /// Computes the sums from the definition, one product at a time. `p` has the blocks' values.
     fn defined(pass: &Pass, p: &[u64]) -> Vec<u64> {
         let (rows, modulus) = (pass.rows, pass.modulus);
         let mut sums = Vec::new();

@@ -75,7 +75,7 @@ impl Query {
     /// The length in bytes of a message about a query of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Dimension`].
+    /// [`Error::Dimension`] if the dimension is 0 or too large.
     pub fn encoded_len(params: &Params, dim: usize) -> Result<usize, Error> {
         Ok(wire::HEAD_LEN + EPOCH_LEN + params.shape(dim, 0)?.polys * poly_len(*params))
     }

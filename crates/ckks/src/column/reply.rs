@@ -56,7 +56,7 @@ impl Reply {
     /// The length in bytes of a message about `count` vectors of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::Count`].
+    /// [`Error::Dimension`] if the dimension is 0 or too large; [`Error::Count`] if there are too many vectors.
     pub fn encoded_len(params: &Params, dim: usize, count: usize) -> Result<usize, Error> {
         let shape = params.shape(dim, count)?;
         Ok(wire::HEAD_LEN + STATE_LEN + params.answer_width().len(shape.count))
@@ -152,7 +152,8 @@ impl Reply {
     /// Checks, without a copy, that a message is about `count` vectors of `dim` coordinates.
     ///
     /// # Errors
-    /// The errors of [`from_bytes`](Self::from_bytes), and [`Error::Mismatch`].
+    /// The errors of [`from_bytes`](Self::from_bytes), and [`Error::Mismatch`] if the set, the dimension or the count
+    /// differs.
     pub fn check_bytes(
         message: &[u8],
         params: &Params,

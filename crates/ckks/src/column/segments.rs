@@ -41,7 +41,7 @@ impl Segments {
     /// An empty list of segments of vectors of `dim` coordinates, for the public polynomials that `seed` expands to.
     ///
     /// # Errors
-    /// [`Error::Dimension`].
+    /// [`Error::Dimension`] if the dimension is 0 or too large.
     pub fn new(params: &Params, seed: impl Into<Seed>, dim: usize) -> Result<Self, Error> {
         let Seed(seed) = seed.into();
         let shape = params.shape(dim, 0)?;
@@ -127,7 +127,7 @@ impl Segments {
     /// the collection may then follow.
     ///
     /// # Errors
-    /// [`Error::Count`].
+    /// [`Error::Count`] if there are too many vectors then.
     pub fn complete(&mut self) -> Result<(), Error> {
         let positions = self.shape.blocks * self.shape.per;
         self.shape = self.params.shape(self.shape.dim, positions)?;

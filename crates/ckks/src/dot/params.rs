@@ -208,13 +208,13 @@ pub(crate) fn plan() -> &'static Plan {
 pub(super) struct Shape {
     pub(super) dim: usize,
     pub(super) count: usize,
-    /// Parts that a vector is cut into: 1 up to dimension `N`.
+    /// The number of parts that a vector is cut into: 1 up to dimension `N`.
     pub(super) parts: usize,
-    /// Coordinates of a part; the last part may use fewer.
+    /// The number of coordinates of a part; the last part may use fewer.
     pub(super) width: usize,
-    /// Vectors of a pack.
+    /// The number of vectors of a pack.
     pub(super) per: usize,
-    /// Packs, of `parts` polynomials each.
+    /// The number of packs, of `parts` polynomials each.
     pub(super) packs: usize,
 }
 

@@ -45,8 +45,11 @@ impl Plaintexts {
     /// Encodes `vectors`, row after row of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::Count`]; [`Error::Length`] if the coordinates do not fill whole vectors;
-    /// [`Error::NotFinite`]; [`Error::Norm`] if a vector is longer than [`Params::norm_bound`].
+    /// - [`Error::Dimension`] if the dimension is 0 or too large
+    /// - [`Error::Count`] if there are too many vectors
+    /// - [`Error::Length`] if the coordinates do not fill whole vectors
+    /// - [`Error::NotFinite`] if a coordinate is infinite or NaN
+    /// - [`Error::Norm`] if a vector is longer than [`Params::norm_bound`]
     pub fn encode(params: &Params, vectors: &[f32], dim: usize) -> Result<Self, Error> {
         wire::check_dim(dim)?;
         wire::check_rows(vectors.len(), dim)?;
@@ -103,7 +106,10 @@ impl Plaintexts {
     /// Replaces vector `index` by `vector`. Only its pack is encoded again.
     ///
     /// # Errors
-    /// [`Error::Index`], [`Error::Length`], [`Error::NotFinite`], [`Error::Norm`].
+    /// - [`Error::Index`] if there is no vector of this number
+    /// - [`Error::Length`] if the new vector has another dimension
+    /// - [`Error::NotFinite`] if a coordinate is infinite or NaN
+    /// - [`Error::Norm`] if the vector is longer than [`Params::norm_bound`]
     pub fn replace(&mut self, index: usize, vector: &[f32]) -> Result<(), Error> {
         let shape = self.shape;
         if index >= shape.count {

@@ -70,7 +70,9 @@ impl std::fmt::Debug for Query {
 /// Encrypts `query` under a fresh secret.
 ///
 /// # Errors
-/// [`Error::Dimension`]; [`Error::NotFinite`]; [`Error::Norm`] if the query is longer than [`Params::norm_bound`].
+/// - [`Error::Dimension`] if the dimension is 0 or too large
+/// - [`Error::NotFinite`] if a coordinate is infinite or NaN
+/// - [`Error::Norm`] if the query is longer than [`Params::norm_bound`]
 ///
 /// # Security
 /// The query message reveals its dimension and nothing else.

@@ -60,7 +60,7 @@ impl Reply {
     /// The length in bytes of a message about `count` vectors of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::Count`].
+    /// [`Error::Dimension`] if the dimension is 0 or too large; [`Error::Count`] if there are too many vectors.
     pub fn encoded_len(params: &Params, dim: usize, count: usize) -> Result<usize, Error> {
         wire::check_dim(dim)?;
         wire::check_count(count)?;

@@ -10,7 +10,7 @@ use sordino_cpu::Avx2;
 
 use super::portable;
 
-/// Numbers that a dot product handles at a time.
+/// How many numbers a dot product handles at a time.
 pub(super) const BLOCK: usize = 32;
 
 pub(super) fn write(_: Avx2, numbers: &[u64], r: u32, planes: &mut [u8]) {
@@ -116,7 +116,7 @@ fn dot_windows<const BYTES: usize, const BITS: usize>(
 #[target_feature(enable = "avx2")]
 fn total(sum: __m256i) -> u64 {
     let mut parts = [0i32; 8];
-    // SAFETY: eight numbers.
+    // SAFETY: `parts` has the eight numbers that are stored.
     unsafe { _mm256_storeu_si256(parts.as_mut_ptr().cast(), sum) }
     i64::from(parts.iter().sum::<i32>()).cast_unsigned()
 }

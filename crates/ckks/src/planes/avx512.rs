@@ -10,7 +10,7 @@ use sordino_cpu::{Avx512, Avx512Vbmi, Avx512Vnni};
 
 use super::{len, split};
 
-/// Numbers that are handled at a time.
+/// How many numbers are handled at a time.
 pub(super) const BLOCK: usize = 64;
 
 pub(super) fn write(_: Avx512Vbmi, numbers: &[u64], r: u32, planes: &mut [u8]) {
@@ -29,7 +29,7 @@ fn write_blocks(numbers: &[u64], r: u32, planes: &mut [u8]) {
             for (p, plane) in (4 * four..).zip(gathered) {
                 if p < bytes {
                     let target = &mut planes[p * count + block * BLOCK..][..BLOCK];
-                    // SAFETY: 64 bytes.
+                    // SAFETY: `target` has the 64 bytes that are stored.
                     unsafe { _mm512_storeu_si512(target.as_mut_ptr().cast(), plane) }
                 } else if p == bytes {
                     for bit in 0..bits {
@@ -53,11 +53,11 @@ fn four_planes(numbers: &[u64; BLOCK], first: usize) -> [__m512i; 4] {
     for (i, byte) in index.iter_mut().enumerate() {
         *byte = (i % 16 * 8 + i / 16 + first).to_le_bytes()[0];
     }
-    // SAFETY: 64 bytes.
+    // SAFETY: `index` has the 64 bytes that are loaded.
     let index = unsafe { _mm512_loadu_si512(index.as_ptr().cast()) };
     let sixteen = |i: usize| {
         let words = &numbers[16 * i..16 * (i + 1)];
-        // SAFETY: sixteen words.
+        // SAFETY: `words` has the sixteen words that are loaded.
         let (low, high) = unsafe {
             (
                 _mm512_loadu_si512(words.as_ptr().cast()),
@@ -98,7 +98,7 @@ fn read_vectors(planes: &[u8], r: u32, out: &mut [u64]) {
         let mut numbers = _mm512_setzero_si512();
         for p in 0..bytes {
             let plane = &planes[p * count + 8 * i..][..8];
-            // SAFETY: eight bytes.
+            // SAFETY: `plane` has the eight bytes that are loaded.
             let eight = unsafe { _mm_loadl_epi64(plane.as_ptr().cast()) };
             let shift = _mm512_set1_epi64(8 * p as i64);
             let part = _mm512_sllv_epi64(_mm512_cvtepu8_epi64(eight), shift);
@@ -109,7 +109,7 @@ fn read_vectors(planes: &[u8], r: u32, out: &mut [u64]) {
             let bit = _mm512_set1_epi64(1 << (8 * bytes + p));
             numbers = _mm512_mask_or_epi64(numbers, set, numbers, bit);
         }
-        // SAFETY: eight words.
+        // SAFETY: `vector` has the eight words that are stored.
         unsafe { _mm512_storeu_si512(vector.as_mut_ptr().cast(), numbers) }
     }
 }

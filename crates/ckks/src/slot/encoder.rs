@@ -115,9 +115,11 @@ impl Encoder {
     /// Encodes `values` at a given level and scale.
     ///
     /// # Errors
-    /// [`Error::Length`] if there are more values than slots. [`Error::NotFinite`]. [`Error::Level`]. [`Error::Scale`]
-    /// if the scale is not from 1 to a quarter of `q_0`. [`Error::ValueRoom`] if a scaled value is not below that
-    /// quarter.
+    /// - [`Error::Length`] if there are more values than slots
+    /// - [`Error::NotFinite`] if a value is infinite or NaN
+    /// - [`Error::Level`] if the set has no such level
+    /// - [`Error::Scale`] if the scale is not from 1 to a quarter of `q_0`
+    /// - [`Error::ValueRoom`] if a scaled value is not below that quarter
     pub fn encode_at(&self, values: &[f64], level: usize, scale: f64) -> Result<Plaintext, Error> {
         let (n, slots) = (self.params.degree(), self.params.slots());
         if values.len() > slots {

@@ -34,7 +34,9 @@ impl Evaluator {
     /// `x + y`, slot by slot.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], [`Error::Level`], [`Error::Scale`] if sets, levels or scales differ.
+    /// - [`Error::Mismatch`] if the parameter sets differ
+    /// - [`Error::Level`] if the levels differ
+    /// - [`Error::Scale`] if the scales differ
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
         let mut sum = x.clone();
         self.add_assign(&mut sum, y)?;
@@ -60,7 +62,7 @@ impl Evaluator {
     /// `x m`, slot by slot. The scale of the result is the product of both scales.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], [`Error::Level`] if sets or levels differ.
+    /// [`Error::Mismatch`] if the parameter sets differ; [`Error::Level`] if the levels differ.
     pub fn mul_plain(&self, x: &Ciphertext, m: &Plaintext) -> Result<Ciphertext, Error> {
         x.check(&self.params, m.level)?;
         m.params.check_same(&self.params)?;
@@ -80,7 +82,7 @@ impl Evaluator {
     /// Divides the plaintext and its scale by the last prime, and drops that prime.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], [`Error::Level`] at level 0.
+    /// [`Error::Mismatch`] if the parameter sets differ; [`Error::Level`] at level 0.
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, Error> {
         x.params.check_same(&self.params)?;
         let level = x
@@ -102,7 +104,7 @@ impl Evaluator {
     /// Rotates the slots left by `rotation` places.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], [`Error::MissingKey`] if there is no key for this rotation.
+    /// [`Error::Mismatch`] if the parameter sets differ; [`Error::MissingKey`] if there is no key for this rotation.
     pub fn rotate(&self, x: &Ciphertext, rotation: usize) -> Result<Ciphertext, Error> {
         x.params.check_same(&self.params)?;
         let rotation = rotation % self.params.slots();
@@ -146,8 +148,9 @@ impl Evaluator {
     /// two.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], [`Error::MissingKey`], [`Error::Length`] if `width` is not a power of two up to
-    /// the number of slots.
+    /// - [`Error::Mismatch`] if the parameter sets differ
+    /// - [`Error::MissingKey`] if there is no key for a rotation
+    /// - [`Error::Length`] if `width` is not a power of two up to the number of slots
     pub fn inner_sum(&self, x: &Ciphertext, width: usize) -> Result<Ciphertext, Error> {
         if !width.is_power_of_two() || width > self.params.slots() {
             return Err(Error::Length {

@@ -256,7 +256,7 @@ impl Tenants {
     /// The public key next to an index, or the one for all indexes without a key.
     fn owner_of(&self, name: &IndexName) -> Result<OwnerPublicKey, Error> {
         let path = self.root.join(format!("{name}.pub"));
-        // A broken link counts as a key file, so the owner of all other indexes does not replace it.
+        // A broken link counts as a key file. Otherwise the key for indexes without a file would apply.
         match (path.symlink_metadata().is_ok(), &self.owner) {
             (true, _) => owner(&path),
             (false, Some(owner)) => Ok(owner.clone()),

@@ -64,7 +64,8 @@ fn file(place: &Place, kind: &str) -> String {
     lines.collect()
 }
 
-/// For each id, the text of the record before its vector, and the vector, whose length is not kept.
+/// For each record, in the order of their texts: the line up to the vector, and the vector at length 1, because an
+/// export does not keep lengths.
 fn records(text: &str) -> Vec<(String, Vec<f64>)> {
     let lines = text.lines().map(|line| {
         // Takes the last `vector`, because an attribute has this name too.

@@ -13,11 +13,11 @@ use core::arch::x86_64::*;
 use sordino_aes::{Schedule, aesni, vaes::encrypt};
 use zeroize::Zeroize;
 
-/// Strings in step.
+/// The number of strings in step.
 pub(super) const STRINGS: usize = 32;
-/// Registers of eight strings.
+/// The number of registers of eight strings.
 const GROUPS: usize = STRINGS / 8;
-/// Bytes for strings of up to 16 digits, each with space for a register of 16 bytes.
+/// The number of bytes for strings of up to 16 digits, each with space for a register of 16 bytes.
 const ROOM: usize = STRINGS * 16 + 16;
 
 /// Proof that the processor has the instructions of this file.
@@ -153,7 +153,7 @@ fn lanes(x: &[u8; 16]) -> __m512i {
 fn quad(room: &[u8; ROOM], i: usize, len: usize) -> __m512i {
     let string = |k: usize| {
         let at = &room[(i + k) * len..][..16];
-        // SAFETY: 16 bytes are read.
+        // SAFETY: `at` has the 16 bytes that are loaded.
         unsafe { _mm_loadu_si128(at.as_ptr().cast()) }
     };
     let x = _mm512_castsi128_si512(string(0));
@@ -174,7 +174,7 @@ fn store_quad(x: __m512i, room: &mut [u8; ROOM], i: usize, len: usize) {
     ];
     for (k, string) in strings.into_iter().enumerate() {
         let at = &mut room[(i + k) * len..][..16];
-        // SAFETY: 16 bytes are written.
+        // SAFETY: `at` has the 16 bytes that are stored.
         unsafe { _mm_storeu_si128(at.as_mut_ptr().cast(), string) }
     }
 }
@@ -266,7 +266,7 @@ fn round<const D: Direction>(
         8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7,
     ));
     let index = _mm512_set1_epi64(index as i64);
-    // SAFETY: eight integers are read.
+    // SAFETY: the slice of eight integers has the 64 bytes that are loaded.
     let load = |x: &[u64]| unsafe { _mm512_loadu_si512(x[..8].as_ptr().cast()) };
     let mut s = [_mm512_setzero_si512(); 2 * GROUPS];
     for g in 0..GROUPS {

@@ -66,7 +66,7 @@ impl Half for Half64 {
 #[derive(Clone, Copy)]
 pub(crate) struct Half128 {
     modulus: Modulus128,
-    /// Bits of `y`: 96, 128 or 160.
+    /// The number of bits of `y`: 96, 128 or 160.
     bits: u32,
 }
 

@@ -62,7 +62,7 @@ impl<const N: usize> Moduli<N> {
         let [u, v] = &self.halves;
         Registers {
             halves: [half::<D, N>(u), half::<D, N>(v)],
-            // SAFETY: 16 bytes are read.
+            // SAFETY: `mask` has the 16 bytes that are loaded.
             masks: self
                 .masks
                 .map(|mask| unsafe { _mm_loadu_si128(mask.as_ptr().cast()) }),

@@ -25,7 +25,7 @@ impl Riffpe {
     /// size.
     ///
     /// # Errors
-    /// [`Error::Radix`], [`Error::Length`].
+    /// [`Error::Radix`] if `radix` is not supported; [`Error::Length`] if `digits` is 0 or too large.
     pub fn new(key: &AesKey, radix: u32, digits: usize) -> Result<Self, Error> {
         let width = super::check_shape(radix, radix, digits)?;
         let cipher = RiffpeX::with_shape(key, vec![radix; digits], width, true);
@@ -43,7 +43,7 @@ impl Riffpe {
     /// Encrypts digits in place. After an error they are unchanged.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Numeral`].
+    /// [`Error::Length`] if there is another number of digits; [`Error::Numeral`] if a digit is not below the radix.
     pub fn encrypt(&self, tweak: &[u8], digits: &mut [u32]) -> Result<(), Error> {
         self.0.encrypt(tweak, digits)
     }
@@ -51,7 +51,7 @@ impl Riffpe {
     /// Decrypts digits in place. After an error they are unchanged.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Numeral`].
+    /// [`Error::Length`] if there is another number of digits; [`Error::Numeral`] if a digit is not below the radix.
     pub fn decrypt(&self, tweak: &[u8], digits: &mut [u32]) -> Result<(), Error> {
         self.0.decrypt(tweak, digits)
     }
@@ -60,7 +60,7 @@ impl Riffpe {
     /// [`Riffpe::encrypt`] of each string. After an error all strings are unchanged.
     ///
     /// # Errors
-    /// [`Error::Batch`] if the strings are not whole, [`Error::Numeral`].
+    /// [`Error::Batch`] if the strings are not whole; [`Error::Numeral`] if a digit is not below the radix.
     pub fn encrypt_batch(&self, tweak: &[u8], strings: &mut [u32]) -> Result<(), Error> {
         self.0.encrypt_batch(tweak, strings)
     }
@@ -76,7 +76,7 @@ impl Riffpe {
     /// Encrypts an integer below `radix^digits`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`]; [`Error::Domain`] if `radix^digits` is above `2^128`.
+    /// [`Error::OutOfRange`] if `x` is not below `radix^digits`; [`Error::Domain`] if `radix^digits` is above `2^128`.
     pub fn encrypt_integer(&self, tweak: &[u8], x: u128, order: DigitOrder) -> Result<u128, Error> {
         self.0.encrypt_integer(tweak, x, order)
     }

@@ -24,8 +24,8 @@
 //! because a cluster's noise is large, and a search has no further scores to sum up. The bound and its proof are in
 //! docs/security/routed.md.
 
-/// Check rows of a part of a cluster. The squares of all but one are summed up. A changed reply is accepted with
-/// probability `2^-40`, if no reply was refused before.
+/// The number of check rows of a part of a cluster. The squares of all but one are summed up. A changed reply is
+/// accepted with probability `2^-40`, if no reply was refused before.
 pub const COUNT: usize = 64;
 
 /// Places of a part. This is the smallest number that detects changes above 0.023 of a cosine in groups of the most

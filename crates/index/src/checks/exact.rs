@@ -16,7 +16,7 @@ use sordino_ckks::column::{Combination, Params};
 
 use crate::Error;
 
-/// Bits of all weights of a row together.
+/// The number of bits of all weights of a row together.
 pub const BITS: usize = 96;
 
 /// The number of combinations of an index: the fewest that hold weights of [`BITS`] bits in residues mod `q`.

@@ -20,14 +20,14 @@ use std::f64::consts::LOG2_E;
 
 use sordino_ckks::column::Params;
 
-/// Sums of a group. A changed reply is accepted with probability `2^-40`, if no reply was refused before.
+/// The number of sums of a group. A changed reply is accepted with probability `2^-40`, if no reply was refused before.
 pub const COUNT: usize = 64;
 
-/// Positions of a group. With this number the sums have two bytes for each row of 128 coordinates.
+/// The number of positions of a group. With this number the sums have two bytes for each row of 128 coordinates.
 pub const GROUP: usize = 12_288;
 
-/// Bytes of a coordinate of a sum. In the worst case all rows are equal and have all weight in one coordinate. 24 bits
-/// then suffice except with probability `2^-63`, and for other rows except with a smaller one.
+/// The number of bytes of a coordinate of a sum. In the worst case all rows are equal and have all weight in one
+/// coordinate. 24 bits then suffice except with probability `2^-63`, and for other rows except with a smaller one.
 pub const COORDINATE_LEN: usize = 3;
 
 /// The size in bytes of the sums of `n` rows.

@@ -43,9 +43,9 @@ pub enum LogFault {
          you are shown another log; ask its owner"
     )]
     Fork {
-        /// Entries of the log.
+        /// The number of entries of the log.
         found: u64,
-        /// Entries that were seen.
+        /// The number of entries that were seen.
         seen: u64,
     },
     /// A log is shorter than the one that was seen before.
@@ -53,9 +53,9 @@ pub enum LogFault {
         "the log has {found} entries, and {seen} were seen before. Stop: it is an older log; ask its owner"
     )]
     Rollback {
-        /// Entries of the log.
+        /// The number of entries of the log.
         found: u64,
-        /// Entries that were seen.
+        /// The number of entries that were seen.
         seen: u64,
     },
     /// A proof from a log does not begin at the length that a reader has seen.
@@ -65,7 +65,7 @@ pub enum LogFault {
     ProofFrom {
         /// The length at which the proof begins.
         from: u64,
-        /// Entries that were seen.
+        /// The number of entries that were seen.
         seen: u64,
     },
     /// The signature of a log's head is not the owner's.

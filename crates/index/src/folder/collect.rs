@@ -12,7 +12,7 @@ impl<D: Disk> Folder<D> {
     /// to an index stay.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be read or written.
     pub fn collect(&self, keep: &[Part]) -> Result<(), Error> {
         let kept = |digest| keep.iter().any(|part| part.digest == digest);
         let stale_part = |name: &str| names::digest(name).is_some_and(|digest| !kept(digest));

@@ -31,10 +31,11 @@ impl<D: Disk> Folder<D> {
     /// it meanwhile. The other directory is locked. At every moment it has no index, or a whole one.
     ///
     /// # Errors
-    /// The first error in this directory. [`Error::Occupied`] and [`Error::Locked`] about the other.
-    /// [`OwnerFault::Copy`] and [`Error::NotNext`] if the other has something that is not an older version of the same
-    /// index. [`Error::Lost`] if the other has no `CURRENT`, but manifests that no interrupted copy of this index left.
-    /// [`Error::File`]. After an error the copied files stay for the next attempt.
+    /// The first error in this directory, and these errors about the other: [`Error::Occupied`] if it holds files of
+    /// something else, [`Error::Locked`] if another process is changing it, and [`Error::File`] if a file cannot be
+    /// read or written. [`OwnerFault::Copy`] and [`Error::NotNext`] if the other has something that is not an older
+    /// version of the same index. [`Error::Lost`] if the other has no `CURRENT`, but manifests that no interrupted copy
+    /// of this index left. After an error the copied files stay for the next attempt.
     pub fn copy_to<E: Disk>(
         &self,
         to: &Folder<E>,
@@ -62,7 +63,7 @@ impl<D: Disk> Folder<D> {
     /// Copies the newest version to a directory without an index, or continues an interrupted copy.
     ///
     /// # Errors
-    /// [`Error::Exists`], and the errors of [`copy_to`](Self::copy_to).
+    /// [`Error::Exists`] if the other directory has an index, and the errors of [`copy_to`](Self::copy_to).
     pub fn restore_to<E: Disk>(
         &self,
         to: &Folder<E>,

@@ -12,7 +12,10 @@ impl<D: Disk> Folder<D> {
     /// may be whole. A directory that does not exist is free.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Lost`], [`Error::Occupied`], [`Error::File`].
+    /// - [`Error::Exists`] if the directory has an index
+    /// - [`Error::Lost`] if the directory has manifests but no `CURRENT`
+    /// - [`Error::Occupied`] if the directory holds other files
+    /// - [`Error::File`] if a file cannot be read or written
     pub fn check_free(&self) -> Result<(), Error> {
         self.check_unnamed()?;
         let (path, versions) = (self.root.clone(), self.versions()?);

@@ -46,7 +46,8 @@ impl<D: Disk> Folder<D> {
     /// that the newest follows from the removed ones. Returns the number of removed manifests.
     ///
     /// # Errors
-    /// The errors of [`history`](Self::history), with nothing removed; [`Error::File`].
+    /// The errors of [`history`](Self::history), with nothing removed; [`Error::File`] if a file cannot be read or
+    /// written.
     pub fn forget(
         &self,
         newest: &SignedManifest,

@@ -32,7 +32,7 @@ impl<D: Disk> Folder<D> {
     /// Writes a manifest, after its parts were written.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be read or written.
     pub fn put_manifest(&self, manifest: &SignedManifest) -> Result<(), Error> {
         self.sync_parts()?;
         let dir = self.manifests();
@@ -57,7 +57,7 @@ impl<D: Disk> Folder<D> {
     /// The highest number of a manifest here, even if that version was never the newest.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be read or written.
     pub fn highest(&self) -> Result<u64, Error> {
         Ok(self.versions()?.pop().unwrap_or(0))
     }

@@ -14,7 +14,7 @@ impl<D: Disk> Folder<D> {
     /// The stored parts of a version that are missing here, each once, with the number of bytes already received.
     ///
     /// # Errors
-    /// [`Error`] if the manifest has no such parts; [`Error::File`].
+    /// [`Error`] if the manifest has no such parts; [`Error::File`] if a file cannot be read or written.
     pub fn missing(&self, manifest: &SignedManifest) -> Result<Vec<(Part, u64)>, Error> {
         let mut missing: Vec<(Part, u64)> = Vec::new();
         for part in manifest.parts()? {
@@ -39,8 +39,9 @@ impl<D: Disk> Folder<D> {
     /// durably. A part with a wrong digest is removed.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the bytes are not the next ones, are none, or are too many; [`Error::Digest`],
-    /// [`Error::File`].
+    /// - [`Error::Malformed`] if the bytes are not the next ones, are none, or are too many
+    /// - [`Error::Digest`] if the whole part has a wrong digest
+    /// - [`Error::File`] if a file cannot be read or written
     pub fn receive(&self, part: &Part, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let wrong = |why: String| Error::Malformed {
             what: part.kind.name(),
@@ -75,7 +76,7 @@ impl<D: Disk> Folder<D> {
     /// Removes complete and incomplete parts that are not among these. They belong to an abandoned change.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be read or written.
     pub fn keep_only(&self, keep: &[Part]) -> Result<(), Error> {
         self.remove_all(&self.parts(), |name| {
             let digest = names::digest(names::finished(name).unwrap_or(name));

@@ -29,8 +29,9 @@ impl<D: Disk> Folder<D> {
     /// newer ones.
     ///
     /// # Errors
-    /// The errors of `check`. [`Error::Malformed`] for a folder with manifests of several indexes. [`Error::NoIndex`],
-    /// [`Error::Locked`], [`Error::File`]. If no version is whole, the newest one's error. If `CURRENT` names a version
+    /// The errors of `check`. [`Error::Malformed`] for a folder with manifests of several indexes. [`Error::NoIndex`]
+    /// if there is no manifest. [`Error::Locked`] if another process is changing the directory. [`Error::File`] if a
+    /// file cannot be read or written. If no version is whole, the newest one's error. If `CURRENT` names a version
     /// that is not whole, its error, and no version is rolled back.
     pub fn recover(
         &self,

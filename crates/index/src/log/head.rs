@@ -16,7 +16,7 @@ pub(super) const HEAD_LEN: usize = SIGNED_LEN + SIGNATURE_LEN;
 /// The length and the root of a log. Store it where a reader's next run finds it. It is not secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Entries.
+    /// The number of entries.
     pub count: u64,
     /// The root of their tree.
     pub root: Digest,

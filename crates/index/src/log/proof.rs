@@ -53,9 +53,10 @@ impl LogProof {
     /// Refuses a proof that is not about this version, or not from a log that begins with the one that was seen before.
     ///
     /// # Errors
-    /// [`LogFault::NotLogged`]. [`Error::Malformed`] if its parts belong to logs of different lengths.
-    /// [`LogFault::Rollback`] if the log has fewer entries than were seen. [`LogFault::Fork`] if it does not begin with
-    /// them. [`LogFault::ProofFrom`] if the proof does not begin at the length that was seen, so that it shows neither.
+    /// [`LogFault::NotLogged`] if the proof is not of this version. [`Error::Malformed`] if its parts belong to logs of
+    /// different lengths. [`LogFault::Rollback`] if the log has fewer entries than were seen. [`LogFault::Fork`] if it
+    /// does not begin with them. [`LogFault::ProofFrom`] if the proof does not begin at the length that was seen, so
+    /// that it shows neither.
     pub fn check(&self, version: &Pin, seen: Option<&Head>) -> Result<(), Error> {
         let head = self.head();
         let counts = [self.inclusion.count(), self.extension.new_len()];
@@ -104,7 +105,9 @@ impl LogProof {
     /// Reads a proof, and checks the signature of its head. It proves nothing before [`check`](Self::check).
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::FormatVersion`], [`LogFault::Signature`].
+    /// - [`Error::Malformed`] if the form is wrong
+    /// - [`Error::FormatVersion`] if the format's version is not supported
+    /// - [`LogFault::Signature`] if the signature is wrong
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let body = strip_file_head(LOG_PROOF, bytes)?;
         let (signed, rest) = SignedHead::split("log proof", body, owner)?;

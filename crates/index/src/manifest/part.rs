@@ -190,7 +190,7 @@ impl Manifest {
     /// pages, and pages that are fetched without a hint.
     ///
     /// # Errors
-    /// [`Error::Room`], and the errors of [`parts`](Self::parts).
+    /// [`Error::Room`] if all of this has more than `most` bytes, and the errors of [`parts`](Self::parts).
     pub fn check_room(&self, most: u64) -> Result<(), Error> {
         let found = self.stored_len()?.saturating_add(self.expanded_len()?);
         match found <= most {

@@ -60,7 +60,7 @@ pub struct KeyUse {
     pub number: u32,
     /// The number of the newest key of the same label. New content is written under that key.
     pub newest: u32,
-    /// The salt from which the owner derives it, or zeros for the shared key.
+    /// The salt from which the owner derives this key, or zeros for the shared key.
     pub salt: [u8; 16],
 }
 

@@ -256,5 +256,5 @@ pub const ENTRY_LEN: usize = 3;
 /// The size in bytes of the range of a cluster's parts.
 pub const SPREAD_LEN: usize = 8;
 
-/// Bits of the position of a part in that range.
+/// The number of bits of the position of a part in that range.
 pub const ALONG_BITS: usize = 10;

@@ -27,7 +27,7 @@ pub fn queries(queries: &[simple::Query]) -> Vec<u8> {
 /// Reads `count` queries of a `request` with a hint.
 ///
 /// # Errors
-/// [`Error::Malformed`] for another length, [`Error::Pir`].
+/// [`Error::Malformed`] for a wrong length; [`Error::Pir`] if a query inside is malformed.
 pub fn read_queries(
     request: Message,
     params: &Params,
@@ -104,7 +104,9 @@ pub fn scan(words: &lwe::Query, secret: &column::Query) -> Vec<u8> {
 /// Reads the words and the encrypted secret of a `request` for scanned pages.
 ///
 /// # Errors
-/// [`Error::Malformed`] for another length; [`Error::Lwe`], [`Error::Ckks`].
+/// - [`Error::Malformed`] for a wrong length
+/// - [`Error::Lwe`] if the words are malformed
+/// - [`Error::Ckks`] if the secret is malformed
 pub fn read_scan(
     request: Message,
     scan: &PageScan,

@@ -14,7 +14,7 @@ impl<B: AsRef<[u8]>> Request<B> {
     /// Reads the head. It accepts replies, too; the server refuses them by their kind.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::FormatVersion`].
+    /// [`Error::Malformed`] if the form is wrong; [`Error::FormatVersion`] if the format's version is not supported.
     pub fn read(bytes: B) -> Result<Self, Error> {
         let (kind, _) = Message::read(bytes.as_ref())?;
         Ok(Self { kind, bytes })

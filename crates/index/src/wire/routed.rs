@@ -55,7 +55,7 @@ impl Query {
     /// Reads the body of a request.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for another length; [`Error::Lwe`], [`Error::Ckks`].
+    /// [`Error::Malformed`] for a wrong length; [`Error::Lwe`] or [`Error::Ckks`] if a query inside is malformed.
     pub fn from_bytes(lens: Lens, body: &[u8]) -> Result<Self, Error> {
         Message::Score.check_len(body, lens.all())?;
         let (words, rest) = body.split_at(lens.words);
@@ -89,7 +89,7 @@ impl Reply {
     /// Reads the body of a reply. The scores of clusters take `clusters` bytes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a shorter body; [`Error::Ckks`].
+    /// [`Error::Malformed`] for a shorter body; [`Error::Ckks`] if a reply inside is malformed.
     pub fn from_bytes(clusters: usize, body: &[u8]) -> Result<Self, Error> {
         let pieces = body.split_at_checked(clusters);
         let (own, tail) = pieces.ok_or_else(|| Message::Scored.wrong_len(body, clusters))?;

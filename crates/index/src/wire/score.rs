@@ -9,7 +9,7 @@ use crate::Error;
 /// Reads a query for the scores of vectors of `dim` coordinates.
 ///
 /// # Errors
-/// [`Error::Malformed`] for another length, [`Error::Ckks`].
+/// [`Error::Malformed`] for a wrong length; [`Error::Ckks`] if the query is malformed.
 pub fn read(params: &column::Params, dim: usize, body: &[u8]) -> Result<column::Query, Error> {
     Message::Score.check_len(body, column::Query::encoded_len(params, dim)?)?;
     Ok(column::Query::from_bytes(body)?)

@@ -19,15 +19,15 @@ use tiles::{Config, ROWS, Tiles};
 use super::panels::Strip;
 use super::{LANES, PANEL, avx512};
 
-/// Rows of `D` in one step of [`mul_vec`]. They fill four tiles of sums, so that no product waits for the one before
-/// it.
+/// The number of rows of `D` in one step of [`mul_vec`]. They fill four tiles of sums, so that no product waits for the
+/// one before it.
 const GROUP: usize = 4 * ROWS;
-/// Bytes of the largest matrix that tiles multiply with a vector. Beyond the L2 cache tiles gain nothing. Prototypes of
-/// both ways on Sapphire Rapids, with one thread, read 129 GB/s by tiles and 56 by vectors from 1 MB. From 13 MB they
-/// read 29 and 30, and from 256 MB 13.4 and 15.0.
+/// The number of bytes of the largest matrix that tiles multiply with a vector. Beyond the L2 cache tiles gain nothing.
+/// Prototypes of both ways on Sapphire Rapids, with one thread, read 129 GB/s by tiles and 56 by vectors from 1 MB.
+/// From 13 MB they read 29 and 30, and from 256 MB 13.4 and 15.0.
 pub(super) const CACHED: usize = 2 << 20;
-/// Columns of `D` per cache block of [`mul_panels`]. A panel's block takes 32 KiB and 16 rows of `D` 8 KiB. The L1
-/// cache has 48 KiB on Sapphire Rapids.
+/// The number of columns of `D` per cache block of [`mul_panels`]. A panel's block takes 32 KiB and 16 rows of `D` 8
+/// KiB. The L1 cache has 48 KiB on Sapphire Rapids.
 const DEPTH: usize = 512;
 /// The number of rows of `D` per cache block of [`mul_panels`]: 128 KiB of the L2 cache at full depth.
 const HEIGHT: usize = 256;

@@ -17,7 +17,7 @@ use super::PANEL;
 use super::layout::{Encoding, row, row_len};
 use super::panels::Strip;
 
-/// Parts of a strip, for [`mul_vec`], or rows, for [`mul_panels`], that are read next to each other.
+/// The number of parts of a strip, for [`mul_vec`], or rows, for [`mul_panels`], that are read next to each other.
 const STREAMS: usize = 4;
 
 pub(super) fn mul_vec(_: Avx2, d: &[u8], q: &[u32], out: &mut [u32]) {

@@ -13,7 +13,7 @@ use super::PANEL;
 use super::layout::{Encoding, row};
 use super::panels::Strip;
 
-/// Parts of a strip or rows of `W` that are read next to each other.
+/// The number of parts of a strip or rows of `W` that are read next to each other.
 const STREAMS: usize = 4;
 
 pub(super) fn mul_vec(_: Neon, d: &[u8], q: &[u32], out: &mut [u32]) {

@@ -5,9 +5,9 @@ use sordino_cpu::Level;
 use super::{Backend, Digits, PANEL, Panels, Vector};
 use crate::threads;
 
-/// Products of digits and words below which a scan stays on its thread. Waking another thread takes about 20 us (Zen 5,
-/// two virtual cores). A query took 96 instead of 55 us when two threads shared its scan of 316 KB and the client's
-/// products with 2 MB.
+/// The number of products of digits and words below which a scan stays on its thread. Waking another thread takes about
+/// 20 us (Zen 5, two virtual cores). A query took 96 instead of 55 us when two threads shared its scan of 316 KB and
+/// the client's products with 2 MB.
 const SHARED_DIGITS: usize = 1 << 23;
 /// The least number of bytes of digits in a thread's chunk.
 const CHUNK_BYTES: usize = 1 << 18;

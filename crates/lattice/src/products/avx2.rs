@@ -11,7 +11,7 @@ use sordino_cpu::Avx2;
 use super::{HALF, Operands, join};
 use crate::Modulus;
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 const LANES: usize = 4;
 
 pub(super) fn add(
@@ -68,7 +68,7 @@ unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     let mut words = [[[0; LANES]; 3]; 2];
     for (words, sums) in words.iter_mut().zip(&sums) {
         for (words, sum) in words.iter_mut().zip(sums) {
-            // SAFETY: four words.
+            // SAFETY: `words` has the four words that are stored.
             unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), *sum) }
         }
     }

@@ -11,7 +11,7 @@ use sordino_cpu::Avx512Ifma;
 use super::{LANES, Operands};
 use crate::Modulus;
 
-/// Vectors of a row that are summed at the same time, with four accumulators each.
+/// The number of vectors of a row that are summed at the same time, with four accumulators each.
 const HELD: usize = 4;
 
 pub(super) fn add(
@@ -90,7 +90,7 @@ unsafe fn add_held<const V: usize>(
             .zip(sums.as_chunks::<2>().0)
         {
             let words = &mut out[at + v * LANES..][..LANES];
-            // SAFETY: eight words.
+            // SAFETY: `words` has the eight words that are loaded and stored.
             unsafe {
                 let old = _mm512_loadu_si512(words.as_ptr().cast());
                 let new = reduction.join(old, *sums);

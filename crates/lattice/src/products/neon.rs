@@ -11,7 +11,7 @@ use sordino_cpu::Neon;
 use super::{HALF, Operands, join};
 use crate::Modulus;
 
-/// Values that are multiplied at the same time, in two registers.
+/// The number of values that are multiplied at the same time, in two registers.
 const LANES: usize = 4;
 
 pub(super) fn add(
@@ -83,7 +83,7 @@ unsafe fn sums(o: &Operands<'_>, at: usize) -> [[[u64; LANES]; 3]; 2] {
     sums.map(|sums| {
         sums.map(|[a, b]| {
             let mut words = [0; LANES];
-            // SAFETY: two words each.
+            // SAFETY: `words` has four words, and each store writes two of them.
             unsafe {
                 vst1q_u64(words.as_mut_ptr(), a);
                 vst1q_u64(words.as_mut_ptr().add(2), b);

@@ -13,15 +13,15 @@ pub const ETA: u32 = 21;
 /// The variance, `ETA / 2`. The standard deviation is 3.24, just above the 3.19 that the security estimates assume.
 pub const VARIANCE: f64 = 10.5;
 
-/// Samples from one 16-byte block of the stream.
+/// The number of samples from one 16-byte block of the stream.
 const PER_BLOCK: usize = 3;
 
 /// Fills `out` with independent samples in `-21..=21`.
 ///
 /// A sum of 21 coins minus a sum of 21 others is the sum of all 42, with the others inverted, minus 21. So each sample
-/// is a count of 42 bits. A block of the stream is two 64-bit words and gives three samples. They are the low 42 bits of
-/// each word, and the top 21 bits of both. With `m = ceil(part.len() / 3)` for parts of at most `3 CHUNK / 16` samples,
-/// block `i` gives samples `i`, `m + i` and `2m + i`. Constant-time.
+/// is the number of ones among 42 bits, minus 21. A block of the stream is two 64-bit words and gives three samples: from
+/// the low 42 bits of each word, and from the top 21 bits of both. With `m = ceil(part.len() / 3)` for parts of at most
+/// `3 CHUNK / 16` samples, block `i` gives samples `i`, `m + i` and `2m + i`. Constant-time.
 pub fn fill(stream: &mut Stream, out: &mut [i8]) {
     for part in out.chunks_mut(PER_BLOCK * CHUNK / 16) {
         let blocks = part.len().div_ceil(PER_BLOCK);

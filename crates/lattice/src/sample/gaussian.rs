@@ -24,9 +24,9 @@ mod portable;
 
 use fixed::Fixed;
 
-/// Entries of a block of the table.
+/// The number of entries of a block of the table.
 const BLOCK: usize = 32;
-/// Samples that share one call of the stream, which is a chunk of the stream.
+/// The number of samples that share one call of the stream, which is a chunk of the stream.
 const BATCH: usize = CHUNK / 16;
 /// Calls of the stream are rounded up to this many samples: 64 blocks are encrypted together, and fewer take as long.
 const STEP: usize = 64;

@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 use super::stream::{CHUNK, Stream};
 
-/// Coefficients that one byte gives: `3^5 = 243 <= 256`.
+/// The number of coefficients that one byte gives: `3^5 = 243 <= 256`.
 const DIGITS: usize = 5;
 
 /// Fills `out` with independent uniform values of `-1, 0, 1`.

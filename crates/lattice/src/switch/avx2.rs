@@ -5,7 +5,7 @@ use sordino_cpu::Avx2;
 
 use super::Switch;
 
-/// Bits of the lower half of a factor.
+/// The number of bits of the lower half of a factor.
 const HALF: u32 = 26;
 const LOW: u64 = (1 << HALF) - 1;
 

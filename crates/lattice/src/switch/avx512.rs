@@ -22,11 +22,11 @@ fn apply_vectors(switch: Switch, residues: &mut [u64]) {
     let shift = _mm_cvtsi32_si128(switch.shift.cast_signed());
     let (vectors, rest) = residues.as_chunks_mut::<8>();
     for vector in vectors {
-        // SAFETY: eight words.
+        // SAFETY: `vector` has the eight words that are loaded.
         let c = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
         let scaled = _mm512_madd52hi_epu64(half, c, factor);
         let switched = _mm512_and_si512(_mm512_srl_epi64(scaled, shift), mask);
-        // SAFETY: eight words.
+        // SAFETY: `vector` has the eight words that are stored.
         unsafe { _mm512_storeu_si512(vector.as_mut_ptr().cast(), switched) }
     }
     switch.apply_portable(rest);

@@ -56,7 +56,7 @@ fn add(bytes: &mut [__m256i; 2], row: &[u64; LANES], word: u64) {
     ));
     let nibble = _mm256_set1_epi8(0x0f);
     for (half, bytes) in bytes.iter_mut().enumerate() {
-        // SAFETY: four words of the eight.
+        // SAFETY: `row` has eight words, and `half` is 0 or 1.
         let codes = unsafe { _mm256_loadu_si256(row.as_ptr().add(4 * half).cast()) };
         let differ = _mm256_xor_si256(codes, _mm256_set1_epi64x(word.cast_signed()));
         let low = _mm256_shuffle_epi8(table, _mm256_and_si256(differ, nibble));
@@ -92,7 +92,7 @@ fn finish(i: usize, bytes: [__m256i; 2], best: &mut Best) {
 fn offer(i: usize, distances: [__m256i; 2], best: &mut Best) {
     let mut lanes = [0_u64; LANES];
     for (half, distances) in distances.into_iter().enumerate() {
-        // SAFETY: four words of the eight.
+        // SAFETY: `lanes` has eight words, and `half` is 0 or 1.
         unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().add(4 * half).cast(), distances) };
     }
     for (lane, distance) in lanes.into_iter().enumerate() {

@@ -22,7 +22,7 @@ fn any(query: &[u64], rows: &[[u64; LANES]], best: &mut Best) {
         let mut bytes = [vdupq_n_u8(0); 4];
         for (row, word) in group.iter().zip(query) {
             for (pair, bytes) in bytes.iter_mut().enumerate() {
-                // SAFETY: two words of the eight.
+                // SAFETY: `row` has eight words, and `pair` is at most 3.
                 let codes = unsafe { vld1q_u64(row.as_ptr().add(2 * pair)) };
                 let differ = veorq_u64(codes, vdupq_n_u64(*word));
                 *bytes = vaddq_u8(*bytes, vcntq_u8(vreinterpretq_u8_u64(differ)));
@@ -34,7 +34,7 @@ fn any(query: &[u64], rows: &[[u64; LANES]], best: &mut Best) {
         for (pair, bytes) in bytes.into_iter().enumerate() {
             let sums = vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(bytes)));
             near = vorrq_u64(near, vcltq_u64(sums, limit));
-            // SAFETY: two words of the eight.
+            // SAFETY: `distances` has eight words, and `pair` is at most 3.
             unsafe { vst1q_u64(distances.as_mut_ptr().add(2 * pair), sums) };
         }
         if vmaxvq_u32(vreinterpretq_u32_u64(near)) != 0 {

@@ -3,7 +3,7 @@
 
 use super::BLOCK;
 
-/// Elements whose stages the other backends compute within registers.
+/// The length of a transform that the other backends compute within registers.
 pub(super) const SMALL: usize = 16;
 
 pub(super) fn rotate(values: &mut [f32], flips: &[u32]) {

@@ -24,7 +24,7 @@ use crate::public;
 const HELD: usize = 1 << 17;
 /// The most rows of a block.
 const ROWS: usize = 16;
-/// Runs of eight values of a polynomial.
+/// The number of runs of eight values of a polynomial.
 const RUNS: usize = N / LANES;
 
 impl ByteTable {

@@ -33,12 +33,12 @@ unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &
     let alone = together.remainder().chunks_exact(words.stride);
     let (outs, outs_alone) = out.split_at_mut(together.len() * R * Q);
     for (rows, out) in together.zip(outs.chunks_exact_mut(R * Q)) {
-        // SAFETY: `R` rows.
+        // SAFETY: the chunk has `R` rows, and there are `Q` queries.
         let sums = unsafe { some::<Q, R>(words, rows) };
         out.copy_from_slice(sums.as_flattened());
     }
     for (row, out) in alone.zip(outs_alone.chunks_exact_mut(Q)) {
-        // SAFETY: one row.
+        // SAFETY: the chunk has one row, and there are `Q` queries.
         let sums = unsafe { some::<Q, 1>(words, row) };
         out.copy_from_slice(sums.as_flattened());
     }
@@ -64,7 +64,8 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
             for (r, upper) in upper.iter_mut().enumerate() {
                 let at = row.wrapping_add(r * stride + part * LINE / 2);
                 _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
-                // SAFETY: half of the upper bits of a block.
+                // SAFETY: row `r` has a line of 64 bytes here, with the upper bits of a block. `part` is 0 or 1, and
+                // each part has 32 bytes.
                 let bits = unsafe { _mm256_loadu_si256(at.cast()) };
                 *upper = _mm256_xor_si256(bits, centred);
             }
@@ -79,7 +80,8 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
                     // Prefetches the same line of the next rows: the streams of a row are too short for the hardware
                     // prefetcher.
                     _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
-                    // SAFETY: half of a line.
+                    // SAFETY: row `r` has a line of 64 bytes here, with the entries of a chunk. `part` is 0 or 1, and
+                    // each part has 32 bytes.
                     let entries = unsafe { _mm256_loadu_si256(at.cast()) };
                     x[r] = _mm256_xor_si256(entries, sign);
                     u[r] = _mm256_and_si256(upper[r], three);

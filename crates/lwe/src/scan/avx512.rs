@@ -36,14 +36,14 @@ unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &
     let alone = together.remainder().chunks_exact(stride);
     let (mut outs, outs_alone) = out.split_at_mut(together.len() * R * Q);
     for rows in together {
-        // SAFETY: `R` rows.
+        // SAFETY: the chunk has `R` rows, and there are `Q` queries.
         let sums = unsafe { some::<Q, R>(words, rows) };
         let (place, rest) = outs.split_at_mut(R * Q);
         place.copy_from_slice(sums.as_flattened());
         outs = rest;
     }
     for (row, out) in alone.zip(outs_alone.chunks_exact_mut(Q)) {
-        // SAFETY: one row.
+        // SAFETY: the chunk has one row, and there are `Q` queries.
         let sums = unsafe { some::<Q, 1>(words, row) };
         out.copy_from_slice(sums.as_flattened());
     }
@@ -68,7 +68,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
         for (r, upper) in upper.iter_mut().enumerate() {
             let at = row.wrapping_add(r * stride);
             _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
-            // SAFETY: the upper bits of a block of row `r`.
+            // SAFETY: row `r` has a line of 64 bytes here, with the upper bits of a block.
             let bits = unsafe { _mm512_loadu_si512(at.cast()) };
             *upper = _mm512_xor_si512(bits, centred);
         }
@@ -81,7 +81,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
                 // Prefetches the same line of the next rows: the streams of a row are too short for the hardware
                 // prefetcher.
                 _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
-                // SAFETY: a line of row `r`.
+                // SAFETY: row `r` has a line of 64 bytes here, with the entries of a chunk.
                 let entries = unsafe { _mm512_loadu_si512(at.cast()) };
                 x[r] = _mm512_xor_si512(entries, sign);
                 u[r] = _mm512_and_si512(upper[r], three);

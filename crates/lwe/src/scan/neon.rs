@@ -8,7 +8,7 @@ use sordino_cpu::Neon;
 use super::{CENTRE, CHUNK, LANES, LINE, Words};
 use crate::packed::BLOCK;
 
-/// Entries of a register.
+/// The number of entries of a register.
 const WIDTH: usize = 8;
 
 pub(super) fn products(_: Neon, words: &Words, rows: &[u8], out: &mut [u32]) {
@@ -43,14 +43,16 @@ unsafe fn one<const Q: usize>(words: &Words, row: &[u8], out: &mut [u32]) {
     while left > 0 {
         let mut upper = [centred; LANES / WIDTH];
         for (part, upper) in upper.iter_mut().enumerate() {
-            // SAFETY: eight lanes of the upper bits of a block. Numbers are little-endian, as this architecture is here.
+            // SAFETY: the row has a line of 64 bytes here, with the upper bits of a block. `part` is 0 to 3, and each
+            // part has 16 bytes. Numbers are little-endian, as this architecture is here.
             let bits = unsafe { vreinterpretq_u16_u8(vld1q_u8(row.add(2 * part * WIDTH))) };
             *upper = veorq_u16(bits, centred);
         }
         row = row.wrapping_add(LINE);
         for _ in 0..left.min(BLOCK) {
             for (part, upper) in upper.iter_mut().enumerate() {
-                // SAFETY: eight entries of a line.
+                // SAFETY: the row has a line of 64 bytes here, with the entries of a chunk. `part` is 0 to 3, and
+                // each part has 16 bytes.
                 let x = unsafe { vreinterpretq_u16_u8(vld1q_u8(row.add(2 * part * WIDTH))) };
                 let x = vreinterpretq_s16_u16(veorq_u16(x, sign));
                 let u = vreinterpretq_s16_u16(vandq_u16(*upper, three));

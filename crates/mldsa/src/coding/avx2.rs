@@ -165,11 +165,11 @@ fn rej_ntt_poly_of(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
         let values = _mm256_permutevar8x32_epi32(values, order);
         let room = &mut out.0[filled..];
         if let Some(room) = room.first_chunk_mut::<8>() {
-            // SAFETY: there is room for 32 bytes.
+            // SAFETY: `room` has the 32 bytes that are stored.
             unsafe { _mm256_storeu_si256(room.as_mut_ptr().cast(), values) };
         } else {
             let mut last = [0; 8];
-            // SAFETY: 32 bytes.
+            // SAFETY: `last` has the 32 bytes that are stored.
             unsafe { _mm256_storeu_si256(last.as_mut_ptr().cast(), values) };
             room.copy_from_slice(&last[..room.len()]);
         }
@@ -287,7 +287,7 @@ fn use_hint_encode_44(out: &mut [u8], w: &Poly, hint: &HintBits) {
         let pairs = _mm256_maddubs_epi16(w1, _mm256_set1_epi16(0x4001));
         let fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x1000_0001));
         let mut words = [0_u32; 8];
-        // SAFETY: 32 bytes.
+        // SAFETY: `words` has the 32 bytes that are stored.
         unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), fours) };
         for (out, word) in out.as_chunks_mut::<3>().0.iter_mut().zip(words) {
             out.copy_from_slice(&word.to_le_bytes()[..3]);

@@ -162,7 +162,7 @@ fn rej_ntt_poly_of(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
     // In nineteen of twenty blocks, all values are accepted.
     if all && let Some(room) = out.0[filled..].first_chunk_mut::<64>() {
         for (room, v) in room.as_chunks_mut::<16>().0.iter_mut().zip(v) {
-            // SAFETY: there is room for 64 bytes.
+            // SAFETY: `room` has the 64 bytes that are stored.
             unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), v) };
         }
         return filled + 56;
@@ -173,7 +173,7 @@ fn rej_ntt_poly_of(out: &mut Poly, filled: usize, block: &[u8; 168]) -> usize {
         let v = _mm512_maskz_compress_epi32(accepted, v);
         let room = &mut out.0[filled..];
         if let Some(room) = room.first_chunk_mut::<16>() {
-            // SAFETY: there is room for 64 bytes.
+            // SAFETY: `room` has the 64 bytes that are stored.
             unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), v) };
         } else {
             // SAFETY: the mask admits no more coefficients than there is room for.

@@ -71,7 +71,7 @@ fn unpack<const BYTES: usize>(fields: &Fields, bytes: &[u8; BYTES], mask: u32) -
     // The second four fields must start at a multiple of 8 bits. They do, since all widths have an even number of bits: 4
     // * 18 = 9 * 8.
     let four = |bytes: &[u8; 16], within: &[u8; 16]| {
-        // SAFETY: 16 bytes each, and four words.
+        // SAFETY: `bytes` and `within` have 16 bytes each, and `shifts` four words.
         unsafe {
             let spread = vqtbl1q_u8(vld1q_u8(bytes.as_ptr()), vld1q_u8(within.as_ptr()));
             let value = vshlq_u32(
@@ -265,7 +265,7 @@ fn use_hint_encode_44(out: &mut [u8], w: &Poly, hint: &HintBits) {
             use_hint_44(w, hint, 16 * i + 4 * j)
         }));
         let mut packed = [0; 16];
-        // SAFETY: 16 bytes are loaded and stored.
+        // SAFETY: `DROP_FOURTHS` and `packed` have the 16 bytes that are loaded and stored.
         unsafe {
             let w1 = vreinterpretq_u16_u8(w1);
             let pairs = vorrq_u16(

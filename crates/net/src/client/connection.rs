@@ -58,7 +58,7 @@ pub struct Traffic {
     pub down: u64,
     /// All bytes sent over TCP, including HTTP/2, TLS and handshakes.
     pub wire_up: u64,
-    /// Bytes received over TCP.
+    /// The number of bytes received over TCP.
     pub wire_down: u64,
 }
 
@@ -66,8 +66,11 @@ impl Connection {
     /// Connects to a server.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::Roots`], [`Error::Certificate`], [`Error::Connect`],
-    /// [`Error::Start`].
+    /// - [`Error::Address`] if the address is malformed
+    /// - [`Error::Roots`] if roots or a name are given for an `http` address
+    /// - [`Error::Certificate`] if a certificate or its key cannot be used
+    /// - [`Error::Connect`] if no connection can be made and another attempt would not help
+    /// - [`Error::Start`] if the system refuses threads or sockets
     pub fn open(endpoint: Endpoint) -> Result<Self, Error> {
         let (http, connector) = endpoint.build()?;
         let index = endpoint.index()?;
@@ -115,7 +118,10 @@ impl Connection {
     /// Sends one message and waits for the reply, which has at most `limit` bytes.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Status`], [`Error::Reply`], [`Error::Deadline`].
+    /// - [`Error::Refused`] if the server refuses the request
+    /// - [`Error::Status`] if the server, or a proxy, ends the call with an error
+    /// - [`Error::Reply`] if no honest server sends this reply
+    /// - [`Error::Deadline`] if no complete reply comes in time
     pub fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let deadlines = self.endpoint.deadlines;
         let mut tag = None;

@@ -113,7 +113,8 @@ impl<P: Post> WebConnection<P> {
     /// Sends one message and waits for the reply, which has at most `limit` bytes.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Status`], [`Error::Reply`]; the errors of [`Post`].
+    /// [`Error::Refused`] if the server refuses the request; [`Error::Status`] if the call ends with another status;
+    /// [`Error::Reply`] if the reply is not one that an honest server sends; the errors of [`Post`].
     pub async fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let mut tag = None;
         if let Some(key) = self.key.clone() {

@@ -75,7 +75,8 @@ impl Exporter {
     /// Opens the port; port 0 takes a free port.
     ///
     /// # Errors
-    /// [`Error::Listen`], [`Error::Start`].
+    /// [`Error::Listen`] if the address cannot be listened on; [`Error::Start`] if the system refuses threads or
+    /// sockets.
     pub fn open(address: SocketAddr) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

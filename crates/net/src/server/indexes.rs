@@ -36,7 +36,9 @@ impl Indexes {
     /// Prepares a service without an index. Nothing listens yet.
     ///
     /// # Errors
-    /// [`Error::Limits`], [`Error::KeyLength`], and [`Error::Start`] if the system refuses threads.
+    /// - [`Error::Limits`] if a limit is zero or limits contradict each other
+    /// - [`Error::KeyLength`] if a client's key has a wrong length
+    /// - [`Error::Start`] if the system refuses threads
     pub fn new(access: &Access, limits: Limits) -> Result<Self, Error> {
         limits.check()?;
         let served = Served::new(true, &limits);
@@ -50,7 +52,7 @@ impl Indexes {
     /// ask. Requests that have begun are answered from the index that they began with.
     ///
     /// # Errors
-    /// [`Error::Indexes`], and [`Error::Start`] if the system refuses a thread.
+    /// [`Error::Indexes`] if there is no place for another index; [`Error::Start`] if the system refuses a thread.
     pub fn open(
         &self,
         name: &IndexName,

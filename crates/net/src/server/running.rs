@@ -144,7 +144,9 @@ impl Service {
     /// Starts to listen, on threads of its own.
     ///
     /// # Errors
-    /// [`Error::Listen`], [`Error::Certificate`], [`Error::Start`].
+    /// - [`Error::Listen`] if the address cannot be listened on
+    /// - [`Error::Certificate`] if a certificate or its key cannot be used
+    /// - [`Error::Start`] if the system refuses threads or sockets
     pub fn listen(&self, listen: &Listen) -> Result<Running, Error> {
         Running::start(self.clone(), &self.shared, listen)
     }
@@ -154,7 +156,9 @@ impl Indexes {
     /// Starts to listen, on threads of its own. Indexes can be opened before and after.
     ///
     /// # Errors
-    /// [`Error::Listen`], [`Error::Certificate`], [`Error::Start`].
+    /// - [`Error::Listen`] if the address cannot be listened on
+    /// - [`Error::Certificate`] if a certificate or its key cannot be used
+    /// - [`Error::Start`] if the system refuses threads or sockets
     pub fn listen(&self, listen: &Listen) -> Result<Running<Self>, Error> {
         Running::start(self.clone(), &self.shared, listen)
     }

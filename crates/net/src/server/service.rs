@@ -25,7 +25,9 @@ impl Service {
     /// Prepares a service. Nothing listens yet.
     ///
     /// # Errors
-    /// [`Error::Limits`], [`Error::KeyLength`], and [`Error::Start`] if the system refuses threads.
+    /// - [`Error::Limits`] if a limit is zero or limits contradict each other
+    /// - [`Error::KeyLength`] if a client's key has a wrong length
+    /// - [`Error::Start`] if the system refuses threads
     pub fn new(server: Server, access: &Access, limits: Limits) -> Result<Self, Error> {
         Self::build(server, None, access, limits)
     }
@@ -80,7 +82,7 @@ impl Service {
     /// While some shards lack the next version, servers that still have the version before answer about it.
     ///
     /// # Errors
-    /// [`Error::Shard`].
+    /// [`Error::Shard`] if a server of a shard cannot be used.
     pub fn follow_shards(&self) -> Result<bool, Error> {
         let Some(shards) = &self.hosted.shards else {
             return Ok(false);
@@ -96,7 +98,11 @@ impl Service {
     /// turn and, if one fails, to the next. While a shard has no server, requests are refused.
     ///
     /// # Errors
-    /// [`Error::GathersNothing`] if the index is here; [`Error::NoShard`] if there is no such shard; [`Error::Address`], [`Error::Roots`], [`Error::Certificate`].
+    /// - [`Error::GathersNothing`] if the index is here
+    /// - [`Error::NoShard`] if there is no such shard
+    /// - [`Error::Address`] if the address is malformed
+    /// - [`Error::Roots`] if roots or a name are given for an `http` address
+    /// - [`Error::Certificate`] if a certificate or its key cannot be used
     pub fn reach(
         &self,
         shard: u16,
@@ -147,8 +153,11 @@ impl Service {
     /// accepted again.
     ///
     /// # Errors
-    /// [`Error::Limits`] and [`Error::KeyLength`], and [`Error::Access`] if it would begin or cease to ask for
-    /// keys. Nothing is changed then.
+    /// - [`Error::Limits`] if a limit is zero or limits contradict each other
+    /// - [`Error::KeyLength`] if a client's key has a wrong length
+    /// - [`Error::Access`] if the service would begin or cease to ask for keys
+    ///
+    /// After an error nothing is changed.
     pub fn change(&self, access: &Access, limits: &Limits) -> Result<(), Error> {
         self.shared.change(access, limits)
     }

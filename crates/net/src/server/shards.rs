@@ -46,7 +46,11 @@ impl Shards {
     /// a third of a request's time in `limits`, so it can be asked twice within that time.
     ///
     /// # Errors
-    /// [`Error::Shards`], [`Error::Address`], [`Error::Roots`], [`Error::Certificate`], [`Error::Start`].
+    /// - [`Error::Shards`] if an index cannot be cut into this number of shards
+    /// - [`Error::Address`] if an address is malformed
+    /// - [`Error::Roots`] if roots or a name are given for an `http` address
+    /// - [`Error::Certificate`] if a certificate or its key cannot be used
+    /// - [`Error::Start`] if the system refuses threads
     pub fn new(
         endpoints: impl IntoIterator<Item = Endpoint>,
         owner: &OwnerPublicKey,

@@ -53,9 +53,9 @@ impl Rank {
 pub struct Conditions {
     /// The number of searches that a client makes in one version of the index.
     pub searches: u64,
-    /// Bits per second of the link between client and server, each way.
+    /// The number of bits per second of the link between client and server, each way.
     pub line: f64,
-    /// Cores of the server that work on one search.
+    /// The number of cores of the server that work on one search.
     pub cores: u32,
     /// The size in bytes of the server's memory that payloads may take.
     pub memory: u64,

@@ -8,9 +8,9 @@ pub struct Cost {
     /// The bytes that are transferred once: downloaded or, in retrieval without a hint, the uploaded keys of a
     /// session.
     pub once: u64,
-    /// Bytes sent for each query.
+    /// The number of bytes sent for each query.
     pub up: u64,
-    /// Bytes received for each query.
+    /// The number of bytes received for each query.
     pub down: u64,
 }
 

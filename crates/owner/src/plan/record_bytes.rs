@@ -2,7 +2,7 @@
 
 use sordino_index::TAG_LEN;
 
-/// Records of a segment, while an index has few of them.
+/// The number of records of a segment, while the index has few segments.
 pub(crate) const SEGMENT: usize = 1 << 17;
 
 /// The fewest bytes of a list, without its tag.

@@ -50,7 +50,8 @@ pub(crate) fn cheapest(
     costed.min_by_key(|scoring| scoring.cost.total(queries))
 }
 
-/// Bytes of a row's base and scale, or of its length. The Euclidean distance also has a constant, which plans ignore.
+/// The number of bytes of a row's base and scale, or of its length. The Euclidean distance also has a constant, which
+/// plans ignore.
 const SCALE_LEN: usize = 2;
 
 /// The bytes that a client of an index of `n` records transfers.

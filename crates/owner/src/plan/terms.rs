@@ -13,7 +13,7 @@ pub struct Terms {
     pub server_sees_vectors: bool,
     /// The speed of server and clients.
     pub speed: Speed,
-    /// Bits per second of the link between client and server, each way. With a link, time decides;
+    /// The number of bits per second of the link between client and server, each way. With a link, time decides;
     /// without one, bytes.
     pub line: Option<f64>,
 }

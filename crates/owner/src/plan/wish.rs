@@ -22,7 +22,7 @@ pub struct Wish {
     pub second_look: Option<u32>,
     /// How clients check the scores of open mode and masked mode. Masked mode always checks.
     pub checking: Checking,
-    /// Bits per second of the link between client and server. It decides how clients fetch payloads.
+    /// The number of bits per second of the link between client and server. It decides how clients fetch payloads.
     pub line: f64,
     /// The size in bytes of a server's memory that payloads may take.
     pub memory: u64,

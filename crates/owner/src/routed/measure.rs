@@ -22,7 +22,7 @@ use crate::step::Step;
 /// The number of vectors whose orders of clusters show which clusters are wanted together.
 const ORDERS: usize = 8192;
 
-/// The number of clusters of an order that count.
+/// The most clusters of an order that are considered.
 const RANKS: usize = 96;
 
 /// The groups of clusters, and the recall that they reach.

@@ -30,8 +30,8 @@ pub struct AccessReport {
     pub groups: Vec<(String, Vec<String>)>,
     /// Labels. Records without one belong to the label without a name.
     pub labels: Vec<Label>,
-    /// Records under the key that readers without keys of their own share. No reader on the list has this key. They are the
-    /// records from before the index had readers of its own, until it is compacted.
+    /// The number of records under the key that readers without keys of their own share. No reader on the list has this
+    /// key. They are the records from before the index had readers of its own, until it is compacted.
     pub shared: u64,
 }
 

@@ -181,9 +181,9 @@ impl<D: Disk> Assembly<D> {
     ///
     /// # Errors
     /// [`Error::Malformed`] for a piece of another build. [`Error::RepeatedId`] if another task also has a record of
-    /// this piece. [`Error::Segments`]. [`Error::Attribute`] if a column has another type in earlier pieces, or there
-    /// are too many. [`Error::Digest`] and [`Error::File`] for missing parts. The index is unchanged then, and the task
-    /// may be repeated.
+    /// this piece. [`Error::Segments`] if an index cannot have one segment more. [`Error::Attribute`] if a column has
+    /// another type in earlier pieces, or there are too many. [`Error::Digest`] and [`Error::File`] for missing parts.
+    /// After an error the index is unchanged, and the task may be repeated.
     pub fn take(&mut self, piece: Piece) -> Result<bool, Error> {
         if piece.build != self.blueprint.build
             || piece.column.segment.version != self.blueprint.version
@@ -259,8 +259,9 @@ impl<D: Disk> Assembly<D> {
     /// versions afterwards. Drop the assembly, which holds the lock, before you open the store.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the segment of a task is missing, or there are others. [`Error::TooLarge`]. The errors of files.
-    /// No piece is lost: after an error of a disk or a store, call it again.
+    /// [`Error::Malformed`] if the segment of a task is missing, or if there are segments of other tasks.
+    /// [`Error::TooLarge`] if there are more vectors than an index can hold. The errors of files. No piece is lost: after an
+    /// error of a disk or a store, call `finish` again.
     pub fn finish<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, tasks: u64) -> Result<Pin, Error> {
         if self.finished {
             return Err(malformed("none is left to do: the index is finished"));

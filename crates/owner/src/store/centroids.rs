@@ -63,7 +63,7 @@ impl Centroids {
     /// Reads what [`to_bytes`](Self::to_bytes) has written under the same keys.
     ///
     /// # Errors
-    /// [`Error::Malformed`].
+    /// [`Error::Malformed`] if the form is wrong or these keys did not make the bytes.
     pub fn from_bytes(bytes: &[u8], keys: &OwnerKeys) -> Result<Self, Error> {
         opened(keys, KIND, bytes, Self::read)
     }
@@ -117,8 +117,9 @@ impl Centroids {
     /// may round scores differently, which does no harm.
     ///
     /// # Errors
-    /// [`Error::Dimension`]. [`Error::Vectors`] for no vectors, a zero vector under the cosine, or a vector beyond the
-    /// bound of another metric. [`Error::TooLarge`] for more than 2^32 - 1 records. The errors of the batches.
+    /// [`Error::Dimension`] if vectors have another dimension. [`Error::Vectors`] for no vectors, a zero vector under
+    /// the cosine, or a vector beyond the bound of another metric. [`Error::TooLarge`] for more than 2^32 - 1 records.
+    /// The errors of the batches.
     pub fn nearest(
         &self,
         (task, first): (u64, u64),

@@ -91,7 +91,8 @@ impl<D: Disk> Store<D> {
     /// the number of removed files.
     ///
     /// # Errors
-    /// [`Error`] if a manifest to keep is missing, damaged, or not the owner's; nothing is removed then. [`Error::File`].
+    /// [`Error`] if a manifest to keep is missing, damaged, or not the owner's; nothing is removed then.
+    /// [`Error::File`] if a file cannot be removed.
     pub fn forget_versions(&self, keep: usize) -> Result<usize, Error> {
         let owner = self.keys.public();
         self.folder.forget(&self.manifest, keep, &owner)

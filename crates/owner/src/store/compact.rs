@@ -186,7 +186,7 @@ impl<D: Disk> Store<D> {
         RowBuffer::new(self.manifest.ids, self.manifest.stored_dim() as usize)
     }
 
-    /// Adds the records of a segment that count to the waiting records.
+    /// Adds a segment's records that are neither deleted nor replaced to the waiting records.
     pub(super) fn read_live(&self, at: usize, waiting: &mut RowBuffer) -> Result<(), Error> {
         // Rows added to a routed index do not have the same kind of scales as its clusters.
         let scaled = at == 0 || !self.is_routed();

@@ -51,7 +51,8 @@ impl Contents {
     /// Opens the newest version in a directory, with a reader's keys. It locks nothing.
     ///
     /// # Errors
-    /// [`Error::NoIndex`], and the errors of reading the manifest, the sealed lists and the payloads.
+    /// [`Error::NoIndex`] if the directory has no index, and the errors of reading the manifest, the sealed lists and
+    /// the payloads.
     pub fn open_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Self, Error> {
         Self::open_on(Files, dir, keys)
     }

@@ -43,12 +43,13 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Exists`] if there is an index. [`Error::Occupied`] if there is anything but the remains of an
-    /// interrupted `create`; nothing is changed then. [`Error::K`]. [`Error::Candidates`] and [`Error::Mode`] for an
-    /// impossible second look. [`Error::Dimension`], [`Error::RepeatedId`]. [`Error::Vectors`] for no vectors, for a
-    /// zero vector under the cosine, or for a vector beyond the bound of another metric. [`Error::IdKind`] and
+    /// interrupted `create`; nothing is changed then. [`Error::K`] if no search can have the spec's `k` results.
+    /// [`Error::Candidates`] and [`Error::Mode`] for an impossible second look. [`Error::Dimension`] if vectors have
+    /// different dimensions. [`Error::RepeatedId`] if an id occurs twice. [`Error::Vectors`] for no vectors, for a zero
+    /// vector under the cosine, or for a vector beyond the bound of another metric. [`Error::IdKind`] and
     /// [`Error::NoIds`] for ids whose kind is not the spec's. [`Error::Attribute`] for a column that changes its type.
-    /// [`Error::TooLarge`] for a stream of more than 2^32 - 1 records. The stream's own errors. The directory is then
-    /// as it was before.
+    /// [`Error::TooLarge`] for a stream of more than 2^32 - 1 records. The stream's own errors. After an error the
+    /// directory is as it was before.
     pub fn create<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,

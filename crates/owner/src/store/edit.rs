@@ -110,8 +110,9 @@ impl<D: Disk> Store<D> {
     /// if they were replaced. The old content stays in the directory, sealed, until the store is [compacted](Self::compact).
     ///
     /// # Errors
-    /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::Payload`] if a payload is too long,
-    /// [`Error::Attribute`] for a wrong type, [`Error::Segments`]. [`Error::File`] as for
+    /// With these errors nothing is changed: [`Error::UnknownId`] if there is no record with an id,
+    /// [`Error::RepeatedId`] if an id occurs twice, [`Error::Payload`] if a payload is too long, [`Error::Attribute`]
+    /// for a wrong type, [`Error::Segments`] if the index must be compacted first. [`Error::File`] as for
     /// [`add`](Self::add).
     pub fn update<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, edit: Edit) -> Result<u64, Error> {
         self.check_base()?;

@@ -62,7 +62,7 @@ impl Nearest {
     /// Reads what [`to_bytes`](Self::to_bytes) has written under the same keys.
     ///
     /// # Errors
-    /// [`Error::Malformed`].
+    /// [`Error::Malformed`] if the form is wrong or these keys did not make the bytes.
     pub fn from_bytes(bytes: &[u8], keys: &OwnerKeys) -> Result<Self, Error> {
         opened(keys, KIND, bytes, Self::read)
     }

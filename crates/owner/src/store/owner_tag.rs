@@ -26,7 +26,7 @@ pub(super) fn tagged(
 /// Reads bytes that [`tagged`] has written under the same keys, to their end.
 ///
 /// # Errors
-/// [`Error::Malformed`].
+/// [`Error::Malformed`] if the form is wrong or these keys did not make the bytes.
 pub(super) fn opened<T>(
     keys: &OwnerKeys,
     (name, form): Kind,

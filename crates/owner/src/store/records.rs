@@ -20,7 +20,8 @@ use sordino_vectors::{Vectors, to_f32, u32_of};
 use crate::room;
 use crate::rows::Mark;
 
-/// The records of a version by their ids: the ids of each segment, and its deleted or replaced rows.
+/// The records of a version by their ids: the ids of each segment, and its deleted or replaced rows. A record or row
+/// that is neither deleted nor replaced is *live*.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     /// The ids of each segment, empty for a segment whose key is not known.
@@ -84,7 +85,7 @@ impl Records {
         self.stored.truncate(kept);
     }
 
-    /// The segment and the row of a record that counts.
+    /// The segment and the row of the live record with this id.
     pub(super) fn find(&self, id: &Id) -> Option<(usize, u32)> {
         let segments = self.sets.iter().zip(&self.dead).enumerate().rev();
         let mut found = segments.filter_map(|(at, (ids, dead))| {
@@ -106,19 +107,19 @@ impl Records {
         self.dead() - before
     }
 
-    /// The rows of a segment that count.
+    /// The live rows of a segment.
     pub(super) fn rows(&self, segment: usize) -> impl Iterator<Item = u32> {
         let rows = 0..u32_of(self.sets[segment].len());
         rows.filter(move |&row| !self.dead[segment].contains(row))
     }
 
-    /// The ids of the records that count, segment by segment.
+    /// The ids of the live records, segment by segment.
     pub(super) fn ids(&self) -> impl Iterator<Item = Id> {
         let segments = 0..self.sets.len();
         segments.flat_map(move |at| self.rows(at).map(move |row| self.sets[at].id(row)))
     }
 
-    /// The places of the records that count. A place is a record's row, after the rows of all segments before its
+    /// The places of the live records. A place is a record's row, after the rows of all segments before its
     /// own.
     pub(super) fn places(&self) -> Numbers {
         let segments = 0..self.sets.len();
@@ -148,7 +149,7 @@ impl Records {
             (segments, places) = (segments + 1, places + ids.len() as u64);
         }
         // Joined segments have the same records in the same places if their ids ascend from one to the next. A row
-        // that no longer counts is a different record from a row of the same id that does.
+        // that is not live is a different record from a live row of the same id.
         let same = self.rows_from(segments).zip(other.rows_from(segments));
         let same = same.take_while(|((at, row, own), (.., other))| {
             own == other && !self.dead[*at].contains(*row)
@@ -156,7 +157,7 @@ impl Records {
         places + same.count() as u64
     }
 
-    /// The rows from a segment on, including rows that do not count: segment, row and id.
+    /// The rows from a segment on, including rows that are not live: segment, row and id.
     fn rows_from(&self, segment: usize) -> impl Iterator<Item = (usize, u32, Id)> {
         let sets = (segment..).zip(&self.sets[segment..]);
         sets.flat_map(|(at, ids)| (0..).zip(ids.iter()).map(move |(row, id)| (at, row, id)))
@@ -172,7 +173,7 @@ impl Records {
         ends.collect()
     }
 
-    /// A function that returns true if a place has a record that counts.
+    /// A function that returns true if a place has a live record.
     pub(super) fn there(&self) -> impl Fn(u64) -> bool {
         let ends = self.ends();
         move |place| {
@@ -185,13 +186,13 @@ impl Records {
         }
     }
 
-    /// The place of a record that counts.
+    /// The place of the live record with this id.
     pub(super) fn place(&self, id: &Id) -> Option<u64> {
         let (at, row) = self.find(id)?;
         Some(self.first(at) + u64::from(row))
     }
 
-    /// The places of a segment's records that count.
+    /// The places of a segment's live records.
     pub(super) fn places_of(&self, segment: usize) -> impl Iterator<Item = u64> {
         let first = self.first(segment);
         self.rows(segment).map(move |row| first + u64::from(row))

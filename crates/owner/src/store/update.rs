@@ -87,11 +87,12 @@ impl<D: Disk> Store<D> {
     /// These may be the index's first payloads or attributes.
     ///
     /// # Errors
-    /// With these errors nothing is changed: [`Error::RepeatedId`] for an id that occurs twice, [`Error::IdKind`],
-    /// [`Error::NoIds`] and [`Error::NoNextId`]. [`Error::Dimension`]. [`Error::Vectors`] for no vectors, for a zero
-    /// vector under the cosine, or for a vector beyond the bound of another metric. [`Error::Payload`] if a payload is
-    /// too long. [`Error::Attribute`]. [`Error::Segments`] if the index must be compacted first. The stream's own
-    /// errors.
+    /// With these errors nothing is changed: [`Error::RepeatedId`] for an id that occurs twice. [`Error::IdKind`] and
+    /// [`Error::NoIds`] for ids whose kind is not the index's. [`Error::NoNextId`] if no number is left for records
+    /// without ids. [`Error::Dimension`] if vectors have another dimension. [`Error::Vectors`] for no vectors, for a
+    /// zero vector under the cosine, or for a vector beyond the bound of another metric. [`Error::Payload`] if a
+    /// payload is too long. [`Error::Attribute`] if a column cannot be stored. [`Error::Segments`] if the index must be
+    /// compacted first. The stream's own errors.
     ///
     /// [`Error::File`] if a file cannot be written. The old version stays, unless the next change fails with
     /// [`Error::Unsure`]. [`OwnerFault::Compaction`](sordino_index::OwnerFault::Compaction) if the change was made but
@@ -262,8 +263,9 @@ impl<D: Disk> Store<D> {
     /// and on servers, masked or sealed. No search finds them.
     ///
     /// # Errors
-    /// Before anything is changed: [`Error::UnknownId`], [`Error::RepeatedId`], [`Error::NothingLeft`] if
-    /// no record would be left. [`Error::File`] as for [`add`](Self::add).
+    /// With these errors nothing is changed: [`Error::UnknownId`] if there is no record with an id,
+    /// [`Error::RepeatedId`] if an id occurs twice, [`Error::NothingLeft`] if no record would be left. [`Error::File`]
+    /// as for [`add`](Self::add).
     pub fn delete<R: CryptoRng + ?Sized, I: Clone + Into<Id>>(
         &mut self,
         rng: &mut R,

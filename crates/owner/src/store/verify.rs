@@ -53,7 +53,7 @@ impl Store {
     /// it checks the records that the reader may read, and only digests of the rest.
     ///
     /// # Errors
-    /// The first error; [`Error::NoIndex`].
+    /// The first error found; [`Error::NoIndex`] if the directory has no index.
     pub fn verify_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Verified, Error> {
         Self::verify_on(Files, dir, keys)
     }
@@ -77,7 +77,8 @@ impl Store {
     /// The number of records in an index, without deleted ones. A reader may call it. It locks nothing.
     ///
     /// # Errors
-    /// [`Error::NoIndex`], and the errors of reading the manifest and the sealed lists of ids.
+    /// [`Error::NoIndex`] if the directory has no index, and the errors of reading the manifest and the sealed lists of
+    /// ids.
     pub fn count_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<usize, Error> {
         let folder = Folder::new(dir.as_ref(), Files);
         folder.newest(keys.owner(), |manifest| {

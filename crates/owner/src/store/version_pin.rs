@@ -24,7 +24,8 @@ impl<D: Disk> Store<D> {
     /// Refuses a pin from which the newest version does not follow.
     ///
     /// # Errors
-    /// [`OwnerFault::Undone`]; [`Error::File`] if the versions between cannot be read.
+    /// [`OwnerFault::Undone`] if the store's version is neither the pinned one nor follows from it; [`Error::File`] if
+    /// the versions between cannot be read.
     pub fn check_pin(&self, pin: &Pin) -> Result<(), Error> {
         follows(&self.folder, &self.manifest, &self.keys.public(), pin)
     }

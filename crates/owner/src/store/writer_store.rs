@@ -81,9 +81,10 @@ impl<D: Disk> WriterStore<D> {
     /// pinned one or follows from it.
     ///
     /// # Errors
-    /// [`Error::Access`] if the owner does not name this writer. [`Error::Locked`], [`Error::NoIndex`],
-    /// [`Error::NoReader`]. The errors of [`Store::open_on`](super::Store::open_on) for a pin. Errors if files that
-    /// opening reads are damaged or not the owner's.
+    /// [`Error::Access`] if the owner does not name this writer. [`Error::Locked`] if another process is changing the
+    /// directory. [`Error::NoIndex`] if the directory has no index. [`Error::NoReader`] if the keys do not open the
+    /// index. The errors of [`Store::open_on`](super::Store::open_on) for a pin. Errors if files that opening reads are
+    /// damaged or not the owner's.
     pub fn open_on(
         disk: D,
         dir: impl AsRef<Path>,

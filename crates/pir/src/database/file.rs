@@ -52,8 +52,9 @@ impl<P: Protocol> Database<P> {
     /// Reads a database into memory.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::SchemeMismatch`] for a database of the other scheme. Also [`Error::Header`] or
-    /// [`Error::Length`] for a file that this crate did not write.
+    /// - [`Error::Io`] if the system cannot read the file
+    /// - [`Error::SchemeMismatch`] for a database of the other scheme
+    /// - [`Error::Header`] or [`Error::Length`] for a file that this crate did not write
     pub fn read_file(path: &Path) -> Result<Self, Error> {
         let (mut file, params) = open(path)?;
         let mut matrix = Matrix::zeroed(params.rows(), params.columns());

@@ -113,7 +113,7 @@ impl Client {
     /// A query for record `index`.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`].
+    /// [`Error::IndexOutOfRange`] if there is no record of this number.
     ///
     /// # Security
     /// Secrets and errors are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with the
@@ -158,8 +158,9 @@ impl Client {
     /// A prepared query for record `index`.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], or [`Error::VersionMismatch`] if the query was prepared for another version.
-    /// [`Error::Length`] if it was prepared for a database of another size. Each of these consumes the prepared query.
+    /// [`Error::IndexOutOfRange`] if there is no record of this number. [`Error::VersionMismatch`] if the query was
+    /// prepared for another version. [`Error::Length`] if it was prepared for a database of another size. Each of these
+    /// errors consumes the prepared query.
     ///
     /// # Security
     /// The same as for [`Self::query`].

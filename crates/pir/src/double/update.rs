@@ -26,7 +26,7 @@ use crate::wire::{self, Kind, check_params, check_version};
 
 /// The most that a digit can grow by.
 const MAX_GROWTH: i16 = 255;
-/// Bits of a digit's growth on the wire, `MAX_GROWTH` added.
+/// The number of bits of a digit's growth on the wire, `MAX_GROWTH` added.
 const GROWTH_BITS: u32 = 9;
 
 /// The message that brings a client from one version of the database to the next.
@@ -51,8 +51,11 @@ impl Server {
     /// Makes the changes in order and moves to the next version.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`], or [`Error::NoRoom`] if an appended record does not fit
-    /// within the failure bound of the present hint. Nothing is changed after an error.
+    /// - [`Error::IndexOutOfRange`] if there is no record of a number
+    /// - [`Error::RecordTooLong`] if a record is too long
+    /// - [`Error::NoRoom`] if an appended record does not fit within the failure bound of the present hint
+    ///
+    /// Nothing is changed after an error.
     pub fn update(&mut self, changes: &[Change]) -> Result<Update, Error> {
         let (records, placed) = change::place(&self.params, changes)?;
         let from = self.params;

@@ -82,7 +82,8 @@ impl Client {
     /// same form: its remaining places ask for nothing.
     ///
     /// # Errors
-    /// [`Error::Batch`] if there are more indices than [`Params::batch`]; [`Error::IndexOutOfRange`].
+    /// [`Error::Batch`] if there are more indices than [`Params::batch`]; [`Error::IndexOutOfRange`] if an index is
+    /// past the last record.
     ///
     /// # Security
     /// Errors and seed are fresh for every request. They are drawn from 32 bytes of `rng` hashed together with the

@@ -36,11 +36,11 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// Polynomials of a unit for which a product loads each selector once.
+/// The number of polynomials of a unit for which a product loads each selector once.
 pub(crate) const SHARED: usize = 4;
 
-/// Polynomials that are encoded together. Each write is then long, and the half megabyte of them is still in the cache
-/// when it is written.
+/// The number of polynomials that are encoded together. Each write is then long, and the half megabyte of them is still
+/// in the cache when it is written.
 const TOGETHER: usize = 32;
 
 /// Adds a public stream to a unit's bytes, which makes them uniform. A second call removes the stream.
@@ -134,7 +134,8 @@ impl Database {
     /// Replaces record `index` by `record`, followed by zeros. Only the record's unit is encoded again.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`].
+    /// [`Error::IndexOutOfRange`] if there is no record of this number; [`Error::RecordTooLong`] if a record is too
+    /// long.
     pub fn replace(&mut self, index: usize, record: &[u8]) -> Result<(), Error> {
         let records = self.params.records();
         if index >= records {
@@ -155,7 +156,7 @@ impl Database {
     /// records into other numbers of bits, all units are encoded again.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`]; [`Error::TooLarge`] if no layout serves all records.
+    /// [`Error::RecordTooLong`] if a record is too long; [`Error::TooLarge`] if no layout serves all records.
     pub fn append<R: AsRef<[u8]>>(&mut self, records: &[R]) -> Result<(), Error> {
         let old = self.params;
         let count = old.records() + records.len();

@@ -52,12 +52,13 @@ pub struct Params {
     records: usize,
     record_len: usize,
     batch: usize,
-    /// Groups of slots, and slots of a group.
+    /// The number of groups of slots.
     pub(crate) groups: usize,
+    /// The number of slots of a group.
     pub(crate) group: usize,
     /// `p`, in bits.
     pub(crate) log_p: u32,
-    /// Bits of a row's number.
+    /// The number of bits of a row's number.
     pub(crate) fold: u32,
     /// `d`, for selectors and for encrypted bits.
     pub(crate) depth: u32,
@@ -72,7 +73,9 @@ impl Params {
     /// too.
     ///
     /// # Errors
-    /// [`Error::Empty`]; [`Error::Batch`]; [`Error::TooLarge`] if no layout keeps the failure bound.
+    /// - [`Error::Empty`] if there are no records or they have no bytes
+    /// - [`Error::Batch`] if `batch` is not from 1 to 64
+    /// - [`Error::TooLarge`] if no layout keeps the failure bound
     ///
     /// ```
     /// use sordino_pir::hintless::Params;

@@ -16,7 +16,7 @@ pub(crate) const DEPTH: usize = N.ilog2() as usize;
 /// The largest 50-bit prime that is 1 mod 4096.
 const Q: u64 = 1_125_899_906_826_241;
 
-/// Bits of `q`, and of a coefficient of a key.
+/// The number of bits of `q`, and of a coefficient of a key.
 pub(crate) const LOG_Q: u32 = 50;
 
 /// `r`: the low bits that a query drops from its coefficients.
@@ -27,7 +27,7 @@ pub(crate) const GADGETS: [Gadget; KEYS] = [
     FINE, FINE, FINE, MIDDLE, MIDDLE, MIDDLE, MIDDLE, COARSE, COARSE, COARSE, COARSE, OF_SQUARE,
 ];
 
-/// Keys of a session: one for each step, and the one for `s^2`.
+/// The number of keys of a session: one for each step, and the one for `s^2`.
 pub(crate) const KEYS: usize = DEPTH + 1;
 
 /// The number of the key for `s^2`, counted from 0.
@@ -56,7 +56,7 @@ const _: () = {
     }
 };
 
-/// Polynomials of all keys.
+/// The number of polynomials of all keys.
 pub(crate) const KEY_POLYS: usize = {
     let (mut sum, mut i) = (0, 0);
     while i < KEYS {

@@ -21,7 +21,7 @@ pub enum Security {
     Published121,
 }
 
-/// Bits of the uniform errors of the sets with uniform secrets.
+/// The number of bits of the uniform errors of the sets with uniform secrets.
 pub(crate) const ERROR_BITS: u32 = 10;
 /// `-log2` of the largest statistical distance between a query of these sets and uniform words.
 const DISTANCE_BITS: usize = 128;

@@ -129,7 +129,7 @@ impl Client {
     /// A query for record `index`.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`].
+    /// [`Error::IndexOutOfRange`] if there is no record of this number.
     ///
     /// # Security
     /// Secret and error are fresh for every query. They are drawn from 32 bytes of `rng` hashed together with the
@@ -197,8 +197,8 @@ impl Client {
     /// A prepared query for record `index`.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], or [`Error::VersionMismatch`] if the query was prepared for another version. Both
-    /// consume the prepared query.
+    /// [`Error::IndexOutOfRange`] if there is no record of this number. [`Error::VersionMismatch`] if the query was
+    /// prepared for another version. Both errors consume the prepared query.
     ///
     /// # Security
     /// The same as for [`Self::query`].

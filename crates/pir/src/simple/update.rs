@@ -32,8 +32,11 @@ impl Server {
     /// Makes the changes in order and moves to the next version.
     ///
     /// # Errors
-    /// [`Error::IndexOutOfRange`], [`Error::RecordTooLong`], or [`Error::NoRoom`] if an appended record does not fit
-    /// within the failure bound of the present hint. Nothing is changed after an error.
+    /// - [`Error::IndexOutOfRange`] if there is no record of a number
+    /// - [`Error::RecordTooLong`] if a record is too long
+    /// - [`Error::NoRoom`] if an appended record does not fit within the failure bound of the present hint
+    ///
+    /// Nothing is changed after an error.
     pub fn update(&mut self, changes: &[Change]) -> Result<Update, Error> {
         let (records, placed) = change::place(&self.params, changes)?;
         let from = self.params;

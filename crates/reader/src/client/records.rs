@@ -50,8 +50,9 @@ impl Client {
     /// longest one, in messages like a search's last. If clients have downloaded all payloads, the server sees nothing.
     ///
     /// # Errors
-    /// [`Error::Stale`]; [`Error::BadReply`] if a reply does not belong to this index, and [`Error::AfterBadReply`] if a message
-    /// failed after that.
+    /// - [`Error::Stale`] if the server no longer serves this client's version
+    /// - [`Error::BadReply`] if a reply does not belong to this index
+    /// - [`Error::AfterBadReply`] if a message failed after that
     pub fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

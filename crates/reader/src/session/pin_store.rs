@@ -15,7 +15,8 @@ pub trait PinStore: Send {
     /// the server, so hold no lock that others wait for while it runs.
     ///
     /// # Errors
-    /// [`Error::OtherIndex`], [`Error::Fork`], the errors of `check`, and [`Error::File`].
+    /// [`Error::OtherIndex`] if the stored version is of another index; [`Error::Fork`] if the stored version has this
+    /// number and another content; [`Error::File`] if the version cannot be read or stored; the errors of `check`.
     fn remember(
         &mut self,
         new: Pin,

@@ -198,7 +198,9 @@ impl Server {
     /// Checks that a reply is the shard's part in this version.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::OtherIndex`], [`Error::Stale`], [`Error::Position`], [`Error::Ckks`].
+    /// - [`Error::Malformed`] if the reply's form or length is wrong
+    /// - [`Error::OtherIndex`], [`Error::Stale`] or [`Error::Position`] if it is of another index, version or shard
+    /// - [`Error::Ckks`] if the scores do not fit this shard
     pub fn check_part(
         &self,
         asked: PendingRequest,

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use sordino_index::Error;
 use sordino_index::checks::exact::{BITS, copies};
 
-/// Rows whose weights come from one stream: whole blocks of any packing.
+/// The number of rows whose weights come from one stream: whole blocks of any packing.
 const CHUNK: usize = 4096;
 
 /// The size in bytes of all weights of a row together.

@@ -18,12 +18,12 @@ pub struct Reading {
     pub labels: Vec<String>,
     /// The reader's groups, with their labels.
     pub groups: Vec<(String, Vec<String>)>,
-    /// Records that the reader may read.
+    /// The number of records that the reader may read.
     pub records: u64,
     /// The reader's right to add records, if it has one.
     pub writing: Option<Writing>,
-    /// Records that the reader may not read any longer, but still can, because they are under keys that it received.
-    /// Compacting rewrites them and ends that.
+    /// The number of records that the reader may no longer read, but still can, because they are under keys that it
+    /// received. Compacting rewrites these records and ends that.
     pub until_compacted: u64,
 }
 
@@ -37,8 +37,8 @@ pub struct Label {
     pub generations: usize,
     /// The number of records.
     pub records: u64,
-    /// Rows that are stored next to them, of records that were deleted, replaced or given another label. A holder of
-    /// the label's keys can read them until the index is compacted.
+    /// The number of further stored rows: of records that were deleted, replaced or given another label. A holder of
+    /// the label's keys can read these rows until the index is compacted.
     pub stale: u64,
     /// The number of these rows that are not under the newest key.
     pub older: u64,

@@ -9,7 +9,7 @@ use sordino_index::code::SCALES_HEAD_LEN;
 pub struct Lengths {
     /// The exponent of code 1.
     least: i16,
-    /// Bits of the fraction.
+    /// The number of bits of the fraction.
     bits: u8,
 }
 

@@ -53,7 +53,7 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
             }
         }
         let mut words: Block = [0; WIDTH];
-        // SAFETY: the 16 bytes that are stored.
+        // SAFETY: `words` has the 16 bytes that are stored.
         unsafe { _mm_storeu_si128(words.as_mut_ptr().cast(), sum) }
         *product = words.into_iter().fold(0, u32::wrapping_add);
     }
@@ -61,6 +61,6 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
 
 #[target_feature(enable = "avx2")]
 fn load(block: &Block) -> __m128i {
-    // SAFETY: a reference to the 16 bytes that are read.
+    // SAFETY: `block` refers to the 16 bytes that are loaded.
     unsafe { _mm_loadu_si128(std::ptr::from_ref(block).cast()) }
 }

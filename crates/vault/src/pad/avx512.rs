@@ -64,6 +64,6 @@ fn repeat(block: &[u32; 4]) -> __m512i {
 
 #[target_feature(enable = "avx512f")]
 fn load(register: &Register) -> __m512i {
-    // SAFETY: a reference to the 64 bytes that are read.
+    // SAFETY: `register` refers to the 64 bytes that are loaded.
     unsafe { _mm512_loadu_si512(std::ptr::from_ref(register).cast()) }
 }

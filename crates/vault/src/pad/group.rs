@@ -5,10 +5,10 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::{first_block, shift};
 
-/// Registers that are encrypted together: a round takes four cycles, and two can start in each cycle.
+/// The number of registers that are encrypted together: a round takes four cycles, and two can start in each cycle.
 pub(super) const LANES: usize = 8;
 
-/// Rounds of AES-256.
+/// The number of rounds of AES-256.
 pub(super) const ROUNDS: usize = 14;
 
 /// The data that all rows share, for eight registers' worth of coordinates. A register has `WIDTH` words.

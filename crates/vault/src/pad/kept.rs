@@ -17,16 +17,16 @@ use super::shift;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;
 
-/// Coordinates that the kernels handle together: the bits of a register.
+/// The number of coordinates that the kernels handle together: the bits of a register.
 const STEP: usize = 128;
 
-/// Coordinates whose high parts share one word.
+/// The number of coordinates whose high parts share one word.
 const BITS: usize = 64;
 
 /// The pads of rows from 0 on. Erased when dropped.
 pub struct KeptPads {
     width: usize,
-    /// Coordinates of a row, including padding.
+    /// The number of coordinates of a row, including padding.
     full: usize,
     rows: usize,
     low: Zeroizing<Vec<i16>>,

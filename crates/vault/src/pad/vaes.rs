@@ -54,7 +54,7 @@ fn run(schedule: &Schedule, version: u64, first: u32, query: &[i32], products: &
             }
         }
         let mut words: Register = [0; WIDTH];
-        // SAFETY: the 32 bytes that are stored.
+        // SAFETY: `words` has the 32 bytes that are stored.
         unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), sum) }
         *product = words.into_iter().fold(0, u32::wrapping_add);
     }
@@ -68,6 +68,6 @@ fn repeat(block: &[u32; 4]) -> __m256i {
 
 #[target_feature(enable = "avx2")]
 fn load(register: &Register) -> __m256i {
-    // SAFETY: a reference to the 32 bytes that are read.
+    // SAFETY: `register` refers to the 32 bytes that are loaded.
     unsafe { _mm256_loadu_si256(std::ptr::from_ref(register).cast()) }
 }

@@ -24,8 +24,10 @@ impl Client {
     /// Encrypts a real-valued query under a fresh secret.
     ///
     /// # Errors
-    /// [`Error::Encoding`] for a modular set. [`Error::Length`] if the query has another dimension. [`Error::NotFinite`].
-    /// [`Error::Norm`] if the query is longer than [`Params::norm_bound`](crate::column::Params::norm_bound).
+    /// - [`Error::Encoding`] for a modular set
+    /// - [`Error::Length`] if the query has another dimension
+    /// - [`Error::NotFinite`] if a coordinate is infinite or NaN
+    /// - [`Error::Norm`] if the query is longer than [`Params::norm_bound`](crate::column::Params::norm_bound)
     ///
     /// # Security
     /// The secret and the errors are fresh for this query. They are drawn from 32 bytes of `rng` hashed together with the

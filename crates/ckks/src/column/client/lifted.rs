@@ -18,7 +18,7 @@ pub(super) struct Lifted {
 
 struct Piece {
     values: Aligned<u64>,
-    /// Blocks of this piece that are still in use.
+    /// The number of blocks of this piece that are still in use.
     blocks: usize,
 }
 

@@ -25,8 +25,12 @@ impl Database {
     /// features over a common norm. Apply one public random rotation to such vectors and to all queries first.
     ///
     /// # Errors
-    /// [`Error::Encoding`] for a modular set, [`Error::Dimension`], [`Error::Count`], [`Error::Length`],
-    /// [`Error::NotFinite`], [`Error::Norm`].
+    /// - [`Error::Encoding`] for a modular set
+    /// - [`Error::Dimension`] if the dimension is 0 or too large
+    /// - [`Error::Count`] if there are too many vectors
+    /// - [`Error::Length`] if the coordinates do not fill whole vectors
+    /// - [`Error::NotFinite`] if a coordinate is infinite or NaN
+    /// - [`Error::Norm`] if a vector is longer than the norm bound of the set
     pub fn encode(
         params: &Params,
         seed: impl Into<Seed>,
@@ -40,8 +44,11 @@ impl Database {
     /// Encodes `vectors` of integers in `[-P/2, P/2)`, row after row of `dim` coordinates.
     ///
     /// # Errors
-    /// [`Error::Encoding`] for a real-valued set, [`Error::Dimension`], [`Error::Count`], [`Error::Length`],
-    /// [`Error::Range`].
+    /// - [`Error::Encoding`] for a real-valued set
+    /// - [`Error::Dimension`] if the dimension is 0 or too large
+    /// - [`Error::Count`] if there are too many vectors
+    /// - [`Error::Length`] if the coordinates do not fill whole vectors
+    /// - [`Error::Range`] if an integer is not in `[-P/2, P/2)`
     pub fn encode_modular(
         params: &Params,
         seed: impl Into<Seed>,
@@ -65,7 +72,9 @@ impl Database {
     /// Encodes codes under existing public polynomials.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].
+    /// - [`Error::Dimension`] if the dimension is 0 or too large
+    /// - [`Error::Count`] if there are too many vectors
+    /// - [`Error::Range`] if an integer is not in `[-P/2, P/2)`
     pub(in crate::column) fn with_public(
         params: &Params,
         Seed(seed): Seed,
@@ -91,7 +100,7 @@ impl Database {
     /// nothing.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::Count`].
+    /// [`Error::Dimension`] if the dimension is 0 or too large; [`Error::Count`] if there are too many vectors.
     pub fn empty(
         params: &Params,
         seed: impl Into<Seed>,
@@ -170,7 +179,9 @@ impl Database {
     /// The hint of codes under existing public polynomials, without the database.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::Count`], [`Error::Range`].
+    /// - [`Error::Dimension`] if the dimension is 0 or too large
+    /// - [`Error::Count`] if there are too many vectors
+    /// - [`Error::Range`] if an integer is not in `[-P/2, P/2)`
     pub(in crate::column) fn hint_with_public(
         params: &Params,
         Seed(seed): Seed,

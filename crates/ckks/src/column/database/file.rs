@@ -77,8 +77,8 @@ impl Database {
     /// database into memory and leaves the file unchanged.
     ///
     /// # Errors
-    /// [`Error::Io`], and the errors of [`from_bytes`](Self::from_bytes). After a change of the file's length,
-    /// scoring gives [`Error::Changed`].
+    /// [`Error::Io`] if the system cannot open or map the file, and the errors of [`from_bytes`](Self::from_bytes).
+    /// After a change of the file's length, scoring gives [`Error::Changed`].
     ///
     /// # Safety
     /// No process may write to the file or shorten it while the database is in use. Each pass checks the length

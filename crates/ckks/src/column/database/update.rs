@@ -16,7 +16,7 @@ impl Database {
     /// Replaces vector `index` by a real-valued `vector`.
     ///
     /// # Errors
-    /// [`Error::Index`], and the errors of [`encode`](Self::encode).
+    /// [`Error::Index`] if there is no vector of this number, and the errors of [`encode`](Self::encode).
     pub fn replace(&mut self, index: usize, vector: &[f32]) -> Result<HintDelta, Error> {
         let codes = self.params.real_codes(vector, self.shape.dim)?;
         self.replace_codes(index, &codes)
@@ -25,7 +25,8 @@ impl Database {
     /// Replaces vector `index` by a `vector` of integers.
     ///
     /// # Errors
-    /// [`Error::Index`], and the errors of [`encode_modular`](Self::encode_modular).
+    /// [`Error::Index`] if there is no vector of this number, and the errors of
+    /// [`encode_modular`](Self::encode_modular).
     pub fn replace_modular(&mut self, index: usize, vector: &[i32]) -> Result<HintDelta, Error> {
         self.params.check_modular(vector, self.shape.dim)?;
         self.replace_codes(index, vector)
@@ -34,7 +35,7 @@ impl Database {
     /// Overwrites vector `index` with zeros. Other vectors keep their indices, and the score of this one is 0.
     ///
     /// # Errors
-    /// [`Error::Index`].
+    /// [`Error::Index`] if there is no vector of this number.
     pub fn delete(&mut self, index: usize) -> Result<HintDelta, Error> {
         self.replace_codes(index, &vec![0; self.shape.dim])
     }

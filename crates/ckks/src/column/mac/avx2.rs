@@ -11,9 +11,9 @@ use sordino_lattice::Modulus;
 
 use super::{HALF, SLACK, TILE, join};
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 const LANES: usize = 4;
-/// Registers of values whose sums are held at the same time, with three sums each.
+/// The number of registers of values whose sums are held at the same time, with three sums each.
 const HELD: usize = 2;
 
 pub(super) fn mac<const B: usize>(
@@ -49,7 +49,7 @@ unsafe fn mac_tile<const B: usize>(
             source[8 * lane + i] = (B * (lane % 2) + i).to_le_bytes()[0];
         }
     }
-    // SAFETY: 32 bytes.
+    // SAFETY: `source` has the 32 bytes that are loaded.
     let source = unsafe { _mm256_loadu_si256(source.as_ptr().cast()) };
     let low = _mm256_set1_epi64x((1 << HALF) - 1);
     let zero = _mm256_setzero_si256();
@@ -63,7 +63,7 @@ unsafe fn mac_tile<const B: usize>(
         for l in 0..rows {
             for (c, sums) in sums.iter_mut().enumerate() {
                 let c = part * HELD * LANES + c * LANES;
-                // SAFETY: four values of row l of both, and 64 bytes follow the block's last.
+                // SAFETY: `block` and `x` have four values of row `l` here, and 64 bytes follow the block's last value.
                 let (packed, x) = unsafe {
                     let values = block.as_ptr().add(B * (l * TILE + c));
                     let two = _mm_loadu_si128(values.cast());
@@ -85,7 +85,7 @@ unsafe fn mac_tile<const B: usize>(
         for (out, sums) in out.as_chunks_mut::<LANES>().0.iter_mut().zip(&sums) {
             let mut parts = [[0u64; LANES]; 3];
             for (words, &sum) in parts.iter_mut().zip(sums) {
-                // SAFETY: four words.
+                // SAFETY: `words` has the four words that are stored.
                 unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), sum) }
             }
             for (i, out) in out.iter_mut().enumerate() {

@@ -15,7 +15,7 @@ use super::{MOST, Pass, TILE};
 /// How many bytes ahead each stream is prefetched, near the end of a tile from the next tile. Measured on Zen 5: 1 KiB
 /// and 6 KiB, or the whole next tile, take 10 to 40 % longer.
 const AHEAD: usize = 3072;
-/// Lanes of a register, which hold one tile.
+/// The number of lanes of a register, which hold one tile.
 const LANES: usize = TILE;
 
 /// A constant factor with its quotient `floor(w 2^52 / q)`.
@@ -84,7 +84,7 @@ unsafe fn run_tiles<const B: usize>(pass: &Pass, sums: &mut [u64]) {
             for (first, group) in pass.numbered() {
                 let x = group.tile(tile, pass.rows);
                 let at = (tile, j, first);
-                // SAFETY: the blocks taken are left, and the group has `Q` queries.
+                // SAFETY: `together` blocks are left from `j` on, and the group has `Q` queries.
                 unsafe {
                     match (group.queries, together) {
                         (1, 4) => sum::<B, 1, 4>(pass, at, x, &unpack, &reduction, sums),
@@ -146,12 +146,12 @@ unsafe fn sum<const B: usize, const Q: usize, const R: usize>(
                     beyond => next[r].wrapping_add(beyond - end),
                 };
                 _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
-                // SAFETY: these values are the block's, and 64 bytes follow the last block's.
+                // SAFETY: the values lie in the block, and 64 bytes follow the last block.
                 let packed = unsafe { _mm512_loadu_si512(blocks[r].add(at * row).cast()) };
                 values[r] = _mm512_maskz_permutexvar_epi8(unpack.kept, unpack.source, packed);
             }
             for q in 0..Q {
-                // SAFETY: the group has Q TILE values for each row.
+                // SAFETY: `x` has `Q TILE` values for each row, and `at` is a row.
                 let x = unsafe { _mm512_loadu_si512(x.add((at * Q + q) * TILE).cast()) };
                 for r in 0..R {
                     low[r][q] = _mm512_madd52lo_epu64(low[r][q], values[r], x);
@@ -165,7 +165,7 @@ unsafe fn sum<const B: usize, const Q: usize, const R: usize>(
                 let at = ((j + r) * queries + k + q) * pass.points + tile * TILE;
                 let sums: &mut [u64; LANES] =
                     (&mut sums[at..at + LANES]).try_into().expect("eight");
-                // SAFETY: eight values.
+                // SAFETY: `sums` has the eight words that are loaded and stored.
                 unsafe {
                     let before = match first {
                         0 => zero,
@@ -197,7 +197,7 @@ impl Unpack {
                 kept |= 1 << (8 * lane + i);
             }
         }
-        // SAFETY: 64 bytes.
+        // SAFETY: `source` has the 64 bytes that are loaded.
         let source = unsafe { _mm512_loadu_si512(source.as_ptr().cast()) };
         Self { source, kept }
     }

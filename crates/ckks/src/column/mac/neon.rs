@@ -11,9 +11,9 @@ use sordino_lattice::Modulus;
 
 use super::{HALF, SLACK, TILE, join};
 
-/// Values that are multiplied at the same time, in two registers.
+/// The number of values that are multiplied at the same time, in two registers.
 const STEP: usize = 4;
-/// Steps whose sums are held at the same time, in six registers each.
+/// The number of steps whose sums are held at the same time, in six registers each.
 const HELD: usize = 2;
 
 pub(super) fn mac<const B: usize>(
@@ -67,7 +67,7 @@ unsafe fn mac_tile<const B: usize>(
             source[8 * lane + i] = (B * lane + i).to_le_bytes()[0];
         }
     }
-    // SAFETY: 16 bytes.
+    // SAFETY: `source` has the 16 bytes that are loaded.
     let source = unsafe { vld1q_u8(source.as_ptr()) };
     let zero = vdupq_n_u64(0);
     for (part, out) in out
@@ -80,7 +80,7 @@ unsafe fn mac_tile<const B: usize>(
         for l in 0..rows {
             for (c, [low, middle, high]) in sums.iter_mut().enumerate() {
                 let c = part * HELD * STEP + c * STEP;
-                // SAFETY: four values of row l of both, and 64 bytes follow the block's last.
+                // SAFETY: `block` and `x` have four values of row `l` here, and 64 bytes follow the block's last value.
                 let (p, x) = unsafe {
                     let values = block.as_ptr().add(B * (l * TILE + c));
                     let (two, four) = (vld1q_u8(values), vld1q_u8(values.add(2 * B)));
@@ -102,7 +102,7 @@ unsafe fn mac_tile<const B: usize>(
             let mut parts = [[0u64; STEP]; 3];
             for (words, sums) in parts.iter_mut().zip(sums) {
                 for (pair, &sum) in words.as_chunks_mut::<2>().0.iter_mut().zip(sums) {
-                    // SAFETY: two words.
+                    // SAFETY: `pair` has the two words that are stored.
                     unsafe { vst1q_u64(pair.as_mut_ptr(), sum) }
                 }
             }

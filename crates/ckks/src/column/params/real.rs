@@ -11,8 +11,11 @@ impl Params {
     /// them.
     ///
     /// # Errors
-    /// [`Error::Encoding`] for a modular set, [`Error::Dimension`], [`Error::Length`], [`Error::NotFinite`],
-    /// [`Error::Norm`].
+    /// - [`Error::Encoding`] for a modular set
+    /// - [`Error::Dimension`] if the dimension is 0 or too large
+    /// - [`Error::Length`] if the coordinates do not fill whole vectors
+    /// - [`Error::NotFinite`] if a coordinate is infinite or NaN
+    /// - [`Error::Norm`] if a vector is longer than the norm bound of the set
     #[expect(
         clippy::cast_possible_truncation,
         reason = "at most 8008 by the norm bound"

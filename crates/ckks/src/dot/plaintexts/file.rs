@@ -54,8 +54,8 @@ impl Plaintexts {
     /// copy in memory. The first change of a vector copies them into memory and leaves the file unchanged.
     ///
     /// # Errors
-    /// [`Error::Io`], and the errors of [`from_bytes`](Self::from_bytes). After a change of the file's length, scoring
-    /// gives [`Error::Changed`].
+    /// [`Error::Io`] if the system cannot open or map the file, and the errors of [`from_bytes`](Self::from_bytes).
+    /// After a change of the file's length, scoring gives [`Error::Changed`].
     ///
     /// # Safety
     /// No process may write to the file or shorten it while the vectors are in use. Each pass checks the length first,

@@ -12,7 +12,7 @@ use sordino_aes::{Aes, Key, aesni};
 
 /// The most cards of a digit.
 const CARDS: u32 = 48;
-/// Blocks of the longest message.
+/// The number of blocks of the longest message.
 const BLOCKS: usize = 4;
 /// The most digits: with the index and one byte of padding they fill the blocks.
 const MAX_DIGITS: usize = 16 * BLOCKS - 2;

@@ -17,7 +17,7 @@ use zeroize::Zeroize;
 pub(in crate::riffpe) const STRINGS: usize = 16;
 /// The most cards of a digit.
 pub(in crate::riffpe) const CARDS: usize = 16;
-/// Blocks of the longest message.
+/// The number of blocks of the longest message.
 const BLOCKS: usize = 4;
 /// The most digits: with the index and one byte of padding they fill the blocks.
 pub(in crate::riffpe) const MAX_DIGITS: usize = 16 * BLOCKS - 2;
@@ -67,12 +67,12 @@ fn vectors<const INVERSE: bool>(
     let mut t = [[_mm512_setzero_si512(); STRINGS / 4]; BLOCKS];
     for (t, bytes) in t.iter_mut().zip(&bytes) {
         for (t, bytes) in t.iter_mut().zip(bytes.as_chunks::<64>().0) {
-            // SAFETY: 64 bytes are read.
+            // SAFETY: `bytes` has the 64 bytes that are loaded.
             *t = unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };
         }
     }
     let iv = iv.to_be_bytes();
-    // SAFETY: 16 bytes are read.
+    // SAFETY: `iv` has the 16 bytes that are loaded.
     let iv = _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(iv.as_ptr().cast()) });
     let mut collision = false;
     for step in 0..2 * l {
@@ -100,7 +100,7 @@ fn vectors<const INVERSE: bool>(
     }
     for (t, bytes) in t.iter().zip(&mut bytes) {
         for (&t, bytes) in t.iter().zip(bytes.as_chunks_mut::<64>().0) {
-            // SAFETY: 64 bytes are written.
+            // SAFETY: `bytes` has the 64 bytes that are stored.
             unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), t) };
         }
     }

@@ -16,7 +16,7 @@ const LEN_LEN: usize = 4;
 /// The size in bytes of a writer's number.
 const WRITER_LEN: usize = 2;
 
-/// Bytes before the base.
+/// The number of bytes before the base.
 const HEAD_LEN: usize = wire::FILE_HEAD_LEN + LEN_LEN;
 
 /// Reads a manifest with additions. Without a key, the bytes must have been verified before.

@@ -10,7 +10,7 @@ use sordino_cpu::Avx512Ifma;
 
 use crate::modulus::Modulus;
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 pub(super) const LANES: usize = 8;
 
 /// Eight words.

@@ -17,13 +17,13 @@ use sordino_cpu::Avx512;
 
 use super::Block;
 
-/// Samples of one step: 16-bit lanes of a register.
+/// The number of samples of one step: 16-bit lanes of a register.
 const STEP: usize = 32;
-/// Entries that one permute looks up: 16-bit lanes of two registers.
+/// The number of entries that one permute looks up: 16-bit lanes of two registers.
 const ROWS: usize = 64;
 /// The first search distinguishes runs of up to this many entries: 512 entries in total.
 const MAX_RUN: usize = 8;
-/// Digits of 16 bits in an entry.
+/// The number of digits of 16 bits in an entry.
 const DIGITS: usize = 8;
 
 /// One number for each of 64 runs of entries.

@@ -137,7 +137,7 @@ impl Line {
         let replicas = self.order(false);
         let all = replicas.len();
         for replica in replicas {
-            // A server in doubt is asked last. If another has answered, this does not wait for it.
+            // `order` puts doubtful replicas last. They are not asked once another replica has answered.
             if !found.is_empty() && replica.is_doubtful() {
                 continue;
             }

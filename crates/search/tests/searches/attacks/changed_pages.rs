@@ -28,7 +28,7 @@ impl ChangedPages {
         Self { server, keys }
     }
 
-    /// The reply to a request for the honest server.
+    /// The reply of this server to a request that was made for the honest server.
     pub(crate) fn answer(&mut self, request: &[u8]) -> Vec<u8> {
         let mut body = request[HEADS..].to_vec();
         let manifest = self.server.manifest();

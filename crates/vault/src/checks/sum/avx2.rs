@@ -10,7 +10,7 @@ use sordino_cpu::Avx2;
 
 use super::{Lanes, Products, Run};
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 const WIDTH: usize = 8;
 
 /// The bit of each position.
@@ -53,7 +53,7 @@ fn add_quarters<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &P
         for (half, lanes) in lanes.as_chunks_mut().0.iter_mut().enumerate() {
             let both = _mm256_add_epi32(chosen(half), chosen(half + 2));
             let sum = _mm256_add_epi32(load(lanes), both);
-            // SAFETY: a reference to the 32 bytes that are written.
+            // SAFETY: `lanes` refers to the 32 bytes that are stored.
             unsafe { _mm256_storeu_si256(std::ptr::from_mut(lanes).cast(), sum) }
         }
     }
@@ -61,6 +61,6 @@ fn add_quarters<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &P
 
 #[target_feature(enable = "avx2")]
 fn load(words: &[i32; WIDTH]) -> __m256i {
-    // SAFETY: a reference to the 32 bytes that are read.
+    // SAFETY: `words` refers to the 32 bytes that are loaded.
     unsafe { _mm256_loadu_si256(std::ptr::from_ref(words).cast()) }
 }

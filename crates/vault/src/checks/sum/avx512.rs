@@ -32,13 +32,13 @@ fn add_halves<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &Pro
         let sum = load(lanes);
         let sum = _mm512_mask_add_epi32(sum, bits as u16, sum, low);
         let sum = _mm512_mask_add_epi32(sum, (bits >> LANES) as u16, sum, high);
-        // SAFETY: a reference to the 64 bytes that are written.
+        // SAFETY: `lanes` refers to the 64 bytes that are stored.
         unsafe { _mm512_storeu_si512(std::ptr::from_mut(lanes).cast(), sum) }
     }
 }
 
 #[target_feature(enable = "avx512f")]
 fn load(words: &[i32; LANES]) -> __m512i {
-    // SAFETY: a reference to the 64 bytes that are read.
+    // SAFETY: `words` refers to the 64 bytes that are loaded.
     unsafe { _mm512_loadu_si512(std::ptr::from_ref(words).cast()) }
 }

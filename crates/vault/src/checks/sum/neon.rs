@@ -10,7 +10,7 @@ use sordino_cpu::Neon;
 
 use super::{Lanes, Products, Run};
 
-/// Lanes of a register.
+/// The number of lanes of a register.
 const WIDTH: usize = 4;
 
 /// The bit of each position.
@@ -36,7 +36,7 @@ pub(super) fn add<const K: usize>(
 
 #[target_feature(enable = "neon")]
 fn add_eighths<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &Products) {
-    // SAFETY: references to the 16 bytes that are read.
+    // SAFETY: `bits` refers to the 16 bytes that are loaded.
     let places = BITS.map(|bits| unsafe { vld1q_u32(bits.as_ptr()) });
     let signs = vdupq_n_u32(run.signs);
     let (products, _) = products.as_chunks();
@@ -53,7 +53,7 @@ fn add_eighths<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &Pr
         for (quarter, lanes) in lanes.as_chunks_mut().0.iter_mut().enumerate() {
             let both = vaddq_s32(chosen(quarter), chosen(quarter + 4));
             let sum = vaddq_s32(load(lanes), both);
-            // SAFETY: a reference to the 16 bytes that are written.
+            // SAFETY: `lanes` refers to the 16 bytes that are stored.
             unsafe { vst1q_s32(lanes.as_mut_ptr(), sum) }
         }
     }
@@ -61,6 +61,6 @@ fn add_eighths<const K: usize>(lanes: &mut Lanes<K>, run: &Run<K>, products: &Pr
 
 #[target_feature(enable = "neon")]
 fn load(words: &[i32; WIDTH]) -> int32x4_t {
-    // SAFETY: a reference to the 16 bytes that are read.
+    // SAFETY: `words` refers to the 16 bytes that are loaded.
     unsafe { vld1q_s32(words.as_ptr()) }
 }

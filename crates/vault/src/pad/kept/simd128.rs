@@ -90,28 +90,28 @@ fn bytes<const BYTE: usize>(words: [v128; 4]) -> v128 {
 }
 
 fn load_quad(words: &[u32; 4]) -> v128 {
-    // SAFETY: a reference to the 16 bytes that are read.
+    // SAFETY: `words` refers to the 16 bytes that are loaded.
     unsafe { v128_load(words.as_ptr().cast()) }
 }
 
 fn load_bytes(bytes: &[i8; 16]) -> v128 {
-    // SAFETY: a reference to the 16 bytes that are read.
+    // SAFETY: `bytes` refers to the 16 bytes that are loaded.
     unsafe { v128_load(bytes.as_ptr().cast()) }
 }
 
 fn load_words(words: &[i16; 8]) -> v128 {
-    // SAFETY: a reference to the 16 bytes that are read.
+    // SAFETY: `words` refers to the 16 bytes that are loaded.
     unsafe { v128_load(words.as_ptr().cast()) }
 }
 
 fn store_words(to: &mut [i16], words: v128) {
     assert_eq!(to.len(), 8);
-    // SAFETY: the 16 bytes that are written.
+    // SAFETY: `to` has the 16 bytes that are stored.
     unsafe { v128_store(to.as_mut_ptr().cast(), words) }
 }
 
 fn store_bytes(to: &mut [i8], bytes: v128) {
     assert_eq!(to.len(), 16);
-    // SAFETY: the 16 bytes that are written.
+    // SAFETY: `to` has the 16 bytes that are stored.
     unsafe { v128_store(to.as_mut_ptr().cast(), bytes) }
 }
