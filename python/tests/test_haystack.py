@@ -105,7 +105,7 @@ def test_a_pipeline_searches_over_a_network_and_survives_its_file(tmp_path, key)
 
 def test_stores_and_documents_that_cannot_be(tmp_path, key):
     store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16)
-    with pytest.raises(sordino.DimensionError, match="17 numbers: expected 16"):
+    with pytest.raises(sordino.DimensionError, match="17 numbers: expected 16; a store with embedding_dim=17 takes it"):
         store.write_documents([Document(content="x", embedding=[1.0] * 17)])
     assert store.count_documents() == 0
     with pytest.raises(sordino.InputError, match="key is a OwnerKey.*path"):
@@ -353,3 +353,15 @@ def test_metadata_is_what_a_policy_leaves(tmp_path, key):
     for call in (store.count_documents, lambda: store.write_documents([old]), lambda: retriever.run([1.0, 0, 0, 0])):
         with pytest.raises(sordino.ClosedError):
             call()
+
+
+@pytest.mark.parametrize("field", ["lang", "meta.lang"])
+def test_a_name_of_meta_needs_no_prefix(tmp_path, key, field):
+    rows = np.random.default_rng(11).standard_normal((60, 16)).tolist()
+    found = [Document(id=f"{n}", content="x", embedding=row, meta={"lang": "de" if n in (41, 59) else "en"}) for n, row in enumerate(rows)]
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16, max_results=3, attributes=["lang"])
+    store.write_documents(found)
+    filters = {"field": field, "operator": "==", "value": "de"}
+    # The documents are not among the nearest.
+    assert {one.id for one in SordinoEmbeddingRetriever(store).run(rows[0], filters, top_k=2)["documents"]} == {"41", "59"}
+    assert {one.id for one in store.filter_documents(filters)} == {"41", "59"}

@@ -502,6 +502,51 @@ def test_values_of_another_type_than_the_attribute_are_refused(tmp_path, key):
     assert store.similarity_search("text 1", filter={"year": {"$eq": {"gte": 290}}}) == []
 
 
+# Texts that begin as lists do, and lists and texts of one name.
+MIXED = [{"tags": '["draft"]', "day": "2024-01-01T00:00:00", "ok": True}, {"tags": "final", "day": ["2024-05-01"], "ok": False}, {"tags": "draft", "day": "2024-02-01", "ok": True}, {}]
+
+
+@pytest.mark.parametrize("attributes", [None, ["tags", "day"]], ids=["metadata", "attributes"])
+def test_texts_that_look_like_lists_are_texts(tmp_path, key, attributes):
+    store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=attributes)
+    store.add_texts([f"text {n}" for n in range(4)], MIXED, ids=[*"0123"])
+    for filter, expected in [
+        ({"tags": {"$ne": "draft"}}, "013"),
+        ({"tags": {"$nin": ["draft", "final"]}}, "03"),
+        ({"$not": {"tags": "draft"}}, "013"),
+        ({"tags": "draft"}, "2"),
+        ({"tags": '["draft"]'}, "0"),
+        # A date in a list is no date, but this document fails before it.
+        ({"ok": True, "day": {"$gt": "2024-01-01"}}, "02"),
+    ]:
+        assert {found.id for found in store.similarity_search("text 1", filter=filter)} == {*expected}, filter
+
+
+@pytest.mark.parametrize("attributes", [None, ["tags"]], ids=["metadata", "attributes"])
+def test_lists_are_found_by_a_member(tmp_path, key, attributes):
+    store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, max_results=20, attributes=attributes)
+    store.add_texts([f"text {n}" for n in range(8)], [{"tags": ["a", "b", n]} if n % 2 else {} for n in range(8)], ids=[*"01234567"])
+    for filter, expected in [
+        ({"tags": {"$contains": "a"}}, "1357"),
+        ({"tags": {"$contains": 3}}, "3"),
+        ({"tags": {"$contains": "c"}}, ""),
+        ({"$not": {"tags": {"$contains": 5}}}, "0123467"),
+        ({"tags": {"$eq": ["a", "b", 7]}}, "7"),
+        ({"tags": {"$ne": "a"}}, "01234567"),
+    ]:
+        assert {found.id for found in store.similarity_search("text 1", k=8, filter=filter)} == {*expected}, filter
+    for filter in [{"tags": "a"}, {"tags": {"$in": ["a", "c"]}}, {"$not": {"tags": "a"}}]:
+        with pytest.raises(sordino.FilterError, match=r'filter tags: \'a\' is a str, and documents have lists there.*\{"\$contains": \.\.\.\} is for a member'):
+            store.similarity_search("text 1", filter=filter)
+    with pytest.raises(sordino.FilterError, match=r'expected \{"\$contains": \.\.\.\}'):
+        store.similarity_search("text 1", filter={"tags": {"contains": "a"}})
+    store.add_texts(["more"], [{"tags": "a"}], ids=["8"])
+    # A list and a text are different values, now that documents have both.
+    assert [found.id for found in store.similarity_search("text 1", filter={"tags": "a"})] == ["8"]
+    with pytest.raises(sordino.FilterError, match=r"\$contains is for lists, and a document has a str there"):
+        store.similarity_search("text 1", k=9, filter={"tags": {"$contains": "a"}})
+
+
 def test_names_may_be_words_of_conditions(tmp_path, key):
     metadatas = [{"not": n, "or": "x" if n else "y"} for n in range(3)]
     store = SordinoVectorStore.from_texts(["a", "b", "c"], EMBEDDING, metadatas, ids=["a", "b", "c"], index=tmp_path / "index", key=key, attributes=["or"])

@@ -216,7 +216,7 @@ TEXT_LEAVES = [(f"text_match{how}", text) for how in ("", "_insensitive") for te
 ]
 LIST_LEAVES = [("contains", one) for one in ["rust", "b", 1, 2.5, "none", '["rust"]']] + [
     (word, value) for word in ("any", "all") for value in [["rust", "b"], ["none"], [], [1], [1, 2.5]]
-] + [("!=", "rust"), ("nin", ["rust"]), ("==", "rust")]
+] + [("!=", "rust"), ("nin", ["rust"])]
 
 
 @pytest.mark.parametrize(
@@ -250,6 +250,24 @@ def test_lists_and_texts_of_one_name_are_both_found(tmp_path, key):
             query_embedding=nodes[0].embedding, similarity_top_k=3, filters=MetadataFilters(filters=[MetadataFilter(key="tags", operator=FilterOperator(word), value=value)])
         )
         assert store.query(query).ids == own.query(query).ids, (word, value)
+
+
+@pytest.mark.parametrize("attributes", [None, ["tags"]], ids=["metadata", "attributes"])
+def test_a_text_is_not_compared_with_lists(tmp_path, key, attributes):
+    store = SordinoVectorStore(tmp_path / "index", key=key, attributes=attributes)
+    rows = np.eye(4).tolist()
+    store.add([TextNode(id_=f"{n}", text="x", metadata={"tags": ["rust", f"{n}"]} if n else {}, embedding=row) for n, row in enumerate(rows)])
+
+    def found(word, value):
+        filters = MetadataFilters(filters=[MetadataFilter(key="tags", operator=FilterOperator(word), value=value)])
+        return set(store.query(VectorStoreQuery(query_embedding=rows[0], similarity_top_k=4, filters=filters)).ids)
+
+    for word, value in [("==", "rust"), ("in", ["rust"])]:
+        with pytest.raises(sordino.FilterError, match=r"filter tags: 'rust' is a str, and documents have lists there.*FilterOperator\.CONTAINS is for a member"):
+            found(word, value)
+    assert found("contains", "rust") == {"1", "2", "3"} and found("==", ["rust", "2"]) == {"2"}
+    with pytest.raises(sordino.FilterError, match="filters: tags in of a int, expected a list of values"):
+        found("in", 7)
 
 
 @pytest.mark.filterwarnings("ignore:found . documents instead")

@@ -121,7 +121,7 @@ def test_columns_to_filter_by_can_be_named(tmp_path, key, vectors):
         with pytest.raises(sordino.AttributesError, match="columns of a data frame"):
             sordino.build(tmp_path / "rows", rows, key=key, attributes=["year"], k=1)
     if "vector" in vectors:
-        with pytest.raises(sordino.InputError, match=r"left out: name those to filter by, attributes=\['tags'\]"):
+        with pytest.raises(sordino.InputError, match=r"left out: name those to filter by, attributes=\['year', 'tags'\]"):
             sordino.build(tmp_path / "lost", frame, key=key, attributes=["year"], k=1)
 
 
@@ -130,13 +130,20 @@ def test_errors_about_a_file_name_it(tmp_path, key):
     latin.write_text('id;vector\n1;"[1, 2]"\n')
     index = sordino.build(tmp_path / "index", ROWS[:, :2] + 1, key=key, k=1)
     for use in (lambda: sordino.build(tmp_path / "other", latin, key=key), lambda: index.add(latin)):
-        with pytest.raises(sordino.FormatError, match=r"latin\.csv: line 1: .*pandas\.read_csv\('.*latin\.csv', sep=';'\)"):
+        with pytest.raises(sordino.FormatError, match=r"latin\.csv: line 1: .*pandas\.read_csv\('.*latin\.csv', sep=';', dtype=str, keep_default_na=False\)\.to_csv"):
             use()
     latin.write_text('id,vector\n1,"[1, 2]"\n2,"[1]"\n')
     with pytest.raises(sordino.FormatError, match=r"latin\.csv: line 3: a vector of dimension 1"):
         sordino.build(tmp_path / "other", latin, key=key)
     with pytest.raises(sordino.AttributesError, match=r"latin\.csv is a file"):
         sordino.build(tmp_path / "other", latin, key=key, attributes=["year"])
+
+
+def test_columns_of_a_file_that_have_no_argument_have_a_way(tmp_path, key):
+    for at, lines in enumerate([['{"id":1,"a":[1,2],"b":[3,4]}'] * 2, ['{"id":1,"vector":[1,2]}', '{"id":2,"vector":[1,3],"Text":"x"}']]):
+        (tmp_path / f"{at}.jsonl").write_text("\n".join(lines))
+        with pytest.raises(sordino.FormatError, match="read it into a data frame, give its column of vectors"):
+            sordino.build(tmp_path / "index", tmp_path / f"{at}.jsonl", key=key)
 
 
 def test_what_is_not_clear_is_refused(tmp_path, key):
@@ -238,6 +245,117 @@ def test_additions_do_not_lose_what_records_have(tmp_path, key):
     with sordino.Client(index, key=key) as client:
         assert client.payloads(["a", "b", "c"]) == [b"", b"", b"three"]
         assert client.attributes(["a", "b", "c"]) == [{}, {}, {"n": 3}]
+
+
+def test_ids_that_no_argument_names_replace_no_rows(tmp_path, key):
+    index = sordino.build(tmp_path / "index", ROWS, key=key, payloads=TEXTS, k=1)
+    index.delete([3])
+    named = Column([0, 1, 2, 3])
+    named.name = "id"
+    written(tmp_path, [0, 1, 2, 3])
+    frames = Frame({"id": [0, 1, 2, 3], **coordinates(), "text": TEXTS}), Frame({**coordinates(), "text": TEXTS}, named)
+    for given, column in [(frames[0], "'id'"), (frames[1], r"frame\.index"), (tmp_path / "lines.jsonl", "'id'")]:
+        with pytest.raises(sordino.IdsError, match=rf"ids 0 to 2, which may be row numbers\. Give ids={column} if .* or ids=range\(3, 7\)"):
+            index.add(given)
+    assert index.info()["version"] == 2
+    for at, given in enumerate([*frames, tmp_path / "lines.jsonl"]):
+        index.add(given, ids=range(3 + 4 * at, 7 + 4 * at))
+    assert index.ids() == [*range(15)]
+    index.add(frames[0], ids="id")
+    # Ids above the number of records are no row numbers.
+    other = sordino.build(tmp_path / "other", ROWS, key=key, ids=[7, 5, 9, 50], k=1)
+    other.add(Frame({"id": [7, 8, 9, 10], **coordinates()}))
+    assert len(index) == 15 and other.ids() == [5, 7, 8, 9, 10, 50]
+
+
+def test_exported_files_lose_nothing_silently(tmp_path, key):
+    index = sordino.build(tmp_path / "index", ROWS, key=key, ids=IDS, k=1)
+    lines = [{"id": id, "payload": text, "attributes": {"n": 1}, "vector": row.tolist()} for id, text, row in zip(IDS, TEXTS, ROWS)]
+    path = tmp_path / "exported.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for use in (lambda **how: sordino.build(tmp_path / "again", path, key=key, k=1, **how), lambda **how: index.add(path, **how)):
+        with pytest.raises(sordino.InputError, match=r"exported\.jsonl: it has id and vector, and payload would be lost.*--exported. takes all of it\. ids='id' takes"):
+            use()
+        with pytest.raises(sordino.InputError, match="attributes would be lost"):
+            use(payloads="payload")
+        use(ids="id", payloads="payload")
+    check(sordino.open(tmp_path / "again", key=key), key)
+    check(index, key)
+
+
+def test_lines_without_a_text_empty_no_record(tmp_path, key):
+    index = sordino.build(tmp_path / "index", ROWS, key=key, ids=IDS, payloads=TEXTS, k=1)
+    path = tmp_path / "lines.jsonl"
+    lines = [{"id": "a", "text": "new", "vector": [1, 0, 0, 1]}, {"id": "z", "vector": [1, 0, 1, 1]}, {"id": "c", "vector": [1, 1, 1, 1]}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for how in ({}, {"ids": "id"}, {"ids": ["x", "y", "c"], "payloads": "text"}):
+        with pytest.raises(sordino.PayloadError, match=r"lines\.jsonl: the record with id c has no text.*leave_empty=True"):
+            index.add(path, **how)
+    assert index.info()["version"] == 1
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines[:2]))
+    index.add(path)
+    assert index.payloads() == {"a": b"new", "b": b"two", "c": b"three", "d": b"four", "z": b""}
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    index.add(path, leave_empty=True)
+    assert index.payloads()["c"] == b""
+
+
+class Typed:
+    """A frame of polars, as far as it is one: its array has numbers for values of every type."""
+
+    def __init__(self, columns):
+        self.held = [Column(values) for values in columns.values()]
+        for column, (name, values) in zip(self.held, columns.items()):
+            column.name, column.dtype = name, "Boolean" if values[0] is True else "Date"
+
+    @property
+    def columns(self):
+        return [column.name for column in self.held]
+
+    def get_columns(self):
+        return self.held
+
+    def __getitem__(self, name):
+        return next(column for column in self.held if column.name == name)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.stack([np.asarray(column).astype(float) for column in self.held], axis=1)
+
+
+@pytest.mark.parametrize("wrong", [[True, False, True, False], [np.datetime64("2024-01-01")] * 4, [np.timedelta64(1, "s")] * 4], ids=["bool", "date", "duration"])
+def test_columns_of_other_types_are_no_coordinates(tmp_path, key, wrong):
+    for given in (Typed({**coordinates(), "seen": wrong}), iter([Typed({**coordinates(), "seen": wrong})])):
+        with pytest.raises(sordino.DtypeError, match="a Typed whose column seen is (Boolean|Date), which is no coordinate"):
+            sordino.build(tmp_path / "index", given, key=key, k=1)
+    assert len(sordino.build(tmp_path / "index", Typed(coordinates()), key=key, k=1)) == 4
+
+
+def test_columns_of_one_name_are_refused(tmp_path, key):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table([pa.array(ROWS.tolist()), pa.array(TEXTS), pa.array(TEXTS)], names=["vector", "text", "text"])
+    for how in ({}, {"payloads": "text"}, {"attributes": ["text"]}):
+        with pytest.raises(sordino.InputError, match="a Table: 2 columns are called text: expected one"):
+            sordino.build(tmp_path / "index", table, key=key, k=1, **how)
+    with pytest.raises(sordino.AttributesError, match="attribute text: it is given twice"):
+        sordino.build(tmp_path / "index", ROWS, key=key, k=1, attributes=table.select([1, 2]))
+
+
+def test_the_advice_names_all_columns(tmp_path, key):
+    frame = Frame({"id": IDS, "vector": [*ROWS], **{name: [1, 2, 3, 4] for name in "abcdef"}})
+    for given in (["b"], {"b": frame["b"]}):
+        with pytest.raises(sordino.InputError, match=r"attributes=\['a', 'b', 'c', 'd', 'e', 'f'\]"):
+            sordino.build(tmp_path / "index", frame, key=key, k=1, attributes=given)
+
+
+def test_frames_without_rows_hold_no_vectors(tmp_path, key):
+    index = sordino.build(tmp_path / "index", ROWS, key=key, k=1)
+    for given in (np.empty(0, object), np.empty((0, 4), object)):
+        with pytest.raises(sordino.EmptyError, match="no vectors"):
+            index.add(given)
+    index.add(iter([sordino.Batch(np.empty(0, object)), sordino.Batch(ROWS)]))
+    assert len(index) == 8
+    with pytest.raises(sordino.DtypeError, match=r"ids: a Frame, expected one column of it: update\(frame\['id'\], payloads="):
+        index.update(Frame({"id": [1], "text": ["x"]}))
 
 
 class Answer:

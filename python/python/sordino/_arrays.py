@@ -76,6 +76,9 @@ def numbers(rows: Any, what: str) -> np.ndarray:
         raise InputError(f"{what}: {int(np.ma.getmaskarray(rows).sum())} numbers are masked: fill them in, or leave the rows out")
     if array.dtype.kind in "UT" and array.ndim == 1 and len(array) and _of_text(str(array[0]), what):
         array = array.astype(object)
+    if array.dtype.kind == "O" and array.ndim in (1, 2) and not len(array):
+        # A column of vectors, or a frame, without any row.
+        array = np.zeros((0, array.shape[-1] or 1), np.float32)
     if array.dtype.kind == "O":
         names = getattr(rows, "column_names", getattr(rows, "columns", None))
         try:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+import re
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from . import _payloads
 from ._arrays import is_unicode, ordered
 from ._errors import AttributesError, DtypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     # Each column has a name, the name of its type, and a value or None for each record.
     Columns = list[tuple[str, str, list[Any]]]
@@ -19,9 +21,13 @@ if TYPE_CHECKING:
 WORDS = {bool: "bool", int: "int", float: "float", str: "text"}
 INT = range(-(2**63), 2**63)
 
-# Advice for values with this method or field: dates, decimal numbers, UUIDs, members of an Enum, lists.
+# What the native module says of a column whose number type differs from the index's.
+_OTHER = re.compile(r"attribute (.*): (?:int|float), and (int|float) in records that are there", re.DOTALL)
+
+# Advice for values with this method or field: durations, times of day, decimal numbers, UUIDs, members of an Enum, lists.
 _HINTS = {
-    "isoformat": "`.isoformat()` makes a text of it that is sorted by time",
+    "total_seconds": "`.total_seconds()` makes a number of it, and `.dt.total_seconds()` numbers of a column",
+    "isoformat": "`.isoformat()` makes a text of it",
     "as_integer_ratio": "`float()` makes a number of it",
     "urn": "`str()` makes a text of it",
     "_value_": "`.value` is what it stands for",
@@ -54,6 +60,10 @@ def table(given: Any) -> Any:
     if hasattr(given, "get_columns"):
         return {column.name: column for column in given.get_columns()}
     if hasattr(given, "to_pydict"):
+        names = list(getattr(given, "column_names", ()))
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise AttributesError(f"attribute {twice}: it is given twice")
         return given.to_pydict()
     if hasattr(given, "collect") and not hasattr(given, "items"):
         raise AttributesError(f"attributes: a {type(given).__name__}, which is not read yet: give `.collect()` of it")
@@ -89,6 +99,31 @@ def joined(parts: Iterable[tuple[int, Columns | None]]) -> Columns | None:
     return [(name, kind, _as(kind, values)) for name, (kind, values) in whole.items()] or None
 
 
+def fitted(change: Callable[[Columns | None], int], given: Columns | None) -> int:
+    """Make a change with these columns. Numbers of a column become the index's ints or floats if this keeps each number."""
+    while True:
+        try:
+            return change(given)
+        except AttributesError as error:
+            found = _OTHER.fullmatch(str(error))
+            if found is None or given is None:
+                raise
+            name, kind = found[1], found[2]
+            at = [one for one, _, _ in given].index(name)
+            values = _kept(kind, given[at][2])
+            if values is None:
+                error.args = (f"{error}: {kind} cannot hold each of these numbers", *error.args[1:])
+                raise
+            given = [*given[:at], (name, kind, values), *given[at + 1 :]]
+
+
+def _kept(kind: str, values: list[Any]) -> list[Any] | None:
+    """Return the numbers as ints or floats; None if a number would change."""
+    made = [value if value is None else int(value) if kind == "int" else float(value) for value in values]
+    # Python compares whole numbers and floats exactly.
+    return made if made == values and (kind == "float" or all(value is None or value in INT for value in made)) else None
+
+
 def _values(name: str, values: Any) -> list[Any]:
     """Return a column as a list of Python values, with None for missing ones."""
     import numpy as np
@@ -100,20 +135,38 @@ def _values(name: str, values: Any) -> list[Any]:
         listed = values.to_pylist()
     elif hasattr(values, "isna"):
         listed = [None if missing else value for value, missing in zip(values.tolist(), values.isna().tolist())]
-    elif hasattr(values, "tolist"):
+    elif hasattr(values, "tolist") and getattr(getattr(values, "dtype", None), "kind", "") not in ("m", "M"):
         listed = values.tolist()
+    elif getattr(getattr(values, "dtype", None), "time_unit", None) == "ns" and hasattr(values, "__array__"):
+        # An instant of Python has no nanoseconds, and numpy's is in UTC if there is a zone.
+        zone = "" if getattr(values.dtype, "time_zone", None) is None else "Z"
+        listed = [f"{one}{zone}" if isinstance(one, str) else one for one in map(_value, np.asarray(values))]
     else:
         listed = list(values)
-    listed = [value.item() if isinstance(value, np.generic) else _listed(value) for value in listed]
     # NaN counts as no value: it has no order, and data frames use it for missing values.
-    return [None if isinstance(value, float) and value != value else value for value in listed]
+    return [None if isinstance(value, float) and value != value else value for value in map(_value, listed)]
 
 
-def _listed(value: Any) -> Any:
-    """Return a list that a column of a data frame holds as an array of numpy or a series of polars, and other values unchanged."""
-    # A `tolist` that is no method is a column of a frame, or a field.
+def _value(value: Any) -> Any:
+    """Return a value of Python, for one of numpy or a data frame. Dates and instants become texts, as the command makes them."""
+    import numpy as np
+
+    if isinstance(value, (np.datetime64, date)):
+        try:
+            return _payloads.plain(value)
+        except OverflowError:
+            raise AttributesError(f"attributes: {value!r} is an instant that UTC does not have") from None
+    if isinstance(value, np.timedelta64):
+        # As an int it would have no unit.
+        return None if np.isnat(value) else value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = list(value)
+    # A `to_list` that is no method is a column of a frame, or a field.
     method = next((name for name in ("tolist", "to_list") if callable(getattr(type(value), name, None))), None)
-    return getattr(value, method)() if method else value
+    value = getattr(value, method)() if method else value
+    return [_value(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
@@ -127,7 +180,7 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
             value = values[at] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         word = WORDS.get(type(value))
         if word is None:
-            raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool or str{_hint(value)}")
+            raise DtypeError(f"attribute {name}: value {at} is a {type(value).__name__}, expected int, float, bool, str or a date{_hint(value)}")
         if word == "int" and value not in INT:
             raise AttributesError(f"attribute {name}: value {at} is {value}, expected -2**63 to 2**63 - 1")
         if word == "text" and not is_unicode(value):
@@ -142,9 +195,10 @@ def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:
 
 
 def _hint(value: Any) -> str:
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        # The offset of a time zone changes during a year, so texts with offsets do not sort by time.
-        return ": `.astimezone(datetime.timezone.utc).isoformat()` makes a text of it that is sorted by time"
+    import numpy as np
+
+    if isinstance(value, np.timedelta64):
+        return ": `column / numpy.timedelta64(1, 's')` makes numbers of seconds"
     return next((f": {text}" for name, text in _HINTS.items() if hasattr(value, name)), "")
 
 

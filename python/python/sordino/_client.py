@@ -283,11 +283,14 @@ class Client:
         Raises
         ------
         FilterError
-            If the condition cannot be used.
+            If the condition cannot be used, or there is no such attribute.
         """
         if not (isinstance(name, str) and _arrays.is_unicode(name)):
             raise InputError(f"name = {name!r}: expected the name of an attribute")
         values = self._native.column(name, _where(where))
+        if not values and "`" not in name:
+            # A condition on an attribute that does not exist is refused.
+            self._native.column(name, f"`{name}` is null")
         if self._native.id_kind != "uuid":
             return dict(values)
         from uuid import UUID

@@ -326,30 +326,44 @@ class Documents:
         return [found[id] for id in ids if id in found]
 
     def search(
-        self, vector: ArrayLike, k: int, tree: Tree, passes: Callable[[Found], bool], enough: int | None = None, advice: str = ""
+        self, vector: ArrayLike, k: int, tree: Tree, passes: Callable[[Found], bool], enough: int | None = None, advice: str = "", contains: str = ""
     ) -> list[Found]:
         """Return the `k` nearest documents that pass, best first.
 
         The part of the filter's tree that attributes decide applies before documents are ranked. `passes` then tests
         each document that was found. A warning tells if fewer than `k` or `enough` were found and others might pass. It
-        has the `advice`, if there is any.
+        has the `advice`, if there is any. `contains` is how the framework asks for a member of a list, if it can.
 
         Raises
         ------
         FilterError
-            If a value in the tree is not of the attribute's type.
+            If a value in the tree is not of the attribute's type, or a text is compared with lists.
         """
         client = self.client()
         if client is None:
             return []
         kinds = _kinds(client)
         _filters.check_kinds(tree, kinds)
-        plain = _filters.decided(tree, kinds, lambda name, some: client.column(name, where=some))
+
+        def column(name: str, some: str | None) -> Mapping[int, Any]:
+            return client.column(name, where=some)
+
+        if contains:
+            _filters.check_members(tree, lambda name: kinds.get(name) is str and _filters.only_lists(name, column), contains)
+        plain = _filters.decided(tree, kinds, column)
         where, whole = _filters.where(plain, kinds)
         if not whole:
             where, whole = _filters.where(_filters.narrowed(plain, kinds, client.column), kinds)
         most = int(client._native.k) - 1
         nearest = self._nearest(client, vector, where)
+        if contains:
+            rows = [self._metadata(one.document) for one in nearest]
+
+            def lists(name: str) -> bool:
+                held = [row[name] for row in rows if row.get(name) is not None]
+                return name not in kinds and bool(held) and all(isinstance(value, list) for value in held)
+
+            _filters.check_members(tree, lists, contains)
         found = [one for one in nearest if passes(one)][:k]
         least = k if enough is None else enough
         if not whole and len(found) < min(least, most) and len(nearest) == most:

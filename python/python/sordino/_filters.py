@@ -40,8 +40,11 @@ _TESTS = ("$eq", "$ne", *_ORDERED, "$in", "$nin")
 # The operators in the language of attributes.
 _SIGNS = {"$eq": "=", "$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=", "$in": "in", "$nin": "not in"}
 
+# The test that a list has a member.
+_CONTAINS = "$contains"
+
 # Operators as other stores write them.
-_WORDS: dict[Any, str] = {word[1:]: word for word in _SIGNS} | {sign: word for word, sign in _SIGNS.items()} | {"==": "$eq"}
+_WORDS: dict[Any, str] = {word[1:]: word for word in [*_SIGNS, _CONTAINS]} | {sign: word for word, sign in _SIGNS.items()} | {"==": "$eq"}
 
 # Words of trees. `EMPTY` is a value that is missing, or an empty text or list. `CHECKED` is a test with a `Check`. `_DECIDED` is such a test
 # as a pair: a condition that equals the whole test, or None, and a condition that every passing document meets.
@@ -125,17 +128,17 @@ def decided(tree: Tree, kinds: Mapping[str, type], column: Column) -> Tree:
     name, word, check = tree
     if kinds.get(name) is not str:
         return tree
-    if word in _SIGNS and _differs(check, word):
+    if word in _SIGNS and (_differs(check, word) or (_equals_texts(word, check) and column(name, f"`{name}` like '[%'"))):
         check = _check(name, word, check)
     elif word != CHECKED:
         return tree
     values = {id: value for id, value in column(name, None).items() if id != NONE}
+    truths = {value: _truth(check, value) for value in set(values.values())}
     try:
-        truths = {value: _truth(check, value) for value in set(values.values())}
         rest = f"or `{name}` is null" if check.passes(None) else f"and `{name}` is not null"
     except FilterError:
         # The test of the found documents raises this error again.
-        return tree
+        return (name, None, check)
     sure, passing = [[value for value, truth in truths.items() if truth in some] for some in ((True,), (True, None))]
     failing = [value for value, truth in truths.items() if truth is False]
     wanted = {id for id, value in values.items() if truths[value] is not False}
@@ -150,7 +153,7 @@ def decided(tree: Tree, kinds: Mapping[str, type], column: Column) -> Tree:
         if found == wanted:
             break
     if best is None:
-        return tree
+        return (name, None, check)
     return (name, _DECIDED, (best[1] if best[0] == len(wanted) and len(sure) == len(passing) else None, best[1]))
 
 
@@ -163,6 +166,38 @@ def _differs(value: Any, word: str) -> bool:
     return any(isinstance(one, list) or _YEAR.match(one) for one in values)
 
 
+def _equals_texts(word: str, value: Any) -> bool:
+    """Return True for a test that values are equal to texts. Attributes take a text that begins as a list for a list of texts."""
+    values = value if word in ("$in", "$nin") else [value]
+    return word in _SIGNS and word not in _ORDERED and isinstance(values, list) and bool(values) and all(isinstance(one, str) for one in values)
+
+
+def check_members(tree: Tree, lists: Callable[[str], bool], way: str) -> None:
+    """Refuse to compare a text with a name of which `lists` says that documents have lists alone, for no list is equal to a text.
+
+    Raises
+    ------
+    FilterError
+        The message has the `way` to ask for a member.
+    """
+    if tree is None:
+        return
+    if len(tree) == 2:
+        for part in [tree[1]] if tree[0] == "not" else tree[1]:
+            check_members(part, lists, way)
+        return
+    name, word, value = tree
+    if word in ("$eq", "$in") and _equals_texts(word, value) and lists(name):
+        one = value if isinstance(value, str) else value[0]
+        raise FilterError(f"filter {name}: {repr(one)[:60]} is a str, and documents have lists there, which no text is equal to: {way} is for a member of a list")
+
+
+def only_lists(name: str, column: Column) -> bool:
+    """Return True if all values of an attribute are lists."""
+    lists = column(name, f"`{name}` like '{_LIST}[%'")
+    return bool(lists) and len(lists) == len(set(column(name, None)) - {NONE})
+
+
 def _check(name: str, word: str, value: Any) -> Check:
     """Return the check of one of `_TESTS`."""
     test = _test(name, word, value)
@@ -171,17 +206,23 @@ def _check(name: str, word: str, value: Any) -> Check:
 
 
 def _truth(check: Check, value: str) -> bool | None:
-    """Return whether an attribute's value passes; None if the attribute has only the beginning of the value."""
+    """Return whether an attribute's value passes.
+
+    None if the attribute has only the beginning of the value, or the test refuses it, as it does once the document is found.
+    """
     if len(value.encode()) > TEXT - 4:
         return None
-    if not value.startswith(f"{_LIST}["):
-        return check.passes(value)
+    held: Any = value
+    if value.startswith(f"{_LIST}["):
+        try:
+            held = json.loads(value)
+        except (ValueError, RecursionError):
+            # A text that begins as a list does.
+            held = value
     try:
-        held = json.loads(value)
-    except (ValueError, RecursionError):
-        # A text that begins as a list does.
-        held = value
-    return check.passes(held)
+        return check.passes(held)
+    except FilterError:
+        return None
 
 
 def _among(name: str, values: list[str]) -> str:
@@ -412,6 +453,9 @@ def _tree(name: str, wanted: Any) -> Tree:
 
 def _leaf(name: str, word: str, wanted: Any) -> Tree:
     value = _value(wanted)
+    if word == _CONTAINS:
+        member = _test(name, word, wanted)
+        return (name, CHECKED, Check(lambda found: member({name: found}), lambda _: holding(name, [value], "or")))
     if word not in _ORDERED or not isinstance(wanted, date):
         return (name, word, value)
     test = _dated(name, word, wanted)
@@ -425,8 +469,8 @@ def condition(given: Any, depth: int = 0) -> Test:
     ----------
     given : dict
         Names that must all hold: each with an equal value, or with a dict of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
-        `$lte`, `$in` or `$nin`. `$and` and `$or` join a list of such dicts, and `$not` negates one. A document
-        without the name passes `$ne` and `$nin`.
+        `$lte`, `$in`, `$nin` or `$contains`. `$contains` tests for a member of a list. `$and` and `$or` join a list of
+        such dicts, and `$not` negates one. A document without the name passes `$ne` and `$nin`.
     depth : int, default 0
         The number of filters that this one is inside.
 
@@ -486,8 +530,10 @@ def _value(wanted: Any) -> Any:
 
 
 def _test(name: str, word: Any, wanted: Any) -> Test:
-    if word not in _TESTS:
-        raise FilterError(f"filter {name}: {word!r}, expected one of {', '.join(_TESTS)}")
+    if word not in (*_TESTS, _CONTAINS):
+        raise FilterError(f"filter {name}: {word!r}, expected one of {', '.join(_TESTS)}, {_CONTAINS}")
+    if word == _CONTAINS:
+        return _containing(name, _value(wanted))
     if word in ("$in", "$nin"):
         if not isinstance(wanted, (list, tuple, set, frozenset)):
             raise FilterError(f"filter {name}: {word} of a {type(wanted).__name__}, expected a list of values")
@@ -509,6 +555,18 @@ def _test(name: str, word: Any, wanted: Any) -> Test:
         if isinstance(value, str) != isinstance(stored, str) or not isinstance(value, (int, float, str)):
             raise FilterError(f"filter {name}: {word} of a {type(wanted).__name__}, and a document has a {type(value).__name__} there")
         return compare(value, stored)
+
+    return check
+
+
+def _containing(name: str, member: Any) -> Test:
+    """Return a test that a list has a member."""
+
+    def check(metadata: Mapping[str, Any]) -> bool:
+        held = metadata.get(name)
+        if not (held is None or isinstance(held, list)):
+            raise FilterError(f"filter {name}: {_CONTAINS} is for lists, and a document has a {type(held).__name__} there")
+        return held is not None and member in held
 
     return check
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from . import _arrays, _records, _sordino
+from . import _arrays, _attributes, _records, _sordino, _tables
 from ._errors import AttributesError, IdsError, InputError, KeyKindError, NoIndexError, PayloadError, of_file
 from ._files import pem, place
 from ._files import token as shown_token
@@ -105,16 +105,53 @@ class Index:
         AccessError, ModeError
             If the label cannot be used. Nothing is changed.
         """
-        (rows, own, carried, columns), taken = _records.whole(vectors, ids, payloads, attributes, lambda: str(self.info()["id_kind"]))
+        records = _records.whole(vectors, ids, payloads, attributes, lambda: str(self.info()["id_kind"]))
         if not isinstance(leave_empty, bool):
             raise InputError(f"leave_empty = {leave_empty!r}: expected True or False")
         if not leave_empty:
             # A column of nothing but None says of each record that it has no value.
-            none = columns is None or (isinstance(attributes, dict) and not attributes)
-            self._check_nothing_lost(carried is not None, not none)
-        version = self._native.add(rows, own, carried, columns, None if label is None else _name(label, "label"))
-        self.taken = taken
+            none = records.attributes is None or (isinstance(attributes, dict) and not attributes)
+            self._check_nothing_lost(records.payloads is not None, not none)
+            if records.without and _tables.may_lack_members(vectors):
+                self._check_replaced(records, vectors)
+        if ids is None and "ids" in records.taken and len(records.vectors):
+            self._check_guessed_ids(records)
+        named = None if label is None else _name(label, "label")
+
+        def added(columns: _attributes.Columns | None) -> int:
+            return self._native.add(records.vectors, records.ids, records.payloads, columns, named)
+
+        version = _attributes.fitted(added, records.attributes)
+        self.taken = records.taken
         return version
+
+    def _known_ids(self) -> np.ndarray | list[str]:
+        """Return all ids in ascending order; none without the owner's key, for no other key replaces records."""
+        try:
+            return self._native.ids()
+        except KeyKindError:
+            return []
+
+    def _check_guessed_ids(self, records: _records.Whole) -> None:
+        """Refuse ids of a column that no argument names, if the index's ids may be row numbers: unrelated records would be replaced."""
+        facts = self.info()
+        known = self._known_ids() if facts["id_kind"] == "number" else []
+        following = int(known[-1]) + 1 if len(known) else None
+        if following is not None and following <= facts["stored"]:
+            raise IdsError(
+                f"records of {self.path} have the ids 0 to {following - 1}, which may be row numbers. Give "
+                f"{_tables.guessed_ids(records.taken, following, len(records.vectors))}"
+            )
+
+    def _check_replaced(self, records: _records.Whole, file: Any) -> None:
+        """Refuse to replace records by lines of JSON without the member that has the others' payloads."""
+        known, own = set(self._known_ids()), records.ids
+        lost = None if own is None else next((at for at in records.without if own[at] in known), None)
+        if own is not None and lost is not None:
+            name = records.taken.get("payloads", "payload")
+            raise PayloadError(
+                f"{os.fspath(file)}: the record with id {own[lost]} has no {name}, and would replace one that has. Give the text, or leave_empty=True to do so"
+            )
 
     def _check_nothing_lost(self, payloads: bool, attributes: bool) -> None:
         """Refuse records without payloads or attributes if the index has them: replaced records would lose theirs."""
@@ -154,9 +191,11 @@ class Index:
         SegmentsError, LockedError, KeyKindError, FileError
             If the index cannot be changed. Nothing is changed.
         """
-        edited = _records.edited(ids, payloads, attributes)
-        # A call without changes makes no version.
-        return self._native.update(*edited) if len(edited[0]) else int(self.info()["version"])
+        own, carried, columns, cleared = _records.edited(ids, payloads, attributes)
+        if not len(own):
+            # A call without changes makes no version.
+            return int(self.info()["version"])
+        return _attributes.fitted(lambda fitting: self._native.update(own, carried, fitting, cleared), columns)
 
     def grant(
         self,
@@ -645,15 +684,17 @@ def build(
     payloads : sequence, optional
         n values of up to 1,048,572 bytes each. They are compressed and packed into pages of one length. A search
         returns the payloads of its results; one that is far longer than the others is cut short. bytes and str (as
-        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. Dates
-        and instants become ISO 8601, in UTC if they have a time zone. Durations become seconds (`"PT90.5S"`), and
-        `Decimal` a text of its digits. Lists and dicts may contain such values; bytes in them become base64,
-        missing values null. From a data frame, pass a column, its name, or `.to_dict("records")`.
+        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. A text
+        of JSON loses its quotes, as by the command. Dates and instants become ISO 8601, in UTC if they have
+        a time zone. Durations become seconds (`PT90.5S`), and `Decimal` a text of its digits. Lists and dicts may
+        contain such values; bytes in them become base64, missing values null. From a data frame, pass a column, its
+        name, or `.to_dict("records")`.
     attributes : mapping or data frame, optional
         Columns of n values by name, for filters (`Client.search(where=...)`). A column has one type: 64-bit
-        integers, floats, bool, or str of up to 4096 bytes. A list of str, int or bool becomes JSON text, for `has`.
-        None, NaN and missing values count as no value. For a data frame, also the names of its columns. Clients download the
-        attributes sealed. The server learns only their total size, up to a factor of two.
+        integers, floats, bool, or str of up to 4096 bytes. A list of str, int or bool becomes JSON text, for `has`. Dates
+        and instants become ISO 8601, as in payloads. None, NaN and missing values count as no value. For a data frame,
+        also the names of its columns. Clients download the attributes sealed. The server learns only their total size,
+        up to a factor of two.
     mode : str, default "masked"
         "masked": the server sees neither query nor vectors. "routed": as masked, and it does not see which clusters
         a search scores. "open": the server sees the vectors. "sealed": a search reads some of the buckets. "local":

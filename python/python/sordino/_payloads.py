@@ -42,7 +42,8 @@ def column(values: Any) -> Any:
         raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector")
     ordered(values, "payloads", PayloadError)
     if hasattr(values, "to_pylist"):
-        return values.to_pylist()
+        # Without this, Arrow gives the pairs of a map.
+        return values.to_pylist(maps_as_pydicts="lossy") if "map<" in str(getattr(values, "type", "")) else values.to_pylist()
     if hasattr(values, "columns"):
         how = "to_dicts()" if hasattr(values, "to_dicts") else 'to_dict("records")'
         raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector: give a column, or `.{how}` for JSON of all")
@@ -65,6 +66,9 @@ def _payload(at: int, value: Any) -> bytes:
         plain_value = plain(value)
         if plain_value is None:
             return b""
+        if isinstance(plain_value, str):
+            # A text, as the command stores it.
+            return plain_value.encode()
         return json.dumps(plain_value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         raise PayloadError(f"payload {at} has a text that is no Unicode: it has half of a surrogate pair") from None
@@ -126,7 +130,10 @@ def _of_array(value: Any, depth: int) -> Any:
 
     array = np.asarray(value)
     if array.ndim:
-        return [_plain(inner, depth + 1) for inner in array]
+        # As an array, a column of polars has tuples for records, no time zones, and floats for whole numbers where some are missing. Only
+        # numbers with a fraction are better there.
+        own = hasattr(value, "to_list") and not str(value.dtype).lower().startswith("float")
+        return [_plain(inner, depth + 1) for inner in (value if own else array)]
     if array.dtype.kind in "mM":
         return _of_time(array)
     # The shortest digits that identify a number in its own precision, not in double precision.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _arrays, _attributes, _payloads, _tables
 from ._errors import AttributesError, DtypeError, IdsError, InputError, PayloadError, ShapeError
@@ -58,6 +58,8 @@ class Records:
         vectors, ids, payloads, attributes = table.vectors, table.ids, table.payloads, table.attributes
         #: The columns of a table that are taken, by argument.
         self.taken = table.taken
+        #: The rows of a file in which the column of payloads has no value, as far as the file was read.
+        self.without: list[int] = []
         self._file = table.file | {"id_kind": id_kind}
         self._vectors = vectors
         ids, payloads = _arrays.held(ids) if ids is not None else None, _payloads.column(payloads)
@@ -119,6 +121,7 @@ class Records:
                 if len(ids) != n:
                     raise IdsError(f"{len(self._ids)} record ids for at least {read + n} vectors")
             payloads = None if values is None else _payloads.encoded(values)
+            self.without += [read + at for at, value in enumerate(values or ()) if value is None]
             if self._payloads is not None:
                 payloads = _payloads.encoded(islice(self._payloads, n))
                 if len(payloads) != n:
@@ -171,29 +174,38 @@ class Records:
                     yield array, None, None
 
 
-def whole(
-    vectors: Any, ids: Any, payloads: Any, attributes: Any, id_kind: Callable[[], str]
-) -> tuple[tuple[np.ndarray, Any, Any, Any], dict[str, str]]:
-    """Return all records at once, as the native module takes them, and the columns of a table that were taken, by argument.
+class Whole(NamedTuple):
+    """All records at once, as the native module takes them.
 
-    Texts of a file are read as ids of the index's kind.
+    `taken` has the columns of a table that were taken, by argument. `without` has the rows of a file without a payload.
     """
+
+    vectors: np.ndarray
+    ids: np.ndarray | list[str] | None
+    payloads: list[bytes] | None
+    attributes: _attributes.Columns | None
+    taken: dict[str, str]
+    without: list[int]
+
+
+def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any, id_kind: Callable[[], str]) -> Whole:
+    """Return all records at once. Texts of a file are read as ids of the index's kind."""
     import numpy as np
 
     _check_stream(vectors)
     if not _is_path(vectors):
         table = _tables.source(vectors, ids, payloads, attributes)
         vectors, ids, payloads, attributes = table.vectors, table.ids, table.payloads, table.attributes
-    payloads = _payloads.column(payloads)
-    if payloads is not None and not hasattr(payloads, "__len__"):
-        payloads = list(payloads)
+        payloads = _payloads.column(payloads)
+        if payloads is not None and not hasattr(payloads, "__len__"):
+            payloads = list(payloads)
     if not _is_path(vectors) and not hasattr(vectors, "__next__"):
         # A single array is converted at once, or not at all.
         rows = _arrays.matrix(vectors)
         chunk_ids = None if ids is None else _arrays.ids(ids, len(rows))
         carried = None if payloads is None else _payloads.encoded(payloads)
         columns = None if attributes is None else _attributes.columns(attributes, len(rows))
-        return (rows, chunk_ids, carried, columns), table.taken
+        return Whole(rows, chunk_ids, carried, columns, table.taken, [])
     records = Records(vectors, ids, payloads, attributes, id_kind() if _is_path(vectors) else None)
     chunks = list(records)
     if not chunks:
@@ -206,13 +218,15 @@ def whole(
     chunk_ids = None if own[0] is None else _joined(own)
     carried = None if chunks[0][2] is None else [one for chunk in chunks for one in chunk[2] or ()]
     columns = _attributes.joined((len(chunk[0]), chunk[3]) for chunk in chunks)
-    return (rows, chunk_ids, carried, columns), records.taken
+    return Whole(rows, chunk_ids, carried, columns, records.taken, records.without)
 
 
 def edited(
     ids: Any, payloads: Any, attributes: Any
 ) -> tuple[Any, list[bytes] | None, _attributes.Columns | None, list[str]]:
     """Return new payloads and attributes of existing records, and the attributes that only lose values."""
+    if _tables.columns(ids) is not None:
+        raise DtypeError(f"ids: a {type(ids).__name__}, expected one column of it: update(frame['id'], payloads=frame['text'], attributes=frame[['year']])")
     own = _arrays.ids(_arrays.several(ids))
     payloads = _payloads.column(payloads)
     carried = None if payloads is None else _payloads.encoded(payloads)

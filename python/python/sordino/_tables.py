@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._errors import AttributesError, FormatError, InputError
+from ._errors import AttributesError, DtypeError, FormatError, InputError
 from ._sordino import Reader
 
 if TYPE_CHECKING:
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 _IDS = ("id",)
 _VECTORS = ("vector", "embedding", "embeddings")
 _TEXTS = ("text", "content", "document")
+
+# The columns of a file that `sordino index export` wrote, in addition to ids and vectors.
+_EXPORTED = ("payload", "payload_form", "attributes", "label")
+
+# What the index of a pandas frame is called, if it is taken.
+_INDEX = " (the index)"
 
 
 @dataclass
@@ -63,13 +70,15 @@ def source(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> Source:
 
 @contextmanager
 def of_input(path: str) -> Iterator[None]:
-    """Name the file in errors about its content, and say how Python reads another delimiter."""
+    """Name the file in errors about its content, and say how Python reads another delimiter or other columns."""
     try:
         yield
     except FormatError as error:
         text = str(error)
         if "--delimiter" in text:
-            text += f"; or give a data frame: pandas.read_csv({path!r}, sep=';')"
+            text += f"; or write it with commas: pandas.read_csv({path!r}, sep=';', dtype=str, keep_default_na=False).to_csv('FILE.csv', index=False)"
+        elif any(part in text for part in ("could be the vectors", "--vector-column", "--payload-column")):
+            text += "; or read it into a data frame, give its column of vectors, and name its other columns"
         error.args = (text if path in str(error) else f"{path}: {text}", *error.args[1:])
         raise
 
@@ -90,11 +99,28 @@ def check_coordinates(given: Any, what: str) -> None:
     """Refuse a data frame whose ids or texts would be taken for coordinates, or be left out."""
     names = columns(given) or []
     wrong = _named(names, _IDS) + _named(names, _TEXTS)
-    if wrong:
+    if not wrong:
+        _check_numeric(given, what)
+    else:
         raise InputError(
             f"{what}: a {type(given).__name__} with the column {wrong[0]}, which is no coordinate: give the columns of coordinates alone, or the one "
             "of vectors; a Batch takes ids and payloads"
         )
+
+
+def _check_numeric(given: Any, what: str) -> None:
+    """Refuse a frame of polars or Arrow with columns that are no numbers. As an array, it has days for dates, and 0 and 1 for truth values."""
+    import numpy as np
+
+    if hasattr(type(given), "get_columns"):
+        held = [(column.name, getattr(column, "dtype", ""), column) for column in given.get_columns()]
+    elif hasattr(type(given), "column_names"):
+        held = [(name, column.type, column) for name, column in zip(given.column_names, given.columns)]
+    else:
+        return
+    for name, kind, column in held:
+        if np.asarray(column[:1]).dtype.kind in "bmM" or str(kind).lower().startswith(("decimal", "time")):
+            raise DtypeError(f"{what}: a {type(given).__name__} whose column {name} is {kind}, which is no coordinate: give the columns of coordinates alone")
 
 
 def _column_names(attributes: Any) -> list[str] | None:
@@ -114,6 +140,7 @@ def _named_columns(frame: Any, names: list[Any] | None, named: list[str]) -> dic
     for name in named:
         if name not in names:
             raise AttributesError(f"attributes: {what} has no column {name!r}, and has {', '.join(map(str, names))[:200]}")
+        _once(names, name, what)
     return {name: frame[name] for name in named}
 
 
@@ -138,8 +165,31 @@ def _of_file(path: str, ids: Any, payloads: Any, attributes: Any) -> Source:
         elif given is None:
             absent += usual
     found.file["absent"] = absent
+    if ids is None and {"id", "vector"} <= set(names):
+        _check_exported(path, [name for name in _EXPORTED if name in names and name not in found.taken.values()])
     _tell(found, path)
     return found
+
+
+def _check_exported(path: str, lost: list[str]) -> None:
+    """Refuse to leave out a part of an exported file, as the command does."""
+    if lost:
+        raise InputError(
+            f"{path}: it has id and vector, and {lost[0]} would be lost. If `sordino index export` wrote it, `sordino index build --exported` takes all of "
+            "it. ids='id' takes the ids and what you name"
+        )
+
+
+def may_lack_members(vectors: Any) -> bool:
+    """Return True for a file of JSON, in which a record may lack a member that others have."""
+    return isinstance(vectors, (str, os.PathLike)) and re.search(r"\.(jsonl|ndjson|json)(\.\w+)?$", os.fspath(vectors).lower()) is not None
+
+
+def guessed_ids(taken: dict[str, str], next_number: int, count: int) -> str:
+    """Return what to give as ids, instead of a table's ids that no argument named."""
+    name = taken["ids"]
+    same = "frame.index" if name.endswith(_INDEX) else repr(name)
+    return f"ids={same} if the ids of column {name} mean the same records, or ids=range({next_number}, {next_number + count}) to give the new ones the next numbers"
 
 
 def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any, named: list[str]) -> None:
@@ -159,7 +209,7 @@ def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any, 
         if lost:
             raise InputError(
                 f"vectors: {what} with the vectors in column {vectors}, and columns {', '.join(map(str, lost))[:200]} that would be left out: name those to "
-                f"filter by, attributes={[str(name) for name in lost][:4]!r}, or give a frame without them"
+                f"filter by, attributes={[str(name) for name in names if name in known or name in lost]!r}, or give a frame without them"
             )
         found.taken["vectors"], found.vectors = vectors, frame[vectors]
     elif len(others) < len(names):
@@ -182,7 +232,7 @@ def _take_index(found: Source, frame: Any) -> None:
     """Take the ids from the index of a pandas frame or column, if that index has a usual name for ids."""
     name = getattr(getattr(frame, "index", None), "name", None)
     if found.ids is None and isinstance(name, str) and _named([name], _IDS):
-        found.taken["ids"], found.ids = f"{name} (the index)", frame.index
+        found.taken["ids"], found.ids = f"{name}{_INDEX}", frame.index
 
 
 def _wanted(names: Sequence[Any], given: Any, argument: str, usual: tuple[str, ...], what: str) -> str | None:
@@ -193,16 +243,24 @@ def _wanted(names: Sequence[Any], given: Any, argument: str, usual: tuple[str, .
         return None
     if given not in names:
         raise InputError(f"{argument} = {given!r}: {what} has no such column, and has {', '.join(map(str, names))[:200]}")
-    return given
+    return str(_once(names, given, what))
 
 
 def _only(names: Sequence[Any], usual: tuple[str, ...], what: str, argument: str = "vectors") -> str | None:
     """Return the only column that has a usual name."""
     found = _named(names, usual)
-    if len(found) > 1:
+    if len(set(found)) > 1:
         how = "give the one that is meant" if argument == "vectors" else f"name the one that is meant, {argument}={found[0]!r}"
         raise InputError(f"{what}: the columns {' and '.join(found)} could each be the {argument}: {how}")
-    return found[0] if found else None
+    return _once(names, found[0], what) if found else None
+
+
+def _once(names: Iterable[Any], name: Any, what: str) -> Any:
+    """Return a name of one column, and refuse one of several."""
+    several = [one for one in names if one == name]
+    if len(several) > 1:
+        raise InputError(f"{what}: {len(several)} columns are called {name}: expected one; rename the others")
+    return name
 
 
 def _named(names: Iterable[Any], usual: tuple[str, ...]) -> list[str]:

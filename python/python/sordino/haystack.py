@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -371,9 +372,8 @@ class SordinoDocumentStore:
         if document.embedding is not None:
             vector = np.asarray(document.embedding, dtype=np.float32)
             if vector.shape != (dim,):
-                raise DimensionError(
-                    f"document {document.id!r} has an embedding of {vector.size} numbers: expected {dim}"
-                )
+                advice = f"; a store with embedding_dim={vector.size} takes it" if self._documents.client() is None else ""
+                raise DimensionError(f"document {document.id!r} has an embedding of {vector.size} numbers: expected {dim}{advice}")
         found = bool(vector.any())
         if not found:
             # A record needs a vector. This one has no meaning, and a note leaves it out of results.
@@ -525,6 +525,9 @@ _SETTINGS = {
     "roots": "roots",
 }
 
+# The fields of documents themselves.
+_FIELDS = {field.name for field in fields(Document)}
+
 # The comparisons that attributes may decide.
 _WORDS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in", "not in": "$nin"}
 
@@ -561,6 +564,9 @@ def _tree(filters: dict[str, Any] | None) -> Tree:
         return {"AND": ("and", trees), "OR": ("or", trees), "NOT": ("not", ("and", trees))}.get(str(operator))
     name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), filters.get("value")
     values = value if isinstance(value, list) else [value]
+    if "." not in name and name not in _FIELDS:
+        # Haystack takes it for a name of `meta`.
+        name = f"meta.{name}"
     root, _, inner = name.partition(".")
     if word is None or root != "meta" or "." in inner:
         return (name, None, value)

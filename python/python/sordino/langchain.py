@@ -70,8 +70,9 @@ class SordinoVectorStore(VectorStore):
       `attributes` applies before documents are ranked; the rest applies to the `max_results` nearest. A warning
       tells if fewer than `k` are left.
     - A value of a filter dict must be equal. `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`,
-      `$lt`, `$lte`, `$in` and `$nin`; `$and`, `$or` and `$not` join. A document without the name passes only `$ne`
-      and `$nin`. `$gt`, `$gte`, `$lt` and `$lte` also take a date or a datetime.
+      `$lt`, `$lte`, `$in` and `$nin`; `$and`, `$or` and `$not` join.
+      `{"tags": {"$contains": "x"}}` tests for a member of a list. A document without the name passes only `$ne` and `$nin`. `$gt`, `$gte`, `$lt` and `$lte` also take a
+      date or a datetime.
     - `get_by_ids` is a private fetch: the server sees that documents were fetched and about how many.
     - `max_marginal_relevance_search` embeds the texts of the candidates again, unless vectors are kept.
     - Ids are texts of any form.
@@ -398,7 +399,7 @@ class SordinoVectorStore(VectorStore):
             return self._documents.search(vector, k, None, lambda found: bool(function(_document(found))), enough)
         given = {} if filter is None else filter
         test = condition(given)
-        return self._documents.search(vector, k, tree(given), lambda found: test(_metadata(found.document)), enough)
+        return self._documents.search(vector, k, tree(given), lambda found: test(_metadata(found.document)), enough, contains='{"$contains": ...}')
 
 
 def _metadata(stored: Any) -> dict[str, Any]:

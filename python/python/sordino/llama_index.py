@@ -294,7 +294,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         found = None if node_ids is None else self._documents.among(node_ids, query.query_embedding, passes)
         if found is None:
             advice = "" if node_ids is None else _KEEP
-            found = self._documents.search(query.query_embedding, first, ("and", trees), passes, most, advice)
+            found = self._documents.search(query.query_embedding, first, ("and", trees), passes, most, advice, "FilterOperator.CONTAINS")
         found = found[:first]
         if diverse:
             found = _diverse(found, query, most)
@@ -436,6 +436,8 @@ def _test(one: Any) -> Callable[[Any], bool]:
     held: dict[str, Any] = {}
     if one.operator not in _OPERATORS:
         raise NotImplementedError(f"filters: the operator {one.operator!r} on {one.key!r}, which this store does not have")
+    if one.operator in _SEVERAL and not hasattr(one.value, "__iter__"):
+        raise FilterError(f"filters: {one.key} {one.operator.value} of a {type(one.value).__name__}, expected a list of values")
     try:
         passes = build_metadata_filter_fn(lambda id: held[id], MetadataFilters(filters=[one]))
     except (TypeError, ValueError) as error:
@@ -505,6 +507,9 @@ _JOINED: dict[Any, Callable[[Iterable[bool]], bool]] = {
     FilterCondition.OR: any,
     FilterCondition.NOT: lambda some: not any(some),
 }
+
+# The operators with a list of values.
+_SEVERAL = (FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY, FilterOperator.ALL)
 
 # The operators of this store, with their form in conditions on attributes if attributes may decide them.
 _OPERATORS = {
