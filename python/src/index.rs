@@ -87,8 +87,9 @@ impl Index {
         records::contains(self, py, &ids)
     }
 
-    /// Adds records, or replaces the records whose ids exist. Returns the new version.
-    #[pyo3(signature = (rows, ids=None, payloads=None, attributes=None, label=None))]
+    /// Adds records, or replaces the records whose ids exist. Returns the new version. If `named` is given, no record is replaced that
+    /// would lose an attribute which is not named.
+    #[pyo3(signature = (rows, ids=None, payloads=None, attributes=None, label=None, named=None))]
     fn add(
         &self,
         py: Python<'_>,
@@ -97,6 +98,7 @@ impl Index {
         payloads: Option<Vec<Vec<u8>>>,
         attributes: Option<attributes::Given<'_>>,
         label: Option<&str>,
+        named: Option<Vec<String>>,
     ) -> PyResult<u64> {
         if !matches!(self.key, Key::Owner(..) | Key::Writer(_)) {
             return Err(self.needs(py, "a change", "the owner's key, or a writer's"));
@@ -106,6 +108,7 @@ impl Index {
         let manifest = self.manifest(py)?;
         check_directions(py, manifest.metric, &vectors, 0)?;
         let ids = ids.map(|ids| ids.of(py, manifest.ids)).transpose()?;
+        let given = named.as_ref().and(ids.clone());
         let batch = batch(py, vectors, ids, payloads, attributes)?;
         let added = Stop::default().heeding(py, None, |told| match &self.key {
             Key::Writer(keys) => {
@@ -113,7 +116,12 @@ impl Index {
                 let mut store = WriterStore::open_on(Files, &self.path, keys, self.pin.as_ref())?;
                 store.add(&mut rng, now(), label, [Ok(batch)], told)
             }
-            _ => self.changed(|store| store.add_labelled(&mut rng, label, [Ok(batch)], told)),
+            _ => self.changed(|store| {
+                if let (Some(ids), Some(named)) = (&given, &named) {
+                    records::keep_attributes(store, ids, named)?;
+                }
+                store.add_labelled(&mut rng, label, [Ok(batch)], told)
+            }),
         })?;
         warn_of_far(py, added.recall)?;
         Ok(added.version)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from ._arrays import is_unicode, ordered
 from ._errors import AttributesError, DtypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     # Each column has a name, the name of its type, and a value or None for each record.
     Columns = list[tuple[str, str, list[Any]]]
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 # The names of the value types, and the range of whole numbers.
 WORDS = {bool: "bool", int: "int", float: "float", str: "text"}
 INT = range(-(2**63), 2**63)
-
-# What the native module says of a column whose number type differs from the index's.
-_OTHER = re.compile(r"attribute (.*): (?:int|float), and (int|float) in records that are there", re.DOTALL)
 
 # Advice for values with this method or field: durations, times of day, decimal numbers, UUIDs, members of an Enum, lists.
 _HINTS = {
@@ -74,6 +70,15 @@ def table(given: Any) -> Any:
     return given
 
 
+def names(given: Any, found: Columns) -> list[str]:
+    """Return the names in an argument, which may be columns or names of columns, and of the columns that were found."""
+    if given is None or isinstance(given, str):
+        named = [] if given is None else [given]
+    else:
+        named = list(given if isinstance(given, (list, tuple)) else table(given))
+    return list(dict.fromkeys([*named, *(name for name, _, _ in found)]))
+
+
 def part(given: Columns, start: int, stop: int) -> Columns:
     """Return the columns of some records."""
     return [(name, kind, values[start:stop]) for name, kind, values in given]
@@ -97,31 +102,6 @@ def joined(parts: Iterable[tuple[int, Columns | None]]) -> Columns | None:
         for _, own in whole.values():
             own.extend([None] * (rows - len(own)))
     return [(name, kind, _as(kind, values)) for name, (kind, values) in whole.items()] or None
-
-
-def fitted(change: Callable[[Columns | None], int], given: Columns | None) -> int:
-    """Make a change with these columns. Numbers of a column become the index's ints or floats if this keeps each number."""
-    while True:
-        try:
-            return change(given)
-        except AttributesError as error:
-            found = _OTHER.fullmatch(str(error))
-            if found is None or given is None:
-                raise
-            name, kind = found[1], found[2]
-            at = [one for one, _, _ in given].index(name)
-            values = _kept(kind, given[at][2])
-            if values is None:
-                error.args = (f"{error}: {kind} cannot hold each of these numbers", *error.args[1:])
-                raise
-            given = [*given[:at], (name, kind, values), *given[at + 1 :]]
-
-
-def _kept(kind: str, values: list[Any]) -> list[Any] | None:
-    """Return the numbers as ints or floats; None if a number would change."""
-    made = [value if value is None else int(value) if kind == "int" else float(value) for value in values]
-    # Python compares whole numbers and floats exactly.
-    return made if made == values and (kind == "float" or all(value is None or value in INT for value in made)) else None
 
 
 def _values(name: str, values: Any) -> list[Any]:

@@ -116,12 +116,10 @@ class Index:
                 self._check_replaced(records, vectors)
         if ids is None and "ids" in records.taken and len(records.vectors):
             self._check_guessed_ids(records)
-        named = None if label is None else _name(label, "label")
-
-        def added(columns: _attributes.Columns | None) -> int:
-            return self._native.add(records.vectors, records.ids, records.payloads, columns, named)
-
-        version = _attributes.fitted(added, records.attributes)
+        under = None if label is None else _name(label, "label")
+        # Also a column of nothing but None, which the columns lack.
+        named = None if leave_empty or records.attributes is None else _attributes.names(attributes, records.attributes)
+        version = self._native.add(records.vectors, records.ids, records.payloads, records.attributes, under, named)
         self.taken = records.taken
         return version
 
@@ -195,7 +193,7 @@ class Index:
         if not len(own):
             # A call without changes makes no version.
             return int(self.info()["version"])
-        return _attributes.fitted(lambda fitting: self._native.update(own, carried, fitting, cleared), columns)
+        return self._native.update(own, carried, columns, cleared)
 
     def grant(
         self,

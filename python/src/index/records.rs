@@ -1,7 +1,7 @@
 //! The records of an index: how many there are, their ids and labels.
 
 use pyo3::prelude::*;
-use sordino_search::Store;
+use sordino_search::{Error, Id, Store};
 
 use super::{Index, Key};
 use crate::compute::computing;
@@ -58,4 +58,24 @@ pub(super) fn labels(
         })
     })?;
     read.map_err(|error| errors::search(py, &error))
+}
+
+/// Refuses to replace records if not all attributes that the index has are named.
+pub(super) fn keep_attributes(store: &Store, ids: &[Id], named: &[String]) -> Result<(), Error> {
+    if !ids.iter().any(|id| store.contains(id.clone())) {
+        return Ok(());
+    }
+    let known = store.attributes()?;
+    let lost = known.columns().map(|(name, _)| name);
+    let lost: Vec<&str> = lost
+        .filter(|name| !named.iter().any(|it| it == name))
+        .collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Attribute {
+        name: lost.join(", "),
+        why: "records that are replaced would lose it: name it too, or pass leave_empty=True"
+            .to_owned(),
+    })
 }
