@@ -22,7 +22,9 @@ const FORMATS: [Format; 10] = [
 
 fuzz_target!(|data: &[u8]| {
     let _ = npy::neighbours(data);
-    let _ = npy::ids(data);
+    for texts in [false, true] {
+        let _ = npy::ids(data, texts);
+    }
     for kind in IdKind::ALL {
         let _ = ids::lines(data, kind);
     }

@@ -90,6 +90,7 @@ impl Index {
     /// Adds records, or replaces the records whose ids exist. Returns the new version. If `named` is given, no record is replaced that
     /// would lose an attribute which is not named.
     #[pyo3(signature = (rows, ids=None, payloads=None, attributes=None, label=None, named=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn add(
         &self,
         py: Python<'_>,
