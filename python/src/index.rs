@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sordino_search::OwnerPublicKey;
 use sordino_search::manifest::SignedManifest;
-use sordino_search::{Attributes, Change, Error, Files, OwnerKeys, Pin, Pins, Store, WriterStore};
+use sordino_search::{Change, Error, Files, OwnerKeys, Pin, Pins, Store, WriterStore};
 
 use crate::access;
 use crate::attributes;
@@ -131,13 +131,7 @@ impl Index {
     /// True if a writer's key may add under this label, or without one, while its right lasts.
     #[pyo3(signature = (label=None))]
     fn may_add(&self, py: Python<'_>, label: Option<&str>) -> PyResult<bool> {
-        let Key::Writer(keys) = &self.key else {
-            return Err(self.needs(py, "this", "a writer's key"));
-        };
-        let pin = self.pin.as_ref();
-        let opened = computing(py, || WriterStore::open_on(Files, &self.path, keys, pin))?;
-        let store = opened.map_err(|error| errors::search(py, &error))?;
-        Ok(store.may_add(label))
+        records::may_add(self, py, label)
     }
 
     /// Gives records new payloads or attributes. Returns the new version.
@@ -149,21 +143,7 @@ impl Index {
         attributes: Option<attributes::Given<'_>>,
         cleared: Vec<String>,
     ) -> PyResult<u64> {
-        self.owner(py)?;
-        let ids = ids.of(py, self.manifest(py)?.ids)?;
-        let (edit, attributes) = attributes::edit(py, ids, payloads, attributes)?;
-        let mut rng = random()?;
-        let updated = computing(py, || {
-            self.changed(|store| {
-                let emptied = match cleared.is_empty() {
-                    true => Attributes::none(edit.len()),
-                    false => store.attributes()?.emptied(&cleared, edit.len()),
-                };
-                let edit = edit.with_attributes(emptied.overlaid(attributes)?)?;
-                store.update(&mut rng, edit)
-            })
-        })?;
-        updated.map_err(|error| errors::search(py, &error))
+        records::update(self, py, (&ids, payloads, attributes), &cleared)
     }
 
     /// Deletes records. Returns the new version.

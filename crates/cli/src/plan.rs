@@ -249,10 +249,8 @@ fn given(args: &Args) -> String {
     let line = line.map(|rate| format!(" --line {rate}Mbit/s"));
     let memory = args.max_memory;
     let memory = (memory != Memory::MOST).then(|| format!(" --max-memory {memory}"));
-    [recall, k, queries, line, memory]
-        .into_iter()
-        .flatten()
-        .collect()
+    let options = [recall, k, queries, line, memory];
+    options.into_iter().flatten().collect()
 }
 
 /// If readers download the whole index in the recommended mode, names the best mode in which they do not.

@@ -9,7 +9,7 @@ mod words;
 
 use sordino_vectors::id::{Id, IdKind};
 use std::path::PathBuf;
-use words::WRONG;
+use words::{WRONG, quoted};
 pub use {
     access::AccessFault, filter::FilterFault, kind::Kind, log::LogFault, owner::NotNext,
     owner::OwnerFault,
@@ -347,12 +347,4 @@ pub enum Error {
     /// An error about encrypted queries for clusters.
     #[error(transparent)]
     Lwe(#[from] sordino_lwe::Error),
-}
-
-/// An id for a message. A text with spaces is in quotes, since those at its ends would not be visible.
-fn quoted(id: &Id) -> String {
-    match id {
-        Id::Text(text) if text.contains(' ') => format!("{text:?}"),
-        id => id.to_string(),
-    }
 }

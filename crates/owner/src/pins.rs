@@ -117,8 +117,7 @@ impl Pins {
     /// It need not follow from the known one, and is not remembered.
     ///
     /// # Errors
-    /// [`OwnerFault::Undone`] if the version is older or of another index; [`OwnerFault::Pins`] if the memory cannot be read
-    /// or written.
+    /// [`OwnerFault::Undone`] if the version is older or of another index; [`OwnerFault::Pins`] as for [`check`](Self::check).
     pub fn check_found(&self, place: &str, manifest: &SignedManifest) -> Result<(), Error> {
         let known = line::expected(&self.lines()?, &[place.to_owned()], manifest);
         let checked = known.iter().try_for_each(|pin| pin.check(manifest));
@@ -206,8 +205,7 @@ impl Pins {
     /// version.
     ///
     /// # Errors
-    /// The errors of [`Store::take_back`]; [`OwnerFault::Pins`] if the memory cannot be read or written;
-    /// [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
+    /// The errors of [`Store::take_back`]; [`OwnerFault::Pins`]; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
     pub fn take_back<D: Disk + Clone, R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

@@ -143,10 +143,7 @@ impl Attributes {
     }
 
     /// Gives columns of numbers the type that `known` has for their names, if each number is exactly the same in it.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "only whole numbers below 2^53 are converted"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "below 2^53")]
     pub fn fit(&mut self, known: &Self) {
         const EXACT: i64 = 1 << 53;
         let float = |x: &i64| (-EXACT..=EXACT).contains(x).then_some(*x as f64);

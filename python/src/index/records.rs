@@ -1,10 +1,11 @@
 //! The records of an index: how many there are, their ids and labels.
 
 use pyo3::prelude::*;
-use sordino_search::{Error, Id, Store};
+use sordino_search::{Attributes, Error, Files, Id, Store, WriterStore};
 
 use super::{Index, Key};
-use crate::compute::computing;
+use crate::attributes;
+use crate::compute::{computing, random};
 use crate::errors;
 use crate::ids::{self, Given};
 
@@ -58,6 +59,45 @@ pub(super) fn labels(
         })
     })?;
     read.map_err(|error| errors::search(py, &error))
+}
+
+/// True if a writer's key may add under this label, or without one.
+pub(super) fn may_add(index: &Index, py: Python<'_>, label: Option<&str>) -> PyResult<bool> {
+    let Key::Writer(keys) = &index.key else {
+        return Err(index.needs(py, "this", "a writer's key"));
+    };
+    let pin = index.pin.as_ref();
+    let opened = computing(py, || WriterStore::open_on(Files, &index.path, keys, pin))?;
+    let store = opened.map_err(|error| errors::search(py, &error))?;
+    Ok(store.may_add(label))
+}
+
+/// Gives records new payloads or attributes, and clears other attributes. Returns the new version.
+pub(super) fn update(
+    index: &Index,
+    py: Python<'_>,
+    (ids, payloads, given): (
+        &Given<'_>,
+        Option<Vec<Vec<u8>>>,
+        Option<attributes::Given<'_>>,
+    ),
+    cleared: &[String],
+) -> PyResult<u64> {
+    index.owner(py)?;
+    let ids = ids.of(py, index.manifest(py)?.ids)?;
+    let (edit, given) = attributes::edit(py, ids, payloads, given)?;
+    let mut rng = random()?;
+    let updated = computing(py, || {
+        index.changed(|store| {
+            let emptied = match cleared.is_empty() {
+                true => Attributes::none(edit.len()),
+                false => store.attributes()?.emptied(cleared, edit.len()),
+            };
+            let edit = edit.with_attributes(emptied.overlaid(given)?)?;
+            store.update(&mut rng, edit)
+        })
+    })?;
+    updated.map_err(|error| errors::search(py, &error))
 }
 
 /// Refuses to replace records if not all attributes that the index has are named.

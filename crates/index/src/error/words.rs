@@ -1,5 +1,6 @@
 //! Texts of messages that need more than a format string.
 
+use sordino_vectors::id::Id;
 use std::path::Path;
 
 /// The advice after a wrong reply. It is the same for every cause, and so is the client's behaviour.
@@ -170,6 +171,14 @@ pub(super) fn gap(found: u64, pinned: u64) -> String {
 /// An index's id as messages show it.
 pub(super) fn hex(id: &[u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An id for a message. A text with spaces is in quotes, since those at its ends would not be visible.
+pub(super) fn quoted(id: &Id) -> String {
+    match id {
+        Id::Text(text) if text.contains(' ') => format!("{text:?}"),
+        id => id.to_string(),
+    }
 }
 
 #[cfg(test)]

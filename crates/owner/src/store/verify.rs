@@ -77,8 +77,7 @@ impl Store {
     /// The number of records in an index, without deleted ones. A reader may call it. It locks nothing.
     ///
     /// # Errors
-    /// [`Error::NoIndex`] if the directory has no index, and the errors of reading the manifest and the sealed lists of
-    /// ids.
+    /// [`Error::NoIndex`] if the directory has no index. The errors of reading the manifest and the sealed lists of ids.
     pub fn count_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<usize, Error> {
         let folder = Folder::new(dir.as_ref(), Files);
         folder.newest(keys.owner(), |manifest| {
