@@ -425,5 +425,9 @@ def test_a_replaced_record_loses_no_attribute_that_was_not_named(tmp_path, vecto
     index.add(vectors[4:5], ids=["new"], attributes={"year": [5]})
     index.add(vectors[:1], ids=ids[:1], attributes={"year": [7], "lang": [None]})
     index.add(vectors[1:2], ids=ids[1:2], attributes={"year": [8]}, leave_empty=True)
+    one = [sordino.Batch(vectors[:1], ids=ids[:1], attributes={"lang": [None]}), sordino.Batch(vectors[2:3], ids=ids[2:3])]
+    for batches in (one[1:], [sordino.Batch(vectors[2:3], ids=ids[2:3], attributes={"year": [7]})]):
+        with pytest.raises(sordino.AttributesError):
+            index.add(iter(batches))
     with sordino.Client(tmp_path / "index", key=key.reader()) as client:
         assert client.attributes(["d0", "d1", "d2", "new"]) == [{"year": 7}, {"year": 8}, {"year": 3, "lang": "en"}, {"year": 5}]

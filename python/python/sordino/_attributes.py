@@ -70,15 +70,6 @@ def table(given: Any) -> Any:
     return given
 
 
-def names(given: Any, found: Columns) -> list[str]:
-    """Return the names in an argument, which may be columns or names of columns, and of the columns that were found."""
-    if given is None or isinstance(given, str):
-        named = [] if given is None else [given]
-    else:
-        named = list(given if isinstance(given, (list, tuple)) else table(given))
-    return list(dict.fromkeys([*named, *(name for name, _, _ in found)]))
-
-
 def part(given: Columns, start: int, stop: int) -> Columns:
     """Return the columns of some records."""
     return [(name, kind, values[start:stop]) for name, kind, values in given]

@@ -117,8 +117,7 @@ class Index:
         if ids is None and "ids" in records.taken and len(records.vectors):
             self._check_guessed_ids(records)
         under = None if label is None else _name(label, "label")
-        # Also a column of nothing but None, which the columns lack.
-        named = None if leave_empty or records.attributes is None else _attributes.names(attributes, records.attributes)
+        named = None if leave_empty else records.named
         version = self._native.add(records.vectors, records.ids, records.payloads, records.attributes, under, named)
         self.taken = records.taken
         return version

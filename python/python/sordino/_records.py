@@ -60,6 +60,8 @@ class Records:
         self.taken = table.taken
         #: The rows of a file in which the column of payloads has no value, as far as the file was read.
         self.without: list[int] = []
+        #: The names of attributes, also of those without any value, as far as the records were read.
+        self.named = dict.fromkeys([] if attributes is None else _attributes.table(attributes))
         self._file = table.file | {"id_kind": id_kind}
         self._vectors = vectors
         ids, payloads = _arrays.held(ids) if ids is not None else None, _payloads.column(payloads)
@@ -155,7 +157,10 @@ class Records:
             payloads = None if item.payloads is None else _payloads.encoded(item.payloads)
             if payloads is not None and len(payloads) != len(rows):
                 raise PayloadError(f"{what}: {len(payloads)} payloads for {len(rows)} vectors")
-            attributes = None if item.attributes is None else _attributes.columns(item.attributes, len(rows))
+            attributes = None
+            if item.attributes is not None:
+                self.named |= dict.fromkeys(_attributes.table(item.attributes))
+                attributes = _attributes.columns(item.attributes, len(rows))
             yield rows, ids, payloads, attributes
 
     def _chunks(self) -> Iterator[tuple[np.ndarray, Any, list[Any] | None]]:
@@ -177,7 +182,8 @@ class Records:
 class Whole(NamedTuple):
     """All records at once, as the native module takes them.
 
-    `taken` has the columns of a table that were taken, by argument. `without` has the rows of a file without a payload.
+    `taken` has the columns of a table that were taken, by argument. `without` has the rows of a file without a payload. `named` has
+    the names of attributes, also of those without any value.
     """
 
     vectors: np.ndarray
@@ -186,6 +192,7 @@ class Whole(NamedTuple):
     attributes: _attributes.Columns | None
     taken: dict[str, str]
     without: list[int]
+    named: list[str]
 
 
 def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any, id_kind: Callable[[], str]) -> Whole:
@@ -205,7 +212,7 @@ def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any, id_kind: Calla
         chunk_ids = None if ids is None else _arrays.ids(ids, len(rows))
         carried = None if payloads is None else _payloads.encoded(payloads)
         columns = None if attributes is None else _attributes.columns(attributes, len(rows))
-        return Whole(rows, chunk_ids, carried, columns, table.taken, [])
+        return Whole(rows, chunk_ids, carried, columns, table.taken, [], [] if attributes is None else list(_attributes.table(attributes)))
     records = Records(vectors, ids, payloads, attributes, id_kind() if _is_path(vectors) else None)
     chunks = list(records)
     if not chunks:
@@ -218,7 +225,7 @@ def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any, id_kind: Calla
     chunk_ids = None if own[0] is None else _joined(own)
     carried = None if chunks[0][2] is None else [one for chunk in chunks for one in chunk[2] or ()]
     columns = _attributes.joined((len(chunk[0]), chunk[3]) for chunk in chunks)
-    return Whole(rows, chunk_ids, carried, columns, records.taken, records.without)
+    return Whole(rows, chunk_ids, carried, columns, records.taken, records.without, list(records.named))
 
 
 def edited(

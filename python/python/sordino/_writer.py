@@ -522,7 +522,8 @@ class Writer:
         payloads = [record.payload() for record in records]
         rows, attributes = stacked(entries), _record.columns(records)
         try:
-            patiently(lambda: index.add(rows, numbers, payloads, attributes=attributes, label=label))
+            # A memory that is replaced may lose tags.
+            patiently(lambda: index.add(rows, numbers, payloads, attributes=attributes, label=label, leave_empty=True))
         except UnsureError:
             if self._payloads(numbers) != payloads:
                 raise
