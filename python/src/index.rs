@@ -87,8 +87,8 @@ impl Index {
         records::contains(self, py, &ids)
     }
 
-    /// Adds records, or replaces the records whose ids exist. Returns the new version. If `named` is given, no record is replaced that
-    /// would lose an attribute which is not named.
+    /// Adds records, or replaces the records whose ids exist. Returns the new version. If `named` is given, records with ids
+    /// must name all attributes.
     #[pyo3(signature = (rows, ids=None, payloads=None, attributes=None, label=None, named=None))]
     #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn add(
@@ -109,7 +109,7 @@ impl Index {
         let manifest = self.manifest(py)?;
         check_directions(py, manifest.metric, &vectors, 0)?;
         let ids = ids.map(|ids| ids.of(py, manifest.ids)).transpose()?;
-        let given = named.as_ref().and(ids.clone());
+        let named = named.filter(|_| ids.is_some());
         let batch = batch(py, vectors, ids, payloads, attributes)?;
         let added = Stop::default().heeding(py, None, |told| match &self.key {
             Key::Writer(keys) => {
@@ -118,8 +118,8 @@ impl Index {
                 store.add(&mut rng, now(), label, [Ok(batch)], told)
             }
             _ => self.changed(|store| {
-                if let (Some(ids), Some(named)) = (&given, &named) {
-                    records::keep_attributes(store, ids, named)?;
+                if let Some(named) = &named {
+                    records::keep_attributes(store, named)?;
                 }
                 store.add_labelled(&mut rng, label, [Ok(batch)], told)
             }),

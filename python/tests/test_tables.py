@@ -109,7 +109,7 @@ def test_columns_to_filter_by_can_be_named(tmp_path, key, vectors):
     frame = Frame({"id": IDS, "year": [1, 2, 3, 4], "tags": [["x"], ["y"], [], None], **vectors})
     index = sordino.build(tmp_path / "index", frame, key=key, attributes=["year", "tags"], k=1)
     other = Frame({"id": ["e", "f", "g", "h"], "year": [5, 6, 7, 8], **vectors})
-    index.add(other, attributes="year")
+    index.add(other, attributes="year", leave_empty=True)
     with sordino.Client(index, key=key) as client:
         assert client.stats()["dim"] == 4
         assert client.attributes(["c", "d", "g"]) == [{"year": 3, "tags": "[]"}, {"year": 4}, {"year": 7}]
@@ -345,6 +345,34 @@ def test_the_advice_names_all_columns(tmp_path, key):
     for given in (["b"], {"b": frame["b"]}):
         with pytest.raises(sordino.InputError, match=r"attributes=\['a', 'b', 'c', 'd', 'e', 'f'\]"):
             sordino.build(tmp_path / "index", frame, key=key, k=1, attributes=given)
+
+
+def test_a_frame_without_vectors_says_which_column_to_give(tmp_path, key):
+    years = {"year": [1, 2, 3, 4], "stars": [1, 2, 3, 4]}
+    for columns in ({"id": IDS, "text": TEXTS}, {"id": IDS, "emb": [*ROWS], "year": [1, 2, 3, 4]}, {"id": IDS, **years}, {"id": IDS, "doc_id": IDS, **coordinates()}):
+        with pytest.raises(sordino.InputError, match="no column of vectors that is called vector or embedding or embeddings.*frame\\['NAME'\\]"):
+            sordino.build(tmp_path / "index", Frame(columns), key=key, k=1)
+
+
+def test_a_column_among_coordinates_may_be_none(tmp_path, key):
+    with pytest.raises(sordino.InputError, match="columns f0 to f3, and doc_id, which may be no coordinates"):
+        sordino.build(tmp_path / "index", Frame({"doc_id": [7, 8, 9, 10], **coordinates()}), key=key, k=1)
+    sordino.build(tmp_path / "index", Frame(dict(zip("wxyz", ROWS.T))), key=key, k=1)
+
+
+def test_ids_that_became_decimals_are_refused(tmp_path, key):
+    index = sordino.build(tmp_path / "index", ROWS, ids=["1", "2", "3.0", "x.0"], key=key, k=1)
+    with pytest.raises(sordino.IdsError, match="id 2.0: the index has 2; give whole numbers"):
+        index.add(ROWS, ids=["9", "x.0", "2.0", "3.0"])
+    index.add(ROWS, ids=["9", "x.0", "7.0", "3.0"])
+
+
+def test_the_same_records_are_added_each_night(tmp_path, key):
+    frame = Frame({"id": [500, 501, 502, 503], "embedding": [*ROWS]})
+    index = sordino.build(tmp_path / "index", frame, key=key, k=1)
+    for _ in range(150):
+        index.add(frame)
+    assert len(index) == 4 and index.info()["stored"] > 503
 
 
 def test_frames_without_rows_hold_no_vectors(tmp_path, key):

@@ -103,7 +103,7 @@ pub enum Error {
         most: usize,
     },
     /// Another process is changing the directory.
-    #[error("{} is locked: another process is changing this index; try again when it has ended", path.display())]
+    #[error("{} is locked: another process is changing this index, or serves it with --accept-changes; try again when it has ended", path.display())]
     Locked {
         /// The directory.
         path: PathBuf,

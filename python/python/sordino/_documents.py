@@ -249,7 +249,8 @@ class Documents:
             self._look(index)
             numbers = self._numbered(last)
             self._declare(index, stored)
-            self._now(index.add(rows, list(numbers.values()), payloads, attributes=self._columns(stored)))
+            # A document that is replaced may lose metadata.
+            self._now(index.add(rows, list(numbers.values()), payloads, attributes=self._columns(stored), leave_empty=True))
             self._numbers.update(numbers)
             self._roomy(index)
 

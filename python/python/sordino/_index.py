@@ -116,6 +116,7 @@ class Index:
                 self._check_replaced(records, vectors)
         if ids is None and "ids" in records.taken and len(records.vectors):
             self._check_guessed_ids(records)
+        self._check_whole_ids(records.ids)
         under = None if label is None else _name(label, "label")
         named = None if leave_empty else records.named
         version = self._native.add(records.vectors, records.ids, records.payloads, records.attributes, under, named)
@@ -129,12 +130,21 @@ class Index:
         except KeyKindError:
             return []
 
+    def _check_whole_ids(self, ids: Any) -> None:
+        """Refuse new ids such as 5.0 if the index has 5: each record would be there twice."""
+        odd = [id for id in ids if id.endswith(".0")] if isinstance(ids, list) else []
+        known = set(self._known_ids()) if odd else set()
+        for id in odd:
+            if id not in known and id[:-2] in known:
+                raise IdsError(f"id {id}: the index has {id[:-2]}; give whole numbers (in pandas, df['id'].astype('Int64') keeps them whole where some are missing)")
+
     def _check_guessed_ids(self, records: _records.Whole) -> None:
         """Refuse ids of a column that no argument names, if the index's ids may be row numbers: unrelated records would be replaced."""
         facts = self.info()
         known = self._known_ids() if facts["id_kind"] == "number" else []
         following = int(known[-1]) + 1 if len(known) else None
-        if following is not None and following <= facts["stored"]:
+        # Numbers of rows begin at 0. Stored records include those that were deleted.
+        if following is not None and following <= facts["stored"] and known[0] == 0:
             raise IdsError(
                 f"records of {self.path} have the ids 0 to {following - 1}, which may be row numbers. Give "
                 f"{_tables.guessed_ids(records.taken, following, len(records.vectors))}"

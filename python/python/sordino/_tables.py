@@ -213,10 +213,44 @@ def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any, 
             )
         found.taken["vectors"], found.vectors = vectors, frame[vectors]
     elif len(others) < len(names):
+        _check_some(frame, others, what)
         if len(others) == 1:
             found.taken["vectors"], found.vectors = others[0], frame[others[0]]
         else:
             found.vectors = _selected(frame, others)
+    else:
+        _check_numeric(frame, "vectors")
+        _check_series(names, what)
+
+
+def _check_some(frame: Any, others: list[Any], what: str) -> None:
+    """Refuse a frame without a column of vectors, and without columns of coordinates."""
+    import numpy as np
+
+    odd = [name for name in others if np.asarray(frame[name][:1]).dtype.kind not in "iuf"]
+    if not others or (len(others) > 1 and (odd or not _is_series(others))):
+        found = f", and has {', '.join(map(str, others))[:200]}" if others else ""
+        raise InputError(
+            f"vectors: {what} has no column of vectors that is called {' or '.join(_VECTORS)}{found}: rename its column of vectors to vector, or give it, "
+            "frame['NAME'], with ids= and payloads=. Columns with a coordinate each have numbered names, such as f0 to f9; give others as attributes="
+        )
+
+
+def _is_series(names: list[Any]) -> bool:
+    """Return True for numbered names: whole numbers, or one name with a number behind it."""
+    parts = [re.fullmatch(r"(.*?)[0-9]+", str(name), re.DOTALL) for name in names]
+    return len({part[1] if part else None for part in parts}) == 1 and parts[0] is not None
+
+
+def _check_series(names: list[Any], what: str) -> None:
+    """Refuse a frame in which most columns have numbered names, and some do not: those may be ids or attributes."""
+    others = [name for name in names if not _is_series([name])]
+    rest = [name for name in names if name not in others]
+    if others and len(rest) > len(others) and _is_series(rest):
+        raise InputError(
+            f"vectors: {what} with the columns {rest[0]} to {rest[-1]}, and {', '.join(map(str, others))[:200]}, which may be no coordinates: give "
+            f"frame[[...]] of the columns of coordinates, with ids= and attributes= of others"
+        )
 
 
 def _selected(frame: Any, names: list[Any]) -> Any:

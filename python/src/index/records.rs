@@ -1,7 +1,7 @@
 //! The records of an index: how many there are, their ids and labels.
 
 use pyo3::prelude::*;
-use sordino_search::{Attributes, Error, Files, Id, Store, WriterStore};
+use sordino_search::{Attributes, Error, Files, Store, WriterStore};
 
 use super::{Index, Key};
 use crate::attributes;
@@ -100,11 +100,9 @@ pub(super) fn update(
     updated.map_err(|error| errors::search(py, &error))
 }
 
-/// Refuses to replace records if not all attributes that the index has are named.
-pub(super) fn keep_attributes(store: &Store, ids: &[Id], named: &[String]) -> Result<(), Error> {
-    if !ids.iter().any(|id| store.contains(id.clone())) {
-        return Ok(());
-    }
+/// Refuses records with ids if not all attributes that the index has are named: a replaced record would lose the others, and a
+/// misspelt name would make a column of its own.
+pub(super) fn keep_attributes(store: &Store, named: &[String]) -> Result<(), Error> {
     let known = store.attributes()?;
     let lost = known.columns().map(|(name, _)| name);
     let lost: Vec<&str> = lost
@@ -115,7 +113,12 @@ pub(super) fn keep_attributes(store: &Store, ids: &[Id], named: &[String]) -> Re
     }
     Err(Error::Attribute {
         name: lost.join(", "),
-        why: "records that are replaced would lose it: name it too, or pass leave_empty=True"
-            .to_owned(),
+        why: format!(
+            "the index has it, and a record that is replaced would lose its own; named were {}. Name it too, or pass leave_empty=True",
+            match named {
+                [] => "none".to_owned(),
+                named => named.join(", "),
+            }
+        ),
     })
 }

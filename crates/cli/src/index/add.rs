@@ -12,7 +12,7 @@ use crate::owned_index::{OwnedArgs, OwnedIndex};
 use crate::{Error, Output, keys, random};
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use sordino_search::{Added, Disk, Store};
+use sordino_search::{Added, Disk, Id, IdKind, Store};
 use std::path::PathBuf;
 
 /// Arguments of `sordino index add`.
@@ -90,6 +90,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     }
     args.check_guessed_ids(&store, &layout)?;
     args.check_complete(&store, &layout)?;
+    args.check_whole_ids(&store)?;
     if store.manifest().has_payloads() && args.input.has_ids(&layout) && !args.leave_empty {
         layout.require_payloads();
     }
@@ -151,7 +152,8 @@ impl Args {
             return Ok(());
         };
         let next = store.next_number().unwrap_or(u64::MAX);
-        if next > u64::from(store.manifest().n) {
+        // Numbers of rows begin at 0. Stored vectors include those that were deleted.
+        if next > u64::from(store.manifest().n) || !store.contains(0u64) {
             return Ok(());
         }
         Err(Error::Arguments(format!(
@@ -161,6 +163,30 @@ impl Args {
             next - 1,
             self.input.file.display()
         )))
+    }
+
+    /// Refuses texts such as 5.0 as new ids of an index that has 5. Programs write whole numbers so where a column also lacks values,
+    /// and each record would be there twice. They do so to all ids, so this reads the first records.
+    fn check_whole_ids<D: Disk>(&self, store: &Store<D>) -> Result<(), Error> {
+        let kind = store.manifest().ids;
+        if kind != IdKind::Text {
+            return Ok(());
+        }
+        let ids = self.input.again(Some(kind)).next().and_then(|it| it.ids);
+        let other = |id: &Id| {
+            let Id::Text(text) = id else { return None };
+            let whole = text.strip_suffix(".0")?;
+            (store.contains(whole) && !store.contains(id.clone())).then(|| whole.to_owned())
+        };
+        match ids.iter().flatten().find_map(other) {
+            Some(id) => Err(Error::Arguments(format!(
+                "{}: it has the id {id}.0, and {} has {id}: write whole numbers to the file (in pandas, df['id'].astype('Int64') keeps them \
+                 whole where some are missing)",
+                self.input.file.display(),
+                self.index.display()
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Refuses to replace records, without an explicit option, by records that lack the index's

@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 use serde::Serialize;
 use sordino_search::manifest::{Manifest, Mode, Part, PartKind};
 use sordino_search::plan::Bytes as Size;
-use sordino_search::{Bytes, SignedManifest};
+use sordino_search::{Bytes, SignedManifest, Store};
 use std::path::PathBuf;
 use writers::{Added, Writer, added, listed};
 
@@ -39,6 +39,8 @@ struct Report {
     /// Candidates that a search ranks by their exact vectors, if it does.
     second_look: Option<u32>,
     attributes: bool,
+    /// The number of records, if the key can read all of them.
+    records: Option<usize>,
     /// The number of stored vectors, including those deleted or replaced since the last compaction.
     n: u32,
     dim: u32,
@@ -94,6 +96,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         fetched: Fetched::of(manifest)?,
         second_look: look,
         attributes: manifest.segments().iter().any(|it| it.attributes.is_some()),
+        records: count(args)?,
         n: manifest.n,
         dim: manifest.dim,
         k: manifest.k,
@@ -114,7 +117,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             ("mode", report.mode.to_owned()),
             ("metric", report.metric.to_owned()),
             ("record ids", report.ids.to_owned()),
-            ("vectors", format!("{} x {}", report.n, report.dim)),
+            ("records", counted(report.records)),
+            ("stored vectors", format!("{} x {}", report.n, report.dim)),
             ("results of a search", report.k.to_string()),
             (
                 "second look",
@@ -146,6 +150,22 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         let lines = lines.map(|(name, value)| format!("{name:<20} {value}"));
         lines.join("\n")
     })
+}
+
+/// The number of records. `None` if the key cannot read them, or if the index is not in a folder.
+fn count(args: &Args) -> Result<Option<usize>, Error> {
+    match keys::reader(&args.key) {
+        Ok(keys) if args.index.is_dir() => {
+            let counted = Store::count_dir(&args.index, &keys);
+            counted.map(Some).map_err(Error::index(&args.index))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn counted(records: Option<usize>) -> String {
+    let sealed = || "sealed: a reader's key counts them".to_owned();
+    records.map_or_else(sealed, |records| records.to_string())
 }
 
 /// The recall that the build measured. `None` if it measured none, or the key cannot open it.

@@ -163,7 +163,7 @@ impl Input {
     }
 
     /// Reads the file a second time, to find the place of a fault.
-    fn again(&self, kind: Option<IdKind>) -> impl Iterator<Item = vectors::Chunk> {
+    pub(super) fn again(&self, kind: Option<IdKind>) -> impl Iterator<Item = vectors::Chunk> {
         // A pipe has no more content, and reading it might wait.
         let is_file = path(&self.file).is_file();
         let reader = is_file.then(|| self.layout(kind).and_then(|layout| self.reader(&layout)));

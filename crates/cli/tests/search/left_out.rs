@@ -217,6 +217,20 @@ fn decimal_numbers_are_no_ids() {
     done(&place.line(&format!(
         "index build @texts.csv @texts --id-column id {KEY}"
     )));
+    // An index of CSV has texts. A program that made decimals of them later would double each record.
+    fs::write(place.path("whole.csv"), csv(["1", "2", "3"])).unwrap();
+    done(&place.line(&format!(
+        "index build @whole.csv @whole --id-column id {KEY}"
+    )));
+    fs::write(place.path("decimal.csv"), csv(["9.0", "2.0", "3.0"])).unwrap();
+    let add = "index add @whole @decimal.csv --id-column id --key @owner.key";
+    let error = failed(&place.line(add), 1);
+    assert!(
+        error.contains("it has the id 2.0, and") && error.contains("has 2: write whole numbers"),
+        "{error}"
+    );
+    fs::write(place.path("decimal.csv"), csv(["9.0", "8.0", "v3"])).unwrap();
+    done(&place.line(add));
 }
 
 #[test]

@@ -142,10 +142,7 @@ mod tests {
             ),
             (key.as_bytes(), "has a private key and no certificate"),
             (&[0x30, 0x03, 2, 1, 7], "has no certificate"),
-            (
-                b"",
-                "has no certificate: expected -----BEGIN CERTIFICATE-----",
-            ),
+            (b"", "is empty: expected -----BEGIN CERTIFICATE-----"),
         ] {
             let found = refusal(roots);
             assert!(found.contains(words), "{found}");

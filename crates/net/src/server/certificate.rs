@@ -120,6 +120,15 @@ pub(super) fn refused(
              or RSA of 2048 bits and more. `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one",
         ));
     };
+    let version = |certificate: &CertificateDer<'_>| {
+        Some(X509Certificate::from_der(certificate).ok()?.1.version().0 + 1)
+    };
+    if let Some(found @ 1..3) = chain.first().and_then(version) {
+        return wrong(format!(
+            "the certificate has version {found} of X.509, without names (subjectAltName): expected version 3. Make it again, with \
+             `openssl x509 -req ... -extfile <(printf subjectAltName=DNS:HOST)`",
+        ));
+    }
     let mut own = chain.iter().map(|certificate| {
         let pair = CertifiedKey::new(vec![certificate.clone()], key.clone());
         pair.keys_match().is_ok()

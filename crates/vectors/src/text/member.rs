@@ -11,8 +11,9 @@ use crate::numbers::parse;
 const LEAST_LETTERS: usize = 16;
 
 /// The advice for a list of objects, as services of embeddings return it.
-const OBJECTS: &str = "a list of numbers: take one object's, with `python3 -c \"import json; [print(json.dumps(r | {'vector': \
-    r['MEMBER'][0]['embedding']})) for r in map(json.loads, open('FILE', encoding='utf-8'))]\" > base.jsonl`";
+const OBJECTS: &str = "a list of numbers: take one object's, with `python3 -c \"import functools, json; \
+    [print(json.dumps(r | {'vector': functools.reduce(dict.get, 'MEMBER'.split('.'), r)[0]['embedding']})) \
+    for r in map(json.loads, open('FILE', encoding='utf-8'))]\" > base.jsonl`";
 
 /// Reads a vector's numbers from JSON: a list, or a text with a list.
 ///
