@@ -1642,6 +1642,23 @@ def test_joining_again_changes_nothing(home, tmp_path):
     assert content(folder) == before
 
 
+def test_a_key_is_no_token_and_stays_here(home, tmp_path):
+    for name in ("owner.key", "journal.key"):
+        path = home.folder / name
+        if not path.exists():
+            path.write_bytes(b"\xd2" * 32)
+        said = run(tmp_path / "eve", "join", "--name", "eve", "--owner", home.folder / "owner.pub", "--server", "http://127.0.0.1:1/x", "--token", path, code=1)
+        assert "not a token, so it is not sent" in said and not (tmp_path / "eve").exists()
+        with pytest.raises(sordino.FormatError, match="not a token, so it is not sent"):
+            sordino.Client("http://127.0.0.1:1/x", key=home.owner_key().reader(), client_key=sordino.client_keygen(), token=path.read_bytes())
+
+
+def test_notes_without_an_author_have_the_folders(home, tmp_path, memory):
+    (tmp_path / "notes.jsonl").write_text('{"text": "a note"}\n{"text": "hers", "by": "anna"}\n')
+    run(home.folder, "import", tmp_path / "notes.jsonl")
+    assert {one.record.text: one.record.by for one in memory.all()} == {"a note": "tests", "hers": "anna"}
+
+
 def test_words_that_lead_nowhere_say_what_to_do(home, tmp_path):
     granted(home, tmp_path / "alice")
     assert "expected one of those that sordino-memory who lists, alice" in run(home.folder, "revoke", "bob", code=1)

@@ -6,7 +6,7 @@ import base64
 import os
 import re
 
-from ._errors import FileError, InputError, MissingFileError, of_file
+from ._errors import FileError, FormatError, InputError, MissingFileError, of_file
 
 
 def place(path: object, what: str = "path", expected: str = "a str or a path") -> str:
@@ -29,6 +29,10 @@ def place(path: object, what: str = "path", expected: str = "a str or a path") -
     return os.path.abspath(found)
 
 
+# A token is a COSE_Sign1: a tag, and an array of four.
+_COSE_SIGN1 = b"\xd2\x84"
+
+
 def pem(value: bytes | str | os.PathLike[str] | None, what: str) -> bytes | None:
     """Return PEM as given, or read from the file at a path.
 
@@ -47,13 +51,20 @@ def token(value: bytes | str | os.PathLike[str] | None) -> bytes | None:
     ------
     MissingFileError, FileError, InputError
         If the file cannot be read, or the value is neither bytes nor a path.
+    FormatError
+        If it is no token. Other bytes, which may be a key, would go to the server.
     """
     found = content(value, "token")
+    if found is None:
+        return None
     # No token begins with a letter.
-    text = (found or b"").strip().rstrip(b"=")
-    if len(text) % 4 == 1 or not re.fullmatch(rb"[A-Za-z0-9_-]+", text):
-        return found
-    return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+    text = found.strip().rstrip(b"=")
+    if len(text) % 4 != 1 and re.fullmatch(rb"[A-Za-z0-9_-]+", text):
+        found = base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+    if not found.startswith(_COSE_SIGN1):
+        where = f" {os.fspath(value)!r}" if isinstance(value, (str, os.PathLike)) else ""
+        raise FormatError(f"token{where}: not a token, so it is not sent; expected what `sordino token issue` wrote")
+    return found
 
 
 def content(value: bytes | str | os.PathLike[str] | None, what: str, expected: str = "bytes") -> bytes | None:

@@ -42,7 +42,7 @@ from ._errors import (
     of_file,
 )
 from ._embedding import DEFAULT
-from ._files import content
+from ._files import content, token
 from ._index import build
 from ._index import open as open_index
 from ._record import first_attributes, label_name
@@ -87,7 +87,8 @@ _OWN_WORDS = re.compile(
     r"|the server's certificate is not signed by one that is trusted here: name its issuer's, in PEM, as a root \(--roots\); or the server does not send the "
     r"certificates between the two"
     r"|(?:the server's certificate|a certificate of the server's chain) (?:has )?expired [a-z]{2} [0-9a-zA-Z:,' -]{1,160}"
-    r"|this is not a Sordino server: over TLS it does not speak HTTP/2)"
+    r"|this is not a Sordino server: over TLS it does not speak HTTP/2"
+    r"|the server speaks TLS: its address begins with https://)"
     r"|no complete reply after [0-9.]+ s: the line is slow, or the server hangs"
     r"|the server answered [A-Za-z]+: writer [0-9a-f]+: (?:its right to add records has ended: ask the owner to grant it again"
     r"|its clock is ahead of the server's by more than five minutes)"
@@ -418,7 +419,8 @@ class Home:
         said = self.read(_STOPPED) if path.exists() else self._distrusted
         if said is not None or path.exists():
             known = [path.parent / name for name in ("pin", PULLED, "index") if not self.owns and (path.parent / name).exists()]
-            over = f". If the owner says that the server's version is the right one, export first, and then remove {' and '.join(map(str, known))} too" if known else ""
+            first = "export first, and then " if self.adds else ""
+            over = f". If the owner says that the server's version is the right one, {first}remove {' and '.join(map(str, known))} too" if known else ""
             raise IntegrityError(
                 f"nothing is asked of {self.settings.server} any more, since what it gave was not to be trusted: {said}. Tell the memory's "
                 f"owner and the person you work for. Once they know why, they remove {path}{over}"
@@ -478,7 +480,8 @@ def _checked(found: Any, what: str) -> Settings:
             raise FormatError(f"{what}: {name!r}, expected one of {', '.join(sorted(known))}")
         right = isinstance(value, (int, float)) if name == "erase_within" else value is None or isinstance(value, str)
         if not right:
-            raise FormatError(f"{what}: {name} is a {type(value).__name__}")
+            expected = "a number of seconds, such as 600" if name == "erase_within" else "a text"
+            raise FormatError(f"{what}: {name} is a {type(value).__name__}, expected {expected}")
     name = found.get("name")
     if not isinstance(name, str) or not re.fullmatch(r"[^\x00-\x1f\x7f]{1,64}", name):
         raise InputError(f"name = {name!r}: expected 1 to 64 letters, the author of what is remembered here")
@@ -507,10 +510,10 @@ def _checked_folder(folder: str | os.PathLike[str], settings: Settings, key: str
 
 def _check_files(settings: Settings) -> None:
     """Refuses settings that name files or a folder of an index that are not there."""
-    for name, given in [("roots", settings.roots), ("token", settings.token)]:
-        found = content(given, name)
-        if name == "roots" and found is not None and b"BEGIN CERTIFICATE" not in found:
-            raise InputError(f"roots = {given!r}: no certificate in it; expected a file in PEM, with BEGIN CERTIFICATE")
+    roots = content(settings.roots, "roots")
+    if roots is not None and b"BEGIN CERTIFICATE" not in roots:
+        raise InputError(f"roots = {settings.roots!r}: no certificate in it; expected a file in PEM, with BEGIN CERTIFICATE")
+    token(settings.token)
     if settings.roots is not None and not (settings.server or "").startswith("https://"):
         raise InputError(f"roots = {settings.roots!r}: certificates without a server that has one; expected server = https://host:port/NAME")
     if settings.index is not None and not (Path(settings.index) / "CURRENT").exists():

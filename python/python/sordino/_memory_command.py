@@ -324,7 +324,7 @@ def _new(path: str | None) -> Iterator[TextIO]:
 
 def _import(given: argparse.Namespace) -> None:
     records, labels, lines = [], [], []
-    own = Home(given.home).settings.label
+    settings = Home(given.home).settings
     try:
         with open(given.file, encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
@@ -332,13 +332,13 @@ def _import(given: argparse.Namespace) -> None:
                     continue
                 try:
                     one = json.loads(line)
-                    by = one.get("by", "") if isinstance(one, dict) else None
+                    by = one.get("by", settings.name) if isinstance(one, dict) else None
                     if not isinstance(by, str):
                         raise InputError("expected an object with text, tags, when and by")
                     if unknown := set(one) - {"id", "text", "tags", "when", "by", "label"}:
                         raise InputError(f"{', '.join(sorted(unknown))}: expected text, tags, when, by and label, and an id, for which a new one is given")
                     records.append(Record.made(one.get("text"), one.get("tags"), one.get("when"), by))
-                    labels.append(label_name(one.get("label", own)))
+                    labels.append(label_name(one.get("label", settings.label)))
                     lines.append(number)
                 except (ValueError, RecursionError, Error) as error:
                     raise InputError(f"{given.file}, line {number}: {error}. Nothing was remembered") from None

@@ -176,7 +176,8 @@ impl Args {
         let other = |id: &Id| {
             let Id::Text(text) = id else { return None };
             let whole = text.strip_suffix(".0")?;
-            (store.contains(whole) && !store.contains(id.clone())).then(|| whole.to_owned())
+            let there = store.contains(Id::Text(whole.into())) && !store.contains(id.clone());
+            there.then(|| whole.to_owned())
         };
         match ids.iter().flatten().find_map(other) {
             Some(id) => Err(Error::Arguments(format!(
