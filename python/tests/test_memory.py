@@ -354,7 +354,7 @@ def test_numbers_that_another_program_took_are_not_written_over(home, embedding)
     writer = memory._writer
     (number,) = writer.remember([Record.made("mine", None, None, "me")], embedding(["mine"]))
     foreign = Record.made("another program's", None, None, "it")
-    sordino.open(home.index, key=home.owner_key()).add(embedding(["x"]), [number], [foreign.payload()], attributes={"when": [foreign.when], "by": ["it"]})
+    sordino.open(home.index, key=home.owner_key()).add(embedding(["x"]), [number], [foreign.payload()], attributes={"when": [foreign.when], "by": ["it"]}, leave_empty=True)
     with contextlib.closing(Memory(home, embedding)) as memory:
         memory.wait()
         assert sorted(one.record.text for one in memory.all()) == ["another program's", "mine", "the first"]
@@ -2080,7 +2080,7 @@ def test_an_owner_who_recalls_while_a_writers_version_is_taken_hears_of_no_forge
         assert writer.remember("Alice found the key")[0].server == "the server has it"
         writer.wait()
         record = Record.made("Olga did", None, None, "olga")
-        sordino.open(home.index, key=home.owner_key()).add(embedding(["Olga did"]), [7], [record.payload()], attributes={"when": [1], "by": ["olga"]})
+        sordino.open(home.index, key=home.owner_key()).add(embedding(["Olga did"]), [7], [record.payload()], attributes={"when": [1], "by": ["olga"]}, leave_empty=True)
         monkeypatch.setattr(_replica, "pull", pull)
         owner._writer._followed = 0.0
         owner._writer.follow()
