@@ -210,7 +210,8 @@ def test_what_looks_like_numbers_texts_or_payloads_and_is_not(tmp_path, client, 
     no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, token=b"t"), sordino.InputError)
     no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=alice, token=3), sordino.InputError)
     no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=alice, token="none"), sordino.MissingFileError)
-    no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=alice, token=b"t"), sordino.UnreachableError)
+    no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=alice, token=b"\xd2\x84"), sordino.UnreachableError)
+    no_bug(lambda: sordino.Client("http://127.0.0.1:1", key=key, client_key=alice, token=b"t"), sordino.FormatError)
     no_bug(lambda: sordino.Client("https://127.0.0.1:1", key=key, roots="/none.pem"), sordino.MissingFileError)
 
 

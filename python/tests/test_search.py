@@ -200,7 +200,7 @@ def test_over_a_network(tmp_path, key, vectors):
             with pytest.raises(sordino.RefusedError, match="key"):
                 sordino.Client(server.url, key=key.reader(), client_key=mallory)
             with pytest.raises(sordino.RefusedError, match="token"):
-                sordino.Client(server.url, key=key.reader(), client_key=mallory, token=b"none")
+                sordino.Client(server.url, key=key.reader(), client_key=mallory, token=b"\xd2\x84none")
             with pytest.raises(sordino.SignatureError):
                 sordino.Client(server.url, key=sordino.keygen(), client_key=alice)
             server.stop()

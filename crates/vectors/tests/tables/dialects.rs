@@ -156,7 +156,10 @@ fn a_list_of_objects_is_named_wherever_it_lies() {
         "of.body.data[0].embedding",
     ] {
         let error = at(name).unwrap_err().to_string();
-        assert!(error.contains("r['MEMBER'][0]['embedding']"), "{error}");
+        assert!(
+            error.contains("'MEMBER'.split('.'), r)[0]['embedding']"),
+            "{error}"
+        );
     }
     for name in ["of.body.v.x", "of.body.w", "of.data"] {
         let error = at(name).unwrap_err().to_string();
