@@ -5,7 +5,7 @@
 
 A search ends when its slowest shard has answered. FILE has times of one shard, in milliseconds, one per line. Without FILE,
 times are 20 ms, within a few per cent. One answer in a hundred is late by the law of Pareto, by 40 ms on average. A hedged
-search asks another replica of each shard that has not answered by the 95th percentile of one shard's times. The search
+search asks another replica of each shard that does not answer by the 95th percentile of one shard's times. The search
 takes the first answer. The script prints a table in Markdown.
 """
 import argparse

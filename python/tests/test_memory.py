@@ -1436,7 +1436,7 @@ async def test_a_server_that_goes_back_is_asked_nothing_more(team):
     async with agent(alice) as reader:
         assert "RollbackError" in await refused(reader, "recall", question="what is true?")
     team.stop()
-    # The next process refuses too. It would find no server, so it has not asked one.
+    # The next process refuses too. The server is stopped, so the refusal shows that no server was asked.
     async with agent(alice) as reader:
         answer = await refused(reader, "recall", question="what is true?")
         assert "nothing is asked of" in answer and "Tell the memory's owner" in answer and "stopped.json" in answer
