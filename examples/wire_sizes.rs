@@ -5,12 +5,20 @@
 
 use serde_json::json;
 use sordino_ckks::{column, dot};
-use sordino_pir::{Params, Protocol};
+use sordino_pir::{Params, Protocol, hintless};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for records in [1000, 10_000, 100_000] {
-        print_pir("simple", &Params::for_database(records, 3)?);
-        print_pir("double", &Params::for_double(records, 3)?);
+        print_pir("simple", records, &Params::for_database(records, 3)?);
+        print_pir("double", records, &Params::for_double(records, 3)?);
+    }
+    print_pir("simple", "1GiB", &Params::for_columns(1 << 15, 1 << 15)?);
+    for (records, len, batch) in [(1 << 20, 1024, 10), (1 << 15, 1 << 15, 1)] {
+        let params = hintless::Params::new(records, len, batch)?;
+        let shape = format!("{records}x{len}/{batch}");
+        print("pir/query_bytes", "hintless", &shape, params.query_len());
+        print("pir/answer_bytes", "hintless", &shape, params.answer_len());
+        print("pir/key_bytes", "hintless", &shape, hintless::Keys::LEN);
     }
 
     let params = dot::Params::rlwe_2048_50();
@@ -38,17 +46,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn print_pir<P: Protocol>(scheme: &str, params: &Params<P>) {
-    let records = params.records();
+fn print_pir<P: Protocol>(scheme: &str, size: impl ToString, params: &Params<P>) {
+    let size = size.to_string();
     print(
         "pir/database_bytes",
         scheme,
-        records,
+        &size,
         params.database_bytes(),
     );
-    print("pir/hint_bytes", scheme, records, params.hint_len());
-    print("pir/query_bytes", scheme, records, params.query_len());
-    print("pir/answer_bytes", scheme, records, params.answer_len());
+    print("pir/hint_bytes", scheme, &size, params.hint_len());
+    print("pir/query_bytes", scheme, &size, params.query_len());
+    print("pir/answer_bytes", scheme, &size, params.answer_len());
 }
 
 fn print(group: &str, function: &str, parameter: impl ToString, bytes: usize) {

@@ -4,13 +4,17 @@
 #   scripts/bench.sh
 #   scripts/bench.sh --against REV BENCH [FILTER]     that bench alone, of this tree and of REV in turns
 #
-# Needs cargo and python3 (3.9 or later), and go and pip for the peers of other languages. If go or pip is missing, the
-# script leaves out its peers and names them. A bench that fails is named too, and the report marks its rows as
-# absent. The command SORDINO_PIN precedes each measurement: by default `taskset` for the last core, if it exists.
-# The benches' own variables for longer sizes work here (SORDINO_BENCH_LONG, SORDINO_BENCH_GIB). SORDINO_CKKS_LONG has
-# by default the value of the report: 100,000 vectors. SORDINO_BENCH_NATIVE=1 compiles everything a second time with `-C
-# target-cpu=native`, and adds that build's rows to the report. SORDINO_TEXTS and SORDINO_TEXTS_QUERIES are files of texts with
-# vectors and of queries, for the first section (scripts/texts.py). SORDINO_TEXTS_NAME describes the texts.
+# Needs cargo and python3 (3.9 or later), and go, cmake and pip for the peers of other languages. If one is missing, the
+# script leaves out its peers and names them. A bench that fails is named too, and then no page is written.
+#
+# SORDINO_PIN       a command before each measurement; by default `taskset` for the last core, if it exists
+# SORDINO_SETS      a file of real vectors, for the table of all modes; a line has NAME BASE QUERIES TRUTH, which are paths
+#                   of vectors, of queries, and of their true neighbours
+# SORDINO_TEXTS     a Parquet file with the columns id, text and vectors, for the ways to fetch texts (scripts/texts.py);
+#                   SORDINO_TEXTS_QUERIES is its file of queries, and SORDINO_TEXTS_NAME describes the texts
+# SORDINO_PEER_SOURCES   a folder of sources for scripts/peers/systems.sh
+# SORDINO_BENCH_LONG=1   adds ten million vectors, which take 16 GB of memory and 30 minutes, and the benches' longer sizes
+# SORDINO_BENCH_NATIVE=1 compiles the ML-DSA bench a second time with `-C target-cpu=native`, and adds its rows
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -24,7 +28,9 @@ pin=${SORDINO_PIN-$last}
 run=target/report
 rm -rf "$run"
 mkdir -p "$run"
+mkdir -p "$run/bench"
 export CRITERION_HOME="$PWD/$run/criterion"
+export SORDINO_BENCH_GIB="${SORDINO_BENCH_GIB-1}"
 failed=""
 
 step() { printf '\n== %s (%s)\n' "$*" "$(date -u +%H:%M:%S)" >&2; }
@@ -48,23 +54,32 @@ example() {
     cargo run --quiet --profile bench --example "$name" -- "$@"
 }
 
+# AWS-LC is built from C.
+features=""
+if command -v cmake >/dev/null; then features="--features aws-lc"; fi
+
 step "building"
-cargo bench --no-run
+# shellcheck disable=SC2086 # no word, or two
+cargo bench --no-run $features
 cargo build --profile bench -p sordino-cli --bin sordino
 cargo build --profile bench --example private_search --example network_search \
     --example wire_sizes --example cpu_levels
 
 for bench in pir lwe lsh fpe mldsa hash authz; do
-    try one cargo bench --bench "$bench"
+    # shellcheck disable=SC2086
+    try one cargo bench --bench "$bench" $features
 done
-try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks
+# shellcheck disable=SC2086
+try one env SORDINO_CKKS_LONG="${SORDINO_CKKS_LONG-1}" cargo bench --bench ckks $features
 # Runs the benches again whose rows are for all threads.
 for bench in lsh mldsa hash; do
-    try cargo bench --bench "$bench" -- rayon
+    # shellcheck disable=SC2086
+    try cargo bench --bench "$bench" $features -- rayon
 done
 # Measures code that chooses its kernels itself again at lower levels. The other benches name each level.
 for level in portable avx2; do
-    try one env CRITERION_HOME="$PWD/$run/$level" SORDINO_CPU="$level" cargo bench --bench ckks -- \
+    # shellcheck disable=SC2086
+    try one env CRITERION_HOME="$PWD/$run/$level" SORDINO_CPU="$level" cargo bench --bench ckks $features -- \
         '^(ckks/score/row/64x128|ckks/column/.*score.*|ntt/forward/sordino/2048)$'
 done
 
@@ -73,10 +88,27 @@ if [ "${SORDINO_BENCH_NATIVE-0}" = 1 ]; then
         --target-dir target/native --bench mldsa -- mldsa/verify
 fi
 
-for n in 5000 20000 100000; do
-    try one cargo run --quiet --profile bench --example private_search -- --json --n "$n" \
-        >>"$run/search.jsonl"
+# The stages of a search at one size.
+try one cargo run --quiet --profile bench --example private_search -- --json --n 100000 >"$run/search.jsonl"
+
+# Every mode on a set, in a file for each mode that is measured with texts.
+modes() {
+    name=$1
+    shift
+    for first in masked routed; do
+        if [ "$first" = masked ]; then all=masked,open,sealed,local; else all=routed; fi
+        try one target/release/sordino bench --json --mode "$all" "$@" >"$run/bench/$name.$first.json"
+    done
+}
+for n in 10000 100000 1000000; do
+    modes "clustered-$n" --set clustered --n "$n"
 done
+modes uniform-100000 --set uniform --n 100000
+if [ -n "${SORDINO_SETS-}" ]; then
+    while read -r name base queries truth; do
+        modes "$name" --data "$base" --queries "$queries" --truth "$truth"
+    done <"$SORDINO_SETS"
+fi
 # Searches that bring texts: from a Parquet file with the columns id and text, with a file of
 # queries.
 if [ -n "${SORDINO_TEXTS-}" ]; then
@@ -86,15 +118,29 @@ fi
 try example network_search --load --json >"$run/load.jsonl"
 try example wire_sizes >"$run/sizes.jsonl"
 try env SORDINO_PIN="$pin" scripts/peers/run.sh >"$run/peers.jsonl"
+try env SORDINO_PIN="$pin" scripts/peers/systems.sh >"$run/systems.jsonl"
+# The peers' Python has numpy and pyarrow.
+python=target/peers/python/bin/python
+if [ -x "$python" ]; then
+    try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 100000 --modes masked,routed,open,sealed,local >"$run/served.jsonl"
+    try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 1000000 >>"$run/served.jsonl"
+fi
+if [ "${SORDINO_BENCH_LONG-0}" = 1 ]; then
+    for mode in masked routed; do
+        try target/release/sordino bench --json --set clustered --n 10000000 --mode "$mode" --threads 0 --searches 20 \
+            >"$run/bench/clustered-10000000.$mode.json"
+    done
+fi
 try cargo run --quiet --profile bench -p sordino-authz --example authz -- 10 --json >"$run/authz.jsonl"
 
-for n in 100000 1000000 10000000; do for line in 10 100 1000; do for queries in 1 10 100 1000; do
+for n in 100000 1000000 10000000 100000000 1000000000; do for line in 10 100 1000; do for queries in 1 10 100 1000; do
     try target/release/sordino plan --json --n "$n" --dim 128 --queries "$queries" --line "${line}Mbit/s"
 done; done; done >"$run/plans.jsonl"
 
 step "report"
-python3 scripts/compare --criterion "$CRITERION_HOME" --search "$run/search.jsonl" \
-    --load "$run/load.jsonl" --plans "$run/plans.jsonl" --texts "$run/texts.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" --peers "$run/authz.jsonl" \
+python3 scripts/compare --criterion "$CRITERION_HOME" --search "$run/search.jsonl" --bench "$run/bench" \
+    --served "$run/served.jsonl" --load "$run/load.jsonl" --plans "$run/plans.jsonl" --texts "$run/texts.jsonl" \
+    --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" --peers "$run/systems.jsonl" --peers "$run/authz.jsonl" \
     --level portable="$run/portable" --level avx2="$run/avx2" --level native="$run/native" \
     --levels "$(example cpu_levels)"
 if [ -n "$failed" ]; then

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from compare import preserving, rates, retrieval, search
+from compare import modes, preserving, rates, retrieval
 from compare.run import Run
 from compare.svg import Bar, Line, bar_chart, line_chart
 from compare.table import Key, digits, fastest, size, time
@@ -27,25 +27,22 @@ def short_size(n: float) -> str:
 
 def by_mode(run: Run, set_name: str, field: Callable[[dict], float]) -> list[Line]:
     points: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for s in run.searches:
-        if s["set"] == set_name and (value := field(s)):
-            points[search.label(s)].append((s["n"], value))
+    for n in modes.sizes(run, set_name):
+        for s in modes.of(run, set_name, n):
+            if value := field(s):
+                points[modes.label(s)].append((n, value))
     return [
         Line(name, found)
-        for name, found in sorted(points.items(), key=lambda item: modes_first(item[0]))
+        for name, found in sorted(points.items(), key=lambda item: modes.rank(item[0]))
     ]
 
 
-def modes_first(name: str) -> tuple[int, str]:
-    return (search.MODES.index(name.split(",")[0]), name)
-
-
 def sizes_of(run: Run, set_name: str) -> list[float]:
-    return sorted({float(s["n"]) for s in run.searches if s["set"] == set_name})
+    return [float(n) for n in modes.sizes(run, set_name)]
 
 
 def download(run: Run, set_name: str) -> list[tuple[float, float]]:
-    return sorted({(s["n"], s["bytes_download_all"]) for s in run.searches if s["set"] == set_name})
+    return sorted({(s["n"], s["bytes_download_all"]) for s in run.modes if s["set"] == set_name})
 
 
 def search_latency(run: Run) -> str:
@@ -83,19 +80,19 @@ def search_session(run: Run) -> str:
     """All bytes of a client, by the number of its searches, at the reference's size."""
     searches = (1, 10, 100, 1000)
     lines = []
-    for s in search.of(run, search.REFERENCE_N, "clustered"):
+    for s in modes.of(run, "clustered", modes.REFERENCE_N):
         if s["mode"] != "local":
             each = s["bytes_up"] + s["bytes_down"]
             points = [(n, s["bytes_once"] + n * each) for n in searches]
-            lines.append(Line(search.label(s), points))
-    whole = [b for n, b in download(run, "clustered") if n == search.REFERENCE_N]
+            lines.append(Line(modes.label(s), points))
+    whole = [b for n, b in download(run, "clustered") if n == modes.REFERENCE_N]
     lines.append(
         Line(
             "local: download everything", [(n, b) for n in searches for b in whole[:1]], dashed=True
         )
     )
     title = (
-        f"All bytes of a client, {search.REFERENCE_N:,} vectors of 128 dimensions (clustered set)"
+        f"All bytes of a client, {modes.REFERENCE_N:,} vectors of 128 dimensions (clustered set)"
     )
     return line_chart(
         title, "searches before the index changes", "bytes", lines, count, short_size, searches
@@ -106,12 +103,12 @@ def search_recall(run: Run) -> str:
     """Recall against all bytes of a client that searches 100 times, at the reference's size."""
     lines = []
     for set_name in ("clustered", "uniform"):
-        for style, s in enumerate(search.of(run, search.REFERENCE_N, set_name)):
+        for style, s in enumerate(modes.of(run, set_name, modes.REFERENCE_N)):
             spent = s["bytes_up"] + s["bytes_down"] + s["bytes_once"] / 100
-            point, name = [(spent, s["recall"])], f"{search.label(s)} ({set_name})"
+            point, name = [(spent, s["recall"])], f"{modes.label(s)} ({set_name})"
             hollow = set_name == "uniform"
             lines.append(Line(name, point, lone=True, style=style, hollow=hollow))
-    title = f"Recall against bytes of a search, {search.REFERENCE_N:,} vectors"
+    title = f"Recall against bytes of a search, {modes.REFERENCE_N:,} vectors"
     lowest = min((y for line in lines for _, y in line.points), default=0.0)
     floor = 0.9 if lowest >= 0.9 else int(lowest * 10) / 10
     label = "bytes of a search, a hundredth of what is sent once included"

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 
 from compare import (
     authorization,
     first,
+    history,
     homomorphic,
     levels,
+    modes,
     network,
     plots,
     preserving,
     reference,
     retrieval,
+    scale,
     search,
     signatures,
 )
-from compare.machine import Machine, describe
+from compare.machine import Machine, describe, output
 from compare.run import Run, read
 from compare.table import markdown, notes
 
 ROOT = Path(__file__).resolve().parents[2]
+DAY = 24 * 3600
 PACKAGES = (
     "blake3",
     "casbin",
@@ -63,8 +68,28 @@ def bandwidth(run: Run) -> str:
     )
 
 
+def commit() -> str:
+    """The measured revision. Changes that are not committed have a mark."""
+    return output("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude", "*") or "unknown"
+
+
+def faults(run: Run, files: Iterable[Path]) -> list[str]:
+    """Why the report would not be of one whole run."""
+    found = []
+    for mode in modes.MODES:
+        if not modes.one(run, "clustered", modes.REFERENCE_N, mode):
+            found.append(f"{mode} mode has no row of {modes.REFERENCE_N:,} clustered vectors")
+    for n in (modes.REFERENCE_N, scale.MEASURED):
+        found += [f"{mode} mode has no row with {n:,} texts" for mode in ("masked", "routed") if not modes.with_texts(run, "clustered", n, mode)]
+    times = [path.stat().st_mtime for path in files]
+    if times and max(times) - min(times) > DAY:
+        found.append(f"the oldest measurement is {(max(times) - min(times)) / 3600:.0f} hours older than the newest; at most 24 are one run")
+    return found
+
+
 def head(run: Run, machine: Machine, date: str) -> str:
     lines = [
+        ["commit", commit()],
         ["processor", machine.cpu],
         ["processors, memory", f"{machine.threads}, {machine.memory}"],
         ["system", machine.system],
@@ -110,6 +135,7 @@ def pages(run: Run, machine: Machine, date: str) -> dict[str, str]:
         "authorization": authorization.section(run),
         "kernels": levels.section(run),
         "reference": reference.section(run),
+        "history": history.section(),
     }
     return {f"{name}.md": text + "\n" for name, text in found.items()}
 
@@ -158,6 +184,20 @@ def arguments() -> argparse.Namespace:
         help="lines of scripts/texts.py; may be repeated",
     )
     parser.add_argument(
+        "--bench",
+        type=Path,
+        action="append",
+        default=[],
+        help="a folder of outputs of `sordino bench --json`, NAME.json each; may be repeated",
+    )
+    parser.add_argument(
+        "--served",
+        type=Path,
+        action="append",
+        default=[],
+        help="lines of scripts/lines.py; may be repeated",
+    )
+    parser.add_argument(
         "--level",
         type=level,
         action="append",
@@ -168,6 +208,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--levels", help="SIMD levels; by default those that the example cpu_levels prints"
     )
+    parser.add_argument("--partial", action="store_true", help="write the pages even if a mode has no row or the run has several dates")
     parser.add_argument("--out", type=Path, default=ROOT / "docs/benchmarks")
     parser.add_argument("--plots", type=Path, default=ROOT / "docs/plots")
     return parser.parse_args()
@@ -183,7 +224,14 @@ def level(text: str) -> tuple[str, Path]:
 
 def main() -> None:
     args = arguments()
-    run = read(args.criterion, args.peers, args.search, args.load, args.level, args.plans, args.texts)
+    run = read(args.criterion, args.peers, args.search, args.load, args.level, args.plans, args.texts, args.bench, args.served)
+    folders = [args.criterion, *args.bench]
+    files = [path for folder in folders for path in folder.rglob("*.json")]
+    files += [path for path in (*args.peers, *args.search, *args.load, *args.plans, *args.texts, *args.served) if path.is_file()]
+    if not args.partial:
+        if found := faults(run, files):
+            raise SystemExit("No page was written:\n  " + "\n  ".join(found) + "\n--partial writes them all the same.")
+        history.keep(run, commit(), describe(args.levels).cpu)
     date = datetime.now(timezone.utc).strftime("%d %B %Y")
     args.out.mkdir(parents=True, exist_ok=True)
     args.plots.mkdir(parents=True, exist_ok=True)

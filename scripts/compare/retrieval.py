@@ -148,6 +148,59 @@ def hintless(run: Run) -> str:
     return f"{markdown(head, rows)}\n\n{bytes_of}" if rows else f"Absent: not in this run. {bytes_of}"
 
 
+PEERS = {
+    "simplepir": "SimplePIR (Go and C, its authors)",
+    "ypir": "YPIR",
+    "ypir-sp": "YPIR with SimplePIR",
+    "inspire": "InsPIRe",
+    "respire": "Respire",
+}
+
+
+def systems(run: Run) -> list[tuple[str, Measurement]]:
+    """The peers that `scripts/peers/systems.sh` built from source."""
+    found = [m for m in run.group("systems/pir") if m.median_ns]
+    return [(PEERS.get(m.function, m.function), m) for m in sorted(found, key=lambda m: m.median_ns or 0)]
+
+
+def bytes_of(run: Run, what: str, function: str, parameter: str) -> str:
+    m = run.get(f"pir/{what}_bytes", function, parameter)
+    return size(m.wire_bytes) if m else "-"
+
+
+def ours(run: Run) -> list[list[str]]:
+    """Sordino's rows over 1 GiB: SimplePIR with its hint, and the databases without a hint."""
+    rows = []
+    if best := fastest(run, "pir/answer", BACKENDS, "1GiB"):
+        moved = [bytes_of(run, what, "simple", "1GiB") for what in ("query", "answer", "hint")]
+        rows.append(["Sordino, SimplePIR", f"**{time(best.median_ns)}**", *moved, "one column of 32 KiB; the hint is downloaded"])
+    for m in sorted(run.group("pir/hintless"), key=lambda m: m.parameter):
+        if m.function != "answer" or not (shape := m.parameter.split("/")) or order_of(shape[0]) != 2**30:
+            continue
+        moved = [bytes_of(run, what, "hintless", m.parameter) for what in ("query", "answer", "key")]
+        records, length = shape[0].split("x")
+        note = f"{shape[1]} of {int(records):,} records of {int(length):,} B; keys are uploaded"
+        rows.append(["Sordino, without a hint", f"**{time(m.median_ns)}**", *moved, note])
+    return rows
+
+
+def order_of(shape: str) -> int:
+    records, length = shape.split("x")
+    return int(records) * int(length)
+
+
+def sources(run: Run) -> str:
+    """Peers from source: what an answer over 1 GiB costs, and what moves."""
+    peers = []
+    for name, m in systems(run):
+        moved = [size(m.more.get(f"bytes_{way}")) for way in ("up", "down", "once")]
+        peers.append([name, time(m.median_ns), *moved, m.more.get("note", "")])
+    if not peers:
+        return "Absent: `scripts/peers/systems.sh` did not run."
+    head = ["one answer over 1 GiB", "server", "bytes up", "bytes down", "bytes once", "configuration"]
+    return markdown(head, [*ours(run), *peers], words=True)
+
+
 def section(run: Run) -> str:
     return "\n\n".join(
         [
@@ -156,6 +209,8 @@ def section(run: Run) -> str:
             "![throughput](../plots/pir_throughput.svg)",
             scans(run),
             "`plain loop` makes the same scan by a simple loop, without Sordino's SIMD code.",
+            "## Peers built from source",
+            sources(run),
             "## Several queries in one scan",
             batches(run),
             "## Without a hint",

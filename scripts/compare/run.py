@@ -8,6 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 
+# The sets that `sordino bench` generates. Other sets have the name of their file.
+GENERATED = ("uniform", "clustered")
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One benchmark. `median_ns` is the time of one iteration. Sizes and recall may be given without a time."""
@@ -22,6 +26,8 @@ class Measurement:
     throughput_bytes: int | None = None
     wire_bytes: int | None = None
     recall: float | None = None
+    #: What else a peer's line says: bytes, configuration, commit.
+    more: dict = field(default_factory=dict)
 
     @property
     def bytes_per_second(self) -> float:
@@ -38,6 +44,8 @@ class Run:
     measurements: dict[tuple[str, str, str], Measurement] = field(default_factory=dict)
     searches: list[dict] = field(default_factory=list)
     loads: list[dict] = field(default_factory=list)
+    modes: list[dict] = field(default_factory=list)
+    served: list[dict] = field(default_factory=list)
     plans: list[dict] = field(default_factory=list)
     texts: list[dict] = field(default_factory=list)
     missing: list[tuple[str, str]] = field(default_factory=list)
@@ -104,7 +112,17 @@ def peer(line: dict) -> Measurement:
         median_ns=line.get("median_ns"),
         wire_bytes=line.get("bytes"),
         recall=line.get("recall"),
+        more=line,
     )
+
+
+def modes(folder: Path) -> Iterator[dict]:
+    """The rows of `sordino bench --json`, one for each mode and form. Each file has the name of its set and one line."""
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        for line in lines(path.read_text()):
+            for row in line["measured"]:
+                common = {"set": line["set"] if line["set"] in GENERATED else path.name.split(".")[0], "bytes_download_all": line["bytes_download_all"]}
+                yield common | row | {"centroids": row["form"], "total_ms": row["search_ms"]}
 
 
 def at_level(group: str, level: str) -> str:
@@ -120,6 +138,8 @@ def read(
     levels: Iterable[tuple[str, Path]] = (),
     plans: Iterable[Path] = (),
     texts: Iterable[Path] = (),
+    bench: Iterable[Path] = (),
+    served: Iterable[Path] = (),
 ) -> Run:
     """Reads a run. A missing file counts as an empty one. A peer that could not run has a line in the group
     `missing`."""
@@ -136,6 +156,9 @@ def read(
     run.loads.extend(all_lines(loads))
     run.plans.extend(all_lines(plans))
     run.texts.extend(all_lines(texts))
+    run.served.extend(all_lines(served))
+    for folder in bench:
+        run.modes.extend(modes(folder))
     return run
 
 

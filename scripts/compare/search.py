@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 
-from compare import rates, texts
+from compare import modes, rates, scale, served, systems, texts
+from compare.modes import REFERENCE_N, label
 from compare.run import Measurement, Run
-from compare.stated import DESCRIPTORS, PRECISION, PYTHON, SENTENCES
+from compare.stated import PRECISION, PYTHON
 from compare.table import digits, markdown, notes, size, time
-
-REFERENCE_N = 100_000
-MODES = ("masked", "routed", "open", "sealed", "local")
 
 # For each stage: the milliseconds of the reference's standard search and of its batch search, and the field of
 # Sordino's run.
@@ -26,21 +24,10 @@ STAGES = (
 )
 
 
-def label(s: dict) -> str:
-    """The name of a mode. Sealed mode has two names, for its two ways to find buckets."""
-    ways = {
-        "downloaded": "sealed",
-        "encrypted": "sealed, encrypted routing",
-    }
-    return ways.get(s["centroids"], "sealed") if s["mode"] == "sealed" else s["mode"]
-
-
 def of(run: Run, n: int, set_name: str) -> list[dict]:
-    """The modes that were measured at one size of one set."""
+    """The modes whose stages were measured at one size of one set."""
     found = [s for s in run.searches if (s["n"], s["set"]) == (n, set_name)]
-    return sorted(
-        found, key=lambda s: (MODES.index(s["mode"]) if s["mode"] in MODES else 9, label(s))
-    )
+    return sorted(found, key=lambda s: modes.rank(label(s)))
 
 
 def ms(x: float | None) -> str:
@@ -99,15 +86,15 @@ def buckets(s: dict) -> str:
 
 
 def baseline(run: Run) -> str:
-    """faiss at the same size: the cost of a search without any protection."""
-    found = [m for m in run.group("search/plain") if f" {REFERENCE_N}x" in m.parameter]
+    """faiss on the same distributions: the cost of a search without any protection."""
+    found = run.group("search/plain")
     if not found:
         return "Absent: faiss was not run."
 
     def cell(m: Measurement | None) -> str:
         return f"{time(m.median_ns)}, {m.recall or 0:.3f}" if m else "-"
 
-    sets = sorted({m.parameter for m in found})
+    sets = sorted({m.parameter for m in found}, key=lambda name: (name.split()[0], int(name.split()[1].split("x")[0])))
     names = sorted({m.function for m in found})
     rows = [[of_set, *(cell(run.get("search/plain", name, of_set)) for name in names)] for of_set in sets]
     return markdown(["median, recall@10", *names], rows)
@@ -135,24 +122,25 @@ def section(run: Run) -> str:
     return "\n\n".join(
         [
             "# Private search",
+            served.section(run),
             texts.section(run),
-            f"## Stages and recall, {REFERENCE_N:,} vectors of 128 dimensions",
+            modes.section(run),
+            "\n\n".join(f"![{what}](../plots/search_{name}.svg)" for what, name in PLOTS),
+            f"## Stages of a search, {REFERENCE_N:,} vectors of 128 dimensions",
             "Client and server run in one process, without a network. [How private search works](../search.md) describes the modes. Here the one-time download "
             "of `sealed` is larger than the whole index, so the planner advises against `sealed`.",
-            "### Clustered",
+            "### Of clustered vectors",
             stages(run, "clustered"),
-            "### Uniform",
+            "### Of uniform vectors",
             stages(run, "uniform", UNLIKE),
             "On this set, a search that reads only some buckets misses most neighbours.",
-            "## Other sizes",
-            "\n\n".join(f"![{what}](../plots/search_{name}.svg)" for what, name in PLOTS),
             rates.section(run),
-            SENTENCES,
-            DESCRIPTORS,
-            PRECISION,
+            systems.section(run),
             "## Without protection",
             "faiss on one thread shows what a search costs without privacy. Its vectors have the same distributions, but numpy drew them again.",
             baseline(run),
+            scale.section(run),
+            PRECISION,
             PYTHON,
         ]
     )

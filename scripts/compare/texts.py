@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from compare.run import Run
-from compare.stated import MILLION_TEXTS
 from compare.table import markdown, notes, size, time
 
 WAYS = {
@@ -29,7 +28,7 @@ HEAD = (
 
 
 def section(run: Run) -> str:
-    parts = ["## A search that brings texts"]
+    parts = ["## Each way to fetch texts"]
     if not run.texts:
         return "\n\n".join([*parts, "Sordino: absent, the run has no lines of `scripts/texts.py`."])
     first = run.texts[0]
@@ -47,7 +46,6 @@ def section(run: Run) -> str:
             "search the vectors.",
         )
     )
-    parts.append(MILLION_TEXTS)
     return "\n\n".join(parts)
 
 

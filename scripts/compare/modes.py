@@ -1,0 +1,86 @@
+"""Each mode on each set of vectors: rows of `sordino bench`."""
+
+from __future__ import annotations
+
+from compare.run import GENERATED, Run
+from compare.table import digits, markdown, notes, size, time
+
+REFERENCE_N = 100_000
+MODES = ("masked", "routed", "open", "sealed", "local")
+
+
+def label(row: dict) -> str:
+    """The name of a mode. Sealed mode has two names, for its two ways to find buckets."""
+    ways = {"downloaded": "sealed", "encrypted": "sealed, encrypted routing"}
+    return ways.get(row["centroids"], "sealed") if row["mode"] == "sealed" else row["mode"]
+
+
+def rank(name: str) -> tuple[int, str]:
+    mode = name.split(",")[0]
+    return (MODES.index(mode) if mode in MODES else len(MODES), name)
+
+
+def of(run: Run, set_name: str, n: int) -> list[dict]:
+    """The modes that were measured on one set without texts. Of several forms of a mode, the fastest one counts."""
+    found: dict[str, dict] = {}
+    for row in run.modes:
+        if (row["set"], row["n"]) == (set_name, n) and not row["payloads"]:
+            best = found.setdefault(label(row), row)
+            if row["total_ms"] < best["total_ms"]:
+                found[label(row)] = row
+    return [found[name] for name in sorted(found, key=rank)]
+
+
+def one(run: Run, set_name: str, n: int, mode: str) -> dict | None:
+    return next((row for row in of(run, set_name, n) if row["mode"] == mode), None)
+
+
+def with_texts(run: Run, set_name: str, n: int, mode: str) -> dict | None:
+    found = (row for row in run.modes if (row["set"], row["n"], row["mode"]) == (set_name, n, mode))
+    return next((row for row in found if row["payloads"]), None)
+
+
+def sizes(run: Run, set_name: str) -> list[int]:
+    return sorted({row["n"] for row in run.modes if row["set"] == set_name})
+
+
+def sets(run: Run) -> list[tuple[str, int]]:
+    """The sets by their sizes, with generated sets first."""
+    found = {(row["set"], row["n"]) for row in run.modes}
+    return sorted(found, key=lambda item: (item[0] not in GENERATED, item[0], item[1]))
+
+
+HEAD = ("", "recall@10", "a search", "of it in the server", "bytes up", "bytes down", "bytes once", "build", "a search with ten texts")
+
+
+def cells(run: Run, row: dict) -> list[str]:
+    brought = with_texts(run, row["set"], row["n"], row["mode"])
+    return [
+        label(row),
+        f"**{row['recall']:.3f}**",
+        f"**{time(row['search_ms'] * 1e6)}**",
+        time(row["server_ms"] * 1e6) if row["server_ms"] else "none",
+        size(row["bytes_up"]),
+        size(row["bytes_down"]),
+        size(row["bytes_once"]),
+        f"{digits(row['build_s'])} s",
+        time(brought["search_ms"] * 1e6) if brought else "-",
+    ]
+
+
+def section(run: Run) -> str:
+    parts = ["## Every mode on every set"]
+    if not run.modes:
+        return "\n\n".join([*parts, "Sordino: absent, the run has no lines of `sordino bench --json`."])
+    parts.append(
+        notes(
+            "Server and client run in one process, on one thread. `bytes once` is the download before the first search.",
+            "Times are medians. The build plans sealed and routed mode for a recall of 0.95.",
+            "Searches without texts find ids alone. The last column adds ten texts, as `--fetch` downloads or fetches them.",
+        )
+    )
+    for name, n in sets(run):
+        found = of(run, name, n)
+        if found:
+            parts += [f"### {name.capitalize()}, {n:,} x {found[0]['dim']}", markdown(HEAD, [cells(run, row) for row in found])]
+    return "\n\n".join(parts)

@@ -1,0 +1,86 @@
+"""Sizes that no machine of the run can hold: from measured pieces and list prices."""
+
+from __future__ import annotations
+
+from compare import modes, rates, served
+from compare.run import Run
+from compare.table import digits, markdown, notes, size, time
+
+SIZES = (100_000_000, 1_000_000_000)
+MEASURED = 1_000_000
+# Assumptions in dollars: list prices of general-purpose machines on demand, and of bytes that leave a large cloud.
+CORE_HOUR, CORE_BYTES, OUT_GB = 0.05, 4e9, 0.09
+MONTH_HOURS, MONTH_SEARCHES = 730, 1e6
+SHARD_BYTES = 64e9
+
+
+def planned(run: Run, n: int, mode: str) -> dict | None:
+    plans = (plan for plan in run.plans if (plan["n"], plan["queries"], plan["line"]) == (n, 100, rates.RATES[1] * 1e6))
+    return next((each for plan in plans for each in plan["modes"] if each["mode"] == mode), None)
+
+
+def row(run: Run, n: int, mode: str) -> list[str] | None:
+    plan, small = planned(run, n, mode), planned(run, MEASURED, mode)
+    measured, process = modes.one(run, "clustered", MEASURED, mode), served.of(run, MEASURED, mode)
+    if not (plan and small and measured and process):
+        return None
+    seconds = plan["server_ms"] * measured["server_ms"] / small["server_ms"] / 1e3
+    memory = process["server_bytes"] * n / MEASURED
+    up, down = (plan[f"bytes_{way}"] * measured[f"bytes_{way}"] / small[f"bytes_{way}"] for way in ("up", "down"))
+    shards = max(1, round(memory / SHARD_BYTES + 0.5))
+    searching = MONTH_SEARCHES * seconds / 3600 * CORE_HOUR
+    holding = memory / CORE_BYTES * CORE_HOUR * MONTH_HOURS
+    sending = MONTH_SEARCHES * down / 1e9 * OUT_GB
+    cost = max(searching, holding) + sending
+    return [
+        f"{n:,}, {mode}",
+        time(seconds * 1e9),
+        size(up + down),
+        size(plan["bytes_once"]),
+        size(memory),
+        f"{shards:,}",
+        f"{searching:,.0f}, {holding:,.0f}, {sending:,.0f}",
+        f"**{cost:,.0f}**",
+    ]
+
+
+HEAD = (
+    "simulated",
+    "server's processor time a search",
+    "bytes a search",
+    "bytes once",
+    "servers' memory",
+    "shards",
+    "dollars a month: searching, holding, sending",
+    "in all",
+)
+LARGE = ("recall@10", "a search", "of it in the server", "bytes up", "bytes down", "bytes once", "build")
+
+
+def largest(run: Run) -> str:
+    """The largest size that was measured, if it is larger than the sizes of other tables."""
+    n = max(modes.sizes(run, "clustered"), default=0)
+    if n <= MEASURED:
+        return "Sordino: absent, the run measured no ten million vectors (`SORDINO_BENCH_LONG=1`)."
+    return f"The run's largest index has {n:,} vectors, measured whole on this machine: [every mode](#every-mode-on-every-set)."
+
+
+def section(run: Run) -> str:
+    rows = [found for n in SIZES for mode in ("masked", "routed") if (found := row(run, n, mode))]
+    if not rows:
+        return "## Beyond one machine\n\nSordino: absent, the run has no plans of such sizes."
+    return "\n\n".join(
+        [
+            "## Beyond one machine",
+            largest(run),
+            "We have not built the following indexes of 128 dimensions. The table scales what this run measured at a million vectors.",
+            markdown(HEAD, rows),
+            notes(
+                f"A month has {MONTH_SEARCHES:,.0f} searches. A processor hour with 4 GB costs {CORE_HOUR:.2f} dollars, and a GB to readers {OUT_GB:.2f} dollars. "
+                "These are typical list prices for rent by the hour.",
+                "`holding` is the rent of the memory for a whole month. Its processors also search, so the sum counts the larger of searching and holding.",
+                f"`sordino plan` gives time and bytes at each size. We multiplied them by what the run measured at {MEASURED:,} vectors, divided by the plan for that size.",
+                f"Memory grows in proportion to the vectors, and a shard has {SHARD_BYTES / 1e9:.0f} GB. The plan has no masked mode for 1,000 million vectors.",
+            ),
+        ]
+    )

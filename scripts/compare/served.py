@@ -1,0 +1,91 @@
+"""Searches with texts between two processes, over lines of several rates: lines of `scripts/lines.py`."""
+
+from __future__ import annotations
+
+from compare import rates
+from compare.run import Run
+from compare.table import digits, markdown, notes, size, time
+
+HEAD = (
+    "vectors of 128",
+    "a search",
+    "first search of a new process",
+    "bytes once",
+    "server's memory",
+    "server's start",
+    "build",
+    "peak memory of the build",
+    "index on disk",
+)
+
+
+def of(run: Run, n: int, mode: str, rate: int = 0) -> dict | None:
+    found = (line for line in run.served if (line["n"], line["mode"], line["rate"]) == (n, mode, rate))
+    return next(found, None)
+
+
+def each(run: Run) -> list[tuple[int, str]]:
+    return list(dict.fromkeys((line["n"], line["mode"]) for line in run.served))
+
+
+def ms(x: float) -> str:
+    return time(x * 1e6)
+
+
+def row(line: dict) -> list[str]:
+    return [
+        f"{line['n']:,}, {line['mode']}",
+        f"**{ms(line['search_ms'])}**",
+        ms(line["first_ms"]),
+        size(line["bytes_once"]),
+        size(line["server_bytes"]),
+        time(line["start_s"] * 1e9),
+        f"{digits(line['build_s'])} s",
+        size(line["build_bytes"]),
+        size(line["disk_bytes"]),
+    ]
+
+
+def predicted(run: Run, n: int, mode: str, rate: int) -> float | None:
+    """The milliseconds of one more search, as `sordino plan` predicts them. The plan knows no texts and no round trip."""
+    few, many = (rates.planned(run, n, rate, count).get(mode) for count in (1, 1000))
+    return (many - few) / 999 * 1e3 if few and many else None
+
+
+def over_lines(run: Run) -> str:
+    rows = []
+    found = sorted({line["rate"] for line in run.served if line["rate"]})
+    for n, mode in each(run):
+        cells = [f"{n:,}, {mode}"]
+        for rate in found:
+            line = of(run, n, mode, rate)
+            plan = predicted(run, n, mode, rate)
+            cells.append(f"{ms(line['first_ms'])}, **{ms(line['search_ms'])}** ({ms(plan) if plan else '-'})" if line else "-")
+        rows.append(cells)
+    return markdown(["vectors of 128", *(f"{rate} Mbit/s" for rate in found)], rows)
+
+
+def section(run: Run) -> str:
+    parts = ["## Between two processes, with texts"]
+    if not run.served:
+        return "\n\n".join([*parts, "Sordino: absent, the run has no lines of `scripts/lines.py`."])
+    here = [line for n, mode in each(run) if (line := of(run, n, mode))]
+    first = run.served[0]
+    return "\n\n".join(
+        [
+            *parts,
+            markdown(HEAD, [row(line) for line in here]),
+            notes(
+                "The command line searches a server on the same machine, without TLS, for ten results with texts of about 300 bytes. The server has one core.",
+                "`first search of a new process` starts with the command, and ends with the printed texts. It includes the download.",
+                "`server's memory` is memory that no file backs. A build uses all cores.",
+            ),
+            "### Over a line",
+            over_lines(run),
+            notes(
+                f"A relay limits the rate of each direction, and adds a round trip of {first['delay_ms']:.0f} ms. It is a program, not a network: it loses no packets.",
+                "Each cell shows the first search of a new process, a further search, and in brackets what `sordino plan` predicts for a further search. "
+                "The prediction includes neither texts nor the round trip.",
+            ),
+        ]
+    )

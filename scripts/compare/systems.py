@@ -1,0 +1,90 @@
+"""Other systems of private search: HEVEC as it was measured in this run, and what others report."""
+
+from __future__ import annotations
+
+from compare import modes, served
+from compare.run import Measurement, Run
+from compare.table import digits, markdown, notes, size, time
+
+GROUP = "systems/search"
+# What the systems' authors report for their own machines: no ratio is possible.
+REPORTED = (
+    ("Opaque (August 2026)", "SIFT, 1,000,000 x 128", "357 ms, with all protections 409 to 652 ms; recall 0.984 to 1", "8 cores of a cloud", "the clusters, among decoys"),
+    ("Compass (OSDI 2025)", "millions of vectors", "about a second over a slow line", "a server and a client", "nothing"),
+    ("Pacmann (ICLR 2025)", "SIFT, 1,000,000 x 128", "1.06 s, recall 0.94 to 0.95, 29.3 MB a query", "one machine", "the vectors"),
+    ("Tiptoe (SOSP 2023)", "360 million web pages", "2.7 s, 56.9 MiB, 145 core-seconds", "45 servers", "the vectors"),
+    ("Wally (Apple)", "3.2 million vectors", "7 to 28 times the queries a second of Tiptoe", "one server", "clusters, among fake queries"),
+    ("enVector (product)", "a store of memories", "367 ms a recall, 4 to 5 s an insertion", "a cloud service", "nothing, if queries are encrypted"),
+)
+
+
+def of(run: Run, n: int) -> Measurement | None:
+    return run.get(GROUP, "hevec", f"{n}x128")
+
+
+def columns(run: Run) -> list[tuple[str, dict]]:
+    """HEVEC and masked mode at each size that HEVEC was measured at."""
+    found = []
+    for m in sorted(run.group(GROUP), key=lambda m: int(m.parameter.split("x")[0])):
+        n = int(m.parameter.split("x")[0])
+        if m.function != "hevec":
+            continue
+        ours, process = modes.one(run, "clustered", n, "masked"), served.of(run, n, "masked")
+        client = m.more["encrypt_ns"] + m.more["decrypt_ns"]
+        theirs = m.more | {"whole": m.median_ns, "server": m.more["server_ns"], "client": client, "insert": m.more["insert_ns"]}
+        found.append((f"HEVEC, {n:,}", theirs))
+        if ours:
+            memory = process["server_bytes"] if process else None
+            row = {"whole": ours["search_ms"] * 1e6, "server": ours["server_ms"] * 1e6, "client": ours["client_ms"] * 1e6, "recall": ours["recall"]}
+            row |= {name: ours[name] for name in ("bytes_up", "bytes_down", "bytes_once")}
+            found.append((f"masked mode, {n:,}", row | {"server_bytes": memory, "insert": ours["build_s"] * 1e9 / n}))
+    return found
+
+
+ROWS = (
+    ("a search", "whole", time),
+    ("of it in the server", "server", time),
+    ("of it in the client", "client", time),
+    ("recall@10", "recall", lambda x: f"{x:.3f}"),
+    ("bytes up", "bytes_up", size),
+    ("bytes down", "bytes_down", size),
+    ("bytes once, up (HEVEC) or down", "bytes_once", size),
+    ("server's memory", "server_bytes", size),
+    ("processor time to insert a vector", "insert", time),
+)
+
+
+def measured(run: Run) -> str:
+    found = columns(run)
+    if not found:
+        return "HEVEC: absent, `scripts/peers/systems.sh` did not run it."
+
+    def cell(name: str, values: dict, key: str, show) -> str:
+        value = values.get(key)
+        text = show(value) if value is not None else "-"
+        return f"**{text}**" if name.startswith("masked") else text
+
+    rows = [[title, *(cell(name, values, key, show) for name, values in found)] for title, key, show in ROWS]
+    return markdown(["128 dimensions", *(name for name, _ in found)], rows)
+
+
+def ratio(run: Run, n: int) -> str:
+    """How much longer HEVEC's search takes than masked mode's."""
+    m, ours = of(run, n), modes.one(run, "clustered", n, "masked")
+    return f"HEVEC {time(m.median_ns)} ({digits(m.median_ns / 1e6 / ours['search_ms'])}x)" if m and m.median_ns and ours else ""
+
+
+def section(run: Run) -> str:
+    return "\n\n".join(
+        [
+            "## Other private systems",
+            measured(run),
+            notes(
+                "HEVEC (arXiv 2506.17336) hides the same data from the server. We built its library from source, and gave it encrypted queries and one thread.",
+                "HEVEC has no network in this measurement, and neither has masked mode. Both search random or clustered unit vectors for ids alone.",
+                "HEVEC's client keeps no hint, and its server packs new rows without a key. Masked mode checks scores, and many readers can have keys.",
+            ),
+            "We did not run the systems of the next table. Their authors report these figures for their own machines:",
+            markdown(["", "set", "reported", "machine", "what the server sees"], [list(row) for row in REPORTED], words=True),
+        ]
+    )
