@@ -4,7 +4,7 @@
 //! from whatever the implementation can keep of a key. `mldsa/batch`, parameter = parameter set x
 //! batch size: `one key` and `many keys` (a new key for each signature, none seen before);
 //! `rayon` is a batch on all threads of the global pool.
-//! AWS-LC is a peer with `--features aws-lc`. `pqcrypto-mldsa` is no peer: its code (PQClean's) accepts signatures
+//! `scripts/peers` measures AWS-LC. `pqcrypto-mldsa` is no peer: its code (PQClean's) accepts signatures
 //! whose z is too long, so its time is for less than a verification.
 //! Messages have 64 bytes, contexts are empty. `SORDINO_BENCH_LONG` adds the batches of the
 //! other sets and backends at all sizes.
@@ -48,7 +48,7 @@ trait Set: Params {
 }
 
 macro_rules! set {
-    ($set:ident, $module:ident, $key:ident, $signature:ident, $aws:ident) => {
+    ($set:ident, $module:ident, $key:ident, $signature:ident) => {
         impl Set for $set {
             fn sign(seed: [u8; 32], count: u8) -> Vec<Signed> {
                 let key = ml_dsa::SigningKey::<ml_dsa::$set>::from_seed(&seed.into());
@@ -80,10 +80,6 @@ macro_rules! set {
                 });
                 group.bench_function(BenchmarkId::new("libcrux fresh", set), |b| {
                     b.iter(|| assert!($module::libcrux(black_box(next()))));
-                });
-                #[cfg(feature = "aws-lc")]
-                group.bench_function(BenchmarkId::new("aws-lc-rs fresh", set), |b| {
-                    b.iter(|| assert!($module::aws(black_box(next()))));
                 });
                 group.bench_function(BenchmarkId::new("fips204 fresh", set), |b| {
                     b.iter(|| assert!($module::fips204(black_box(next()))));
@@ -118,10 +114,6 @@ macro_rules! set {
                 group.bench_function(id("libcrux many keys", n), |b| {
                     b.iter(|| assert!(black_box(many).iter().all($module::libcrux)));
                 });
-                #[cfg(feature = "aws-lc")]
-                group.bench_function(id("aws-lc-rs many keys", n), |b| {
-                    b.iter(|| assert!(black_box(many).iter().all($module::aws)));
-                });
             }
         }
 
@@ -135,13 +127,6 @@ macro_rules! set {
                 verify(&key, &signed.message, &[], &signature).is_ok()
             }
 
-            #[cfg(feature = "aws-lc")]
-            pub(super) fn aws(signed: &Signed) -> bool {
-                use aws_lc_rs::signature::{UnparsedPublicKey, $aws};
-                let key = UnparsedPublicKey::new(&$aws, &signed.public_key);
-                key.verify(&signed.message, &signed.signature).is_ok()
-            }
-
             pub(super) fn fips204_key(signed: &Signed) -> ::fips204::$module::PublicKey {
                 let key = ::fips204::$module::PublicKey::try_from_bytes(sized(&signed.public_key));
                 key.expect("a key of the right length")
@@ -153,27 +138,9 @@ macro_rules! set {
         }
     };
 }
-set!(
-    MlDsa44,
-    ml_dsa_44,
-    MLDSA44VerificationKey,
-    MLDSA44Signature,
-    ML_DSA_44
-);
-set!(
-    MlDsa65,
-    ml_dsa_65,
-    MLDSA65VerificationKey,
-    MLDSA65Signature,
-    ML_DSA_65
-);
-set!(
-    MlDsa87,
-    ml_dsa_87,
-    MLDSA87VerificationKey,
-    MLDSA87Signature,
-    ML_DSA_87
-);
+set!(MlDsa44, ml_dsa_44, MLDSA44VerificationKey, MLDSA44Signature);
+set!(MlDsa65, ml_dsa_65, MLDSA65VerificationKey, MLDSA65Signature);
+set!(MlDsa87, ml_dsa_87, MLDSA87VerificationKey, MLDSA87Signature);
 
 fn sized<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("as long as its set says")

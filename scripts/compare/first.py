@@ -80,7 +80,7 @@ def scan(run: Run) -> tuple[str, str]:
 
 def products(run: Run) -> tuple[str, str]:
     labels = homomorphic.LABELS
-    names = ("fhe", "lattigo-v5-go depth one", "tenseal-python mm")
+    names = ("fhe", "lattigo-v6-go depth one", "tenseal-python mm")
     return against(run, homomorphic.row("score", "64x128"), *(Key("ckks/score", n, "64x128", label=labels[n]) for n in names))
 
 

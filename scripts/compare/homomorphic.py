@@ -8,14 +8,14 @@ from compare.run import Run
 from compare.table import Key, Row, compare, fastest, markdown, notes, size, stated_there, time
 
 PEERS = (
-    "lattigo-v5-go reference parameters",
-    "lattigo-v5-go depth one",
+    "lattigo-v6-go reference parameters",
+    "lattigo-v6-go depth one",
     "tenseal-python mm",
     "fhe",
 )
 LABELS = {
-    "lattigo-v5-go reference parameters": "Lattigo 5 (reference's parameters)",
-    "lattigo-v5-go depth one": "Lattigo 5 (N = 2^13)",
+    "lattigo-v6-go reference parameters": "Lattigo 6 (reference's parameters)",
+    "lattigo-v6-go depth one": "Lattigo 6 (N = 2^13)",
     "tenseal-python mm": "TenSEAL (N = 2^13)",
     "fhe": "fhe.rs (BFV)",
     "slot": "Sordino, slots and rotations",

@@ -40,22 +40,27 @@ PACKAGES = (
     "ml-dsa",
     "simplepir",
     "tfhe-ntt",
-    "aws-lc-rs",
 )
 
+
 def versions(run: Run) -> str:
-    """The versions of the crates that were measured for comparison, from the lock file."""
-    optional = any(m.function.startswith("aws-lc-rs") for m in run.group("mldsa/verify"))
+    """The versions of the crates that were measured for comparison, from the lock files."""
+    found = locked("Cargo.lock", PACKAGES)
+    if any(m.function.startswith("aws-lc-rs") for m in run.group("mldsa/verify")):
+        found += locked("scripts/peers/rust/Cargo.lock", ("aws-lc-rs",))
+    return ", ".join(found)
+
+
+def locked(file: str, packages: tuple[str, ...]) -> list[str]:
+    """The packages that a lock file names, with their versions."""
     found, name = [], ""
-    for line in (ROOT / "Cargo.lock").read_text().splitlines():
+    for line in (ROOT / file).read_text().splitlines():
         if line.startswith("name = "):
             name = line.split('"')[1]
-        elif line.startswith("version = ") and name in PACKAGES:
-            if name == "aws-lc-rs" and not optional:
-                continue
+        elif line.startswith("version = ") and name in packages:
             version = line.split('"')[1]
             found.append(f"{name} {version}")
-    return ", ".join(found)
+    return found
 
 
 def bandwidth(run: Run) -> str:

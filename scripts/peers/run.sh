@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the peers that are not published packages, in pinned versions, on the inputs of the benches, and
+# Runs the peers that the benches do not contain, in pinned versions, on the inputs of the benches, and
 # prints one JSON object a line: {"group", "function", "parameter", "median_ns"}. A peer that cannot
 # run here is a line of group "missing", with the reason, and does not stop the others.
 set -u
@@ -25,6 +25,14 @@ elif ! (cd go && go build -o "$build/go" .) >&2; then
     missing "Go peers" "the modules did not build"
 else
     one "$build/go" || missing "Go peers" "stopped before the end"
+fi
+
+if ! command -v cargo >/dev/null; then
+    missing "AWS-LC" "cargo is not installed"
+elif ! (cd rust && CARGO_TARGET_DIR="$build/rust" cargo build --quiet --release --locked) >&2; then
+    missing "AWS-LC" "did not build: it needs a C compiler, and on some systems cmake"
+else
+    one "$build/rust/release/peers" || missing "AWS-LC" "stopped before the end"
 fi
 
 if ! command -v python3 >/dev/null; then

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from compare import first, plots, preserving, report, search, table
+from compare import first, plots, preserving, report, search, signatures, table
 from compare.machine import Machine
 from compare.run import Measurement, Run
 from compare.tests.test_run import fixture
@@ -69,6 +69,13 @@ class Document(unittest.TestCase):
             for name, text in pages.items():
                 self.assertTrue(text.startswith("# "), name)
         self.assertIn("python: python3 is not installed", everything(fixture()))
+
+    def test_a_peer_of_its_own_lock_file_is_named_if_it_was_measured(self) -> None:
+        run = fixture()
+        self.assertNotIn("aws-lc-rs", report.versions(run))
+        run.add([Measurement("mldsa/verify", "aws-lc-rs fresh", signatures.SET, 90.0)])
+        self.assertRegex(report.versions(run), r"aws-lc-rs [0-9]+\.[0-9]+")
+        self.assertIn("AWS-LC 90.0 ns", everything(run))
 
     def test_the_first_page_is_short_and_has_its_numbers(self) -> None:
         for run in (fixture(), Run()):

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/tuneinsight/lattigo/v5/core/rlwe"
-	"github.com/tuneinsight/lattigo/v5/he/hefloat"
+	"github.com/tuneinsight/lattigo/v6/core/rlwe"
+	"github.com/tuneinsight/lattigo/v6/schemes/ckks"
 )
 
 const (
@@ -17,15 +17,15 @@ const (
 // ckksCase is a parameter set for 64 dot products of 128 dimensions, packed into slots.
 type ckksCase struct {
 	name       string
-	parameters hefloat.ParametersLiteral
+	parameters ckks.ParametersLiteral
 	publicKey  bool // encrypt under the public key, as the reference does
 }
 
 var ckksCases = []ckksCase{
-	{"lattigo-v5-go reference parameters", hefloat.ParametersLiteral{
+	{"lattigo-v6-go reference parameters", ckks.ParametersLiteral{
 		LogN: 14, LogQ: []int{60, 45, 45, 45, 45, 45, 45, 45}, LogP: []int{61, 61}, LogDefaultScale: 45,
 	}, true},
-	{"lattigo-v5-go depth one", hefloat.ParametersLiteral{
+	{"lattigo-v6-go depth one", ckks.ParametersLiteral{
 		LogN: 13, LogQ: []int{55, 45}, LogP: []int{55}, LogDefaultScale: 45,
 	}, false},
 }
@@ -57,14 +57,14 @@ func packed(rows [][]float64) (slots []float64) {
 	return slots
 }
 
-func ckks() {
+func products() {
 	for _, c := range ckksCases {
 		c.measure()
 	}
 }
 
 func (c ckksCase) measure() {
-	params := must(hefloat.NewParametersFromLiteral(c.parameters))
+	params := must(ckks.NewParametersFromLiteral(c.parameters))
 	level := params.MaxLevel()
 	keygen := rlwe.NewKeyGenerator(params)
 	secret := keygen.GenSecretKeyNew()
@@ -78,8 +78,8 @@ func (c ckksCase) measure() {
 	}
 	encryptor := rlwe.NewEncryptor(params, encryptionKey)
 	decryptor := rlwe.NewDecryptor(params, secret)
-	encoder := hefloat.NewEncoder(params)
-	evaluator := hefloat.NewEvaluator(params, keys())
+	encoder := ckks.NewEncoder(params)
+	evaluator := ckks.NewEvaluator(params, keys())
 
 	rng := rand.New(rand.NewPCG(2, 0))
 	query, base := unitVector(rng), make([][]float64, vectors)
@@ -89,7 +89,7 @@ func (c ckksCase) measure() {
 	perPack := min(vectors, params.MaxSlots()/dim)
 	var packs []*rlwe.Plaintext
 	for at := 0; at < vectors; at += perPack {
-		pack := hefloat.NewPlaintext(params, level)
+		pack := ckks.NewPlaintext(params, level)
 		check(encoder.Encode(packed(base[at:at+perPack]), pack))
 		packs = append(packs, pack)
 	}
@@ -100,7 +100,7 @@ func (c ckksCase) measure() {
 	replicated := packed(copies)
 
 	encrypt := func() *rlwe.Ciphertext {
-		plaintext := hefloat.NewPlaintext(params, level)
+		plaintext := ckks.NewPlaintext(params, level)
 		check(encoder.Encode(replicated, plaintext))
 		return must(encryptor.EncryptNew(plaintext))
 	}

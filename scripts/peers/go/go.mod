@@ -5,7 +5,7 @@ go 1.25.0
 require (
 	github.com/capitalone/fpe v1.2.1
 	github.com/cloudflare/circl v1.6.5
-	github.com/tuneinsight/lattigo/v5 v5.0.7
+	github.com/tuneinsight/lattigo/v6 v6.1.1
 	gitlab.com/ubiqsecurity/ubiq-fpe-go v0.0.0-20241024183258-f0d5bc065c59
 )
 

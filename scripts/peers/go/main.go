@@ -79,5 +79,5 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	fpe()
 	mldsa()
-	ckks()
+	products()
 }
