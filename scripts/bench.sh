@@ -8,8 +8,8 @@
 # script leaves out its peers and names them. A bench that fails is named too, and then no page is written.
 #
 # SORDINO_PIN       a command before each measurement; by default `taskset` for the last core, if it exists
-# SORDINO_SETS      a file of real vectors, for the table of all modes; a line has NAME BASE QUERIES TRUTH, which are paths
-#                   of vectors, of queries, and of their true neighbours
+# SORDINO_SETS      a file of real vectors, for the table of all modes; a line has NAME BASE QUERIES TRUTH and words
+#                   about the set: BASE, QUERIES and TRUTH are paths of vectors, of queries, and of true neighbours
 # SORDINO_TEXTS     a Parquet file with the columns id, text and vectors, for the ways to fetch texts (scripts/texts.py);
 #                   SORDINO_TEXTS_QUERIES is its file of queries, and SORDINO_TEXTS_NAME describes the texts
 # SORDINO_PEER_SOURCES   a folder of sources for scripts/peers/systems.sh
@@ -97,7 +97,8 @@ done
 modes clustered-1000000 open,local --set clustered --n 1000000
 modes uniform-100000 open,sealed,local --set uniform --n 100000
 if [ -n "${SORDINO_SETS-}" ]; then
-    while read -r name base queries truth; do
+    while read -r name base queries truth about; do
+        echo "$about" >"$run/bench/$name.txt"
         modes "$name" open,sealed,local --data "$base" --queries "$queries" --truth "$truth"
     done <"$SORDINO_SETS"
 fi

@@ -52,7 +52,7 @@ def searches(run: Run, n: int) -> tuple[str, str]:
 
 def session(run: Run) -> tuple[str, str]:
     found = modes.of(run, "clustered", modes.REFERENCE_N)
-    each = [(row["mode"], size(row["bytes_once"] + 100 * (row["bytes_up"] + row["bytes_down"]))) for row in found if row["mode"] != "local"]
+    each = [(row["mode"], size(modes.session_bytes(row))) for row in found if row["mode"] != "local"]
     whole = next((f"local mode, which downloads everything, {size(row['bytes_once'])}" for row in found if row["mode"] == "local"), ABSENT)
     return "; ".join(f"{mode} {spent}" for mode, spent in each) or ABSENT, whole
 

@@ -120,8 +120,12 @@ def modes(folder: Path) -> Iterator[dict]:
     """The rows of `sordino bench --json`, one for each mode and form. Each file has the name of its set and one line."""
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
         for line in lines(path.read_text()):
+            name, words = line["set"], path.with_name(path.name.split(".")[0] + ".txt")
+            if name not in GENERATED:
+                name = words.stem
+            about = words.read_text().strip() if words.is_file() else ""
             for row in line["measured"]:
-                common = {"set": line["set"] if line["set"] in GENERATED else path.name.split(".")[0], "bytes_download_all": line["bytes_download_all"]}
+                common = {"set": name, "about": about, "bytes_download_all": line["bytes_download_all"]}
                 yield common | row | {"centroids": row["form"], "total_ms": row["search_ms"]}
 
 
