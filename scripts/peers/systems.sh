@@ -93,8 +93,9 @@ hevec() {
     fi
     library=$build/HEVEC/server
     if ! c++ -std=c++20 -O3 -march=native -fopenmp -w -I "$library/include" -I "$build/hexl-installed/include" \
-        -o "$build/hevec" systems/hevec.cpp "$library/src/Client.cpp" "$library/src/HEval.cpp" "$library/src/Random.cpp" \
-        "$library/src/SecretKey.cpp" "$library/src/Server.cpp" "$build/hexl-installed/lib/libhexl.a" -lcrypto >&2; then
+        -o "$build/hevec" systems/hevec.cpp "$library/src/Client.cpp" "$library/src/HEval.cpp" \
+        "$library/src/Random.cpp" "$library/src/SecretKey.cpp" "$library/src/Server.cpp" \
+        "$build/hexl-installed/lib/libhexl.a" -lcrypto >&2; then
         missing hevec "the library did not build; it needs C++20, OpenMP and the headers of OpenSSL"
         return
     fi
@@ -142,7 +143,8 @@ inspire() {
         python3 systems/pir.py inspire "$build/inspire.json" $commit || missing inspire "stopped before the end"
     one "$build/inspire-target/release/inspire" --num-items 16777216 --item-size-bits 512 --dim0 16384 --trials 5 \
         --out-report-json "$build/inspire-64.json" >&2 &&
-        python3 systems/pir.py inspire-64 "$build/inspire-64.json" $commit || missing inspire-64 "stopped before the end"
+        python3 systems/pir.py inspire-64 "$build/inspire-64.json" $commit ||
+        missing inspire-64 "stopped before the end"
 }
 
 # The shape for which its README claims the highest throughput: 2^22 records of 256 bytes.
@@ -154,8 +156,8 @@ simplepir() {
         missing simplepir "the package did not build"
         return
     fi
-    (cd "$build/simplepir/pir" && LOG_N=22 D=2048 one "$build/simplepir.test" -test.bench SimplePirSingle -test.timeout 0 \
-        -test.run '^$') >"$build/simplepir.log" &&
+    (cd "$build/simplepir/pir" && LOG_N=22 D=2048 one "$build/simplepir.test" -test.run '^$' \
+        -test.bench SimplePirSingle -test.timeout 0) >"$build/simplepir.log" &&
         python3 systems/pir.py simplepir "$build/simplepir.log" $commit || missing simplepir "stopped before the end"
 }
 
@@ -203,7 +205,7 @@ case ${1-all} in
     pir) peers='ypir inspire simplepir respire' ;;
     hevec | ypir | inspire | simplepir | respire | opaque) peers=$1 ;;
     *)
-        echo "systems.sh: $1 is no peer; give hevec, ypir, inspire, simplepir, respire, opaque, or pir for the four of PIR" >&2
+        echo "systems.sh: $1 is no peer; give hevec, ypir, inspire, simplepir, respire, opaque, or pir for four" >&2
         exit 2
         ;;
 esac
