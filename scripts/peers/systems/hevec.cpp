@@ -167,7 +167,8 @@ int main(int argc, char **argv) {
     blocks.emplace_back(DIMENSION);
     server.cacheKeys(blocks.back(), keys);
     insert += since(start);
-    std::fprintf(stderr, "\rhevec: %llu of %llu", (unsigned long long)std::min(first + DEGREE, count), (unsigned long long)count);
+    std::fprintf(stderr, "\rhevec: %llu of %llu", (unsigned long long)std::min(first + DEGREE, count),
+                 (unsigned long long)count);
   }
   std::fprintf(stderr, "\n");
   const u64 filled = resident();

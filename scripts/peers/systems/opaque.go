@@ -127,7 +127,7 @@ func measure(count, rounds int, commit string) error {
 		"insert_ns": insert,
 		"recall":    float64(found) / float64(k*rounds),
 		"rounds":    rounds,
-		"note":      "128 clusters, 8 probed, decoys for epsilon 2.5; fetched clusters are decrypted and scored by the client",
+		"note":      "128 clusters, 8 probed, decoys for epsilon 2.5; the client scores what it fetches",
 		"commit":    commit,
 	})
 }
@@ -140,7 +140,8 @@ func main() {
 	count, err := strconv.Atoi(os.Args[1])
 	rounds, err2 := strconv.Atoi(os.Args[2])
 	if err != nil || err2 != nil || count < 128 || rounds < 1 {
-		fmt.Fprintf(os.Stderr, "opaque: COUNT is %s and ROUNDS %s; they must be numbers of at least 128 and 1\n", os.Args[1], os.Args[2])
+		fmt.Fprintf(os.Stderr, "opaque: COUNT is %s and ROUNDS %s; they must be at least 128 and 1\n",
+			os.Args[1], os.Args[2])
 		os.Exit(2)
 	}
 	if err := measure(count, rounds, os.Args[3]); err != nil {

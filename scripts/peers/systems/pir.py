@@ -92,12 +92,14 @@ def respire(text, record_bytes, note):
     }
 
 
+UNCHECKED = "precomputation made up, answers not checked"
+
 READERS = {
     "ypir": (ypir, 0.125, "YPIR, 2^33 records of one bit"),
     "ypir-sp": (ypir, 32768, "YPIR+SP, 2^15 records of 32 KiB"),
-    "inspire": (inspire, 32768, "InsPIRe, 2^15 records of 32 KiB, first dimension 8192, precomputation made up, answers not checked"),
-    "inspire-64": (inspire, 64, "InsPIRe, 2^24 records of 64 bytes, first dimension 16384, precomputation made up, answers not checked"),
-    "simplepir": (simplepir, 256, "SimplePIR, 2^22 records of 256 bytes, hint made up, answers not checked"),
+    "inspire": (inspire, 32768, f"InsPIRe, 2^15 records of 32 KiB, first dimension 8192, {UNCHECKED}"),
+    "inspire-64": (inspire, 64, f"InsPIRe, 2^24 records of 64 bytes, first dimension 16384, {UNCHECKED}"),
+    "simplepir": (simplepir, 256, f"SimplePIR, 2^22 records of 256 bytes, {UNCHECKED}"),
     "respire": (respire, 256, "Respire, records of 256 bytes, one a query"),
 }
 
