@@ -13,7 +13,7 @@ UNITS = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 
 def nanoseconds(duration):
-    """A duration as Go and Rust print it, under one minute."""
+    """A duration as Rust prints it, and as Go does under one minute."""
     number, unit = re.fullmatch(r"([0-9.]+)(ns|µs|ms|s)", duration).groups()
     return float(number) * UNITS[unit]
 
@@ -68,8 +68,8 @@ def simplepir(text, record_bytes, note):
 
 def respire(text, record_bytes, note):
     """The sum of a trial's times named `answer_...`: respire.rs adds those in `answer`, and the client's are
-    `query` and `extract`. The program checks each record and prints ERROR if one is wrong."""
-    if "ERROR" in text:
+    `query` and `extract`. The program checks each record and says `protocol failed` if one is wrong."""
+    if "protocol failed" in text:
         raise SystemExit("respire: a record came back wrong")
     trials = re.findall(r"Trial times:\n(.*?)Trial time", text, re.DOTALL)
     times = [sum(map(nanoseconds, re.findall(r"answer_\w+: (\S+)", trial))) for trial in trials]
