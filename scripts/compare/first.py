@@ -74,7 +74,7 @@ def throughput(run: Run) -> tuple[str, str]:
 def scan(run: Run) -> tuple[str, str]:
     best, bandwidth = fastest(run, "pir/answer", retrieval.BACKENDS, "1GiB"), run.get("pir/answer", "read-bandwidth", "1GiB")
     ours = f"{time(best.median_ns)}, {retrieval.throughput(best)}" if best else ABSENT
-    theirs = [f"{name} {time(m.median_ns)}" for name, m in retrieval.systems(run)]
+    theirs = [f"{name} {time(m.median_ns)}" for name, m in retrieval.systems(run) if m.parameter == "1GiB"]
     return ours, "; ".join([f"read bandwidth {retrieval.throughput(bandwidth)}", *theirs])
 
 

@@ -153,6 +153,7 @@ PEERS = {
     "ypir": "YPIR",
     "ypir-sp": "YPIR with SimplePIR",
     "inspire": "InsPIRe",
+    "inspire-64": "InsPIRe",
     "respire": "Respire",
 }
 
@@ -194,7 +195,7 @@ def sources(run: Run) -> str:
     peers = []
     for name, m in systems(run):
         moved = [size(m.more.get(f"bytes_{way}")) for way in ("up", "down", "once")]
-        peers.append([name, time(m.median_ns), *moved, m.more.get("note", "")])
+        peers.append([name if m.parameter == "1GiB" else f"{name}, over {m.parameter}", time(m.median_ns), *moved, m.more.get("note", "")])
     if not peers:
         return "Absent: `scripts/peers/systems.sh` did not run."
     head = ["one answer over 1 GiB", "server", "bytes up", "bytes down", "bytes once", "configuration"]

@@ -1,7 +1,7 @@
 // Measures one search of opaque through its public API on one thread: `opaque COUNT ROUNDS COMMIT` prints a JSON line.
 //
 // The configuration is the one its README recommends. Client and server run in this process, and the API does not say
-// what would pass between them. The vectors are random and of unit length, which is hard for clusters.
+// what would pass between them. The vectors are clustered.
 package main
 
 import (
@@ -24,12 +24,60 @@ const (
 	k         = 10
 )
 
-func unitVector(random *rand.Rand) []float64 {
+// A source of clustered unit vectors, by the recipe of sets.py: embeddings have clusters too.
+type clusters struct {
+	random  *rand.Rand
+	centres [][]float64
+	frames  [][][]float64
+	weights []float64
+}
+
+func normals(random *rand.Rand, scale float64) []float64 {
 	vector := make([]float64, dimension)
-	square := 0.0
 	for i := range vector {
-		vector[i] = random.NormFloat64()
-		square += vector[i] * vector[i]
+		vector[i] = random.NormFloat64() * scale
+	}
+	return vector
+}
+
+func newClusters(random *rand.Rand) *clusters {
+	scale := 1 / math.Sqrt(dimension)
+	mean := normals(random, 0.7*scale)
+	source := &clusters{random: random}
+	sum := 0.0
+	for c := range 400 {
+		centre := normals(random, 0.7*scale)
+		for i := range centre {
+			centre[i] += mean[i]
+		}
+		var frame [][]float64
+		for d := range 12 {
+			frame = append(frame, normals(random, 0.45*scale/math.Sqrt(float64(d+1))))
+		}
+		sum += 1 / float64(c+10)
+		source.centres = append(source.centres, centre)
+		source.frames = append(source.frames, frame)
+		source.weights = append(source.weights, sum)
+	}
+	return source
+}
+
+func (source *clusters) next() []float64 {
+	drawn := source.random.Float64() * source.weights[len(source.weights)-1]
+	c := sort.SearchFloat64s(source.weights, drawn)
+	vector := normals(source.random, 0.12/math.Sqrt(dimension))
+	for i, x := range source.centres[c] {
+		vector[i] += x
+	}
+	for _, direction := range source.frames[c] {
+		along := source.random.NormFloat64()
+		for i, x := range direction {
+			vector[i] += along * x
+		}
+	}
+	square := 0.0
+	for _, x := range vector {
+		square += x * x
 	}
 	for i := range vector {
 		vector[i] /= math.Sqrt(square)
@@ -70,12 +118,12 @@ func median(values []int64) int64 {
 }
 
 func measure(count, rounds int, commit string) error {
-	random := rand.New(rand.NewPCG(7, 7))
+	source := newClusters(rand.New(rand.NewPCG(7, 7)))
 	identities := make([]string, count)
 	vectors := make([][]float64, count)
 	for index := range vectors {
 		identities[index] = strconv.Itoa(index)
-		vectors[index] = unitVector(random)
+		vectors[index] = source.next()
 	}
 	db, err := opaque.NewDB(opaque.Config{
 		Dimension:      dimension,
@@ -103,7 +151,7 @@ func measure(count, rounds int, commit string) error {
 	var whole, busy []int64
 	found := 0
 	for range rounds {
-		query := unitVector(random)
+		query := source.next()
 		before, start := processor(), time.Now()
 		results, err := db.Search(ctx, query, k)
 		if err != nil {
