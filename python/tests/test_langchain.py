@@ -368,8 +368,12 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
     texts = [f"text {n}" for n in range(200)]
     store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key)
     store.add_texts(texts, [{"rare": n % 100 == 7, "source": f"s{n}"} for n in range(200)], ids=texts)
-    with pytest.warns(UserWarning, match=r"instead of 2: the filter ran on the 20 nearest alone; a store with attributes=\['source'\] filters"):
+    with pytest.warns(UserWarning, match=r"instead of 2: the filter ran on the 20 nearest alone; once a store with attributes=\['source'\] adds a document"):
         store.similarity_search("text 1", k=2, filter={"source": {"$in": ["s150", "s151"]}})
+    # Such a store says the same until it has added a document.
+    with pytest.warns(UserWarning, match=r"once a store with attributes=\['source'\] adds a document, filters by them apply before"):
+        reopened = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["source"])
+        reopened.similarity_search("text 1", k=2, filter={"source": {"$in": ["s150", "s151"]}})
     # A name that is given later becomes an attribute of all documents.
     later = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["rare", "source", "new"])
     later.add_texts(["more"], [{"new": "x", "rare": False}], ids=["more"])

@@ -81,6 +81,9 @@ class Documents:
     ----------
     metadata : callable
         Returns the names and values of a document, from which `attributes` are made and by which filters decide.
+    unfound : str, optional
+        The name that `metadata` gives a value to if no search may find the document. It becomes an attribute with the
+        first such document, so that these documents take no place among a search's results.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class Documents:
         dim: int | None = None,
         attributes: Iterable[str] | None = None,
         keep_vectors: bool = False,
+        unfound: str | None = None,
         client_key: Any = None,
         token: Any = None,
         roots: bytes | str | os.PathLike[str] | None = None,
@@ -106,6 +110,9 @@ class Documents:
             raise InputError(f"keep_vectors = {keep_vectors!r}: expected True or False")
         self._metadata = metadata
         self._declared = _declared(attributes)
+        self._unfound = unfound
+        # The names of metadata that become attributes.
+        self._names = {*self._declared, *([] if unfound is None else [unfound])}
         self._key = _loaded(key, place)
         self._place, self._remote = _placed(place)
         if place is None:
@@ -133,6 +140,7 @@ class Documents:
             "dim": dim,
             "attributes": self._declared or None,
             "keep_vectors": keep_vectors,
+            "unfound": unfound,
             "client_key": client_key,
             "token": token,
             "roots": roots,
@@ -148,7 +156,7 @@ class Documents:
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str, type] = {}
         self._version = 0
-        # The declared attributes for which no document has had a value.
+        # The names for which no document has had a value.
         self._absent: set[str] = set()
 
     @property
@@ -351,12 +359,9 @@ class Documents:
 
         if contains:
             _filters.check_members(tree, lambda name: kinds.get(name) is str and _filters.only_lists(name, column), contains)
-        plain = _filters.decided(tree, kinds, column)
-        where, whole = _filters.where(plain, kinds)
-        if not whole:
-            where, whole = _filters.where(_filters.narrowed(plain, kinds, client.column), kinds)
+        where, whole = self._condition(tree, kinds, column)
         most = int(client._native.k) - 1
-        nearest = self._nearest(client, vector, where)
+        nearest, lost = self._nearest(client, vector, where)
         if contains:
             rows = [self._metadata(one.document) for one in nearest]
 
@@ -367,17 +372,30 @@ class Documents:
             _filters.check_members(tree, lists, contains)
         found = [one for one in nearest if passes(one)][:k]
         least = k if enough is None else enough
-        if not whole and len(found) < min(least, most) and len(nearest) == most:
-            names = [name for name in _filters.undeclared(tree, kinds) if name not in self._declared]
-            if names:
-                advice = f"{advice}{', and ' if advice else ''}a store with attributes={names!r} filters by them before it ranks documents"
-            elif tree is None:
-                advice = "conditions on names in the store's `attributes`, instead of a function, apply before documents are ranked"
-            _warn(
-                f"found {len(found)} documents instead of {least}: the filter ran on the {most} nearest alone; "
-                f"{advice}{', and ' if advice else ''}an index with a larger `max_results` finds more"
-            )
+        if len(found) < min(least, most) and len(nearest) + lost == most:
+            reasons, ways = [], [advice] if advice else []
+            if lost:
+                reasons.append(f"{lost} of the {most} nearest have no embedding")
+                ways.append("once the owner adds a document, documents without an embedding take no places")
+            if not whole:
+                reasons.append(f"the filter ran on the {most} nearest alone")
+                names = [name for name in _filters.undeclared(tree, kinds) if name not in self._absent]
+                if names:
+                    ways.append(f"once a store with attributes={names!r} adds a document, filters by them apply before documents are ranked")
+                elif tree is None:
+                    ways.append("conditions on names in the store's `attributes`, instead of a function, apply before documents are ranked")
+            if reasons:
+                ways.append("an index with a larger `max_results` finds more")
+                _warn(f"found {len(found)} documents instead of {least}: {' and '.join(reasons)}; {', and '.join(ways)}")
         return found
+
+    def _condition(self, tree: Tree, kinds: Mapping[str, type], column: _filters.Column) -> tuple[str | None, bool]:
+        """Return the condition on attributes for a filter's tree, and True if it is the whole filter."""
+        if self._unfound in kinds:
+            tree = ("and", [_filters.missing(self._unfound), tree])
+        plain = _filters.decided(tree, kinds, column)
+        where, whole = _filters.where(plain, kinds)
+        return (where, whole) if whole else _filters.where(_filters.narrowed(plain, kinds, lambda name: column(name, None)), kinds)
 
     def among(self, ids: Sequence[str], vector: ArrayLike, passes: Callable[[Found], bool]) -> list[Found] | None:
         """Return the documents with these ids that pass, with exact cosines, best first; None if vectors were not kept.
@@ -402,8 +420,8 @@ class Documents:
             found.append(one._replace(score=float(row @ query / (np.linalg.norm(row) * np.linalg.norm(query)))))
         return sorted(found, key=lambda one: -(one.score or 0.0))
 
-    def _nearest(self, client: Client, vector: ArrayLike, where: str | None) -> list[Found]:
-        """Return the nearest documents, in the number that the index gives."""
+    def _nearest(self, client: Client, vector: ArrayLike, where: str | None) -> tuple[list[Found], int]:
+        """Return the nearest documents, in the number that the index gives, and how many of them no search may find."""
         k = client._native.k
         result = client.search(vector, k, where=where)
         if result.payloads is None:
@@ -415,7 +433,9 @@ class Documents:
             whole = client.payloads([max(int(number), 0) for number in result.ids[0]])
             payloads = [payload or b"" for payload in whole]
         # Record 0 may have been among the results.
-        return [unpack(payload, float(score)) for payload, score in zip(payloads, scores) if payload][: k - 1]
+        found = [unpack(payload, float(score)) for payload, score in zip(payloads, scores) if payload][: k - 1]
+        kept = [one for one in found if self._unfound is None or self._metadata(one.document).get(self._unfound) is None]
+        return kept, len(found) - len(kept)
 
     def close(self) -> None:
         """Release the index or the connection, for good."""
@@ -544,7 +564,7 @@ class Documents:
         )
         info = index.info()
         self._numbers, self._version, self._index = numbers, info["version"], info["index"]
-        self._absent = set(self._declared) - set(self._kinds)
+        self._absent = self._names - set(self._kinds)
 
     def _look(self, index: Index) -> None:
         """Read the table of documents if the index has a new version."""
@@ -559,9 +579,9 @@ class Documents:
             self._version = version
 
     def _new_kinds(self, stored: Iterable[Any]) -> dict[str, type]:
-        """Return the types of declared attributes that are new, by the first values in these documents."""
+        """Return the types of attributes that are new, by the first values in these documents."""
         kinds: dict[str, type] = {}
-        missing = set(self._declared) - set(self._kinds)
+        missing = self._names - set(self._kinds)
         for document in stored if missing else ():
             row = self._metadata(document)
             for name in missing - set(kinds):
@@ -576,14 +596,14 @@ class Documents:
         return {name: [_filters.attribute(row.get(name), kind) for row in rows] for name, kind in self._kinds.items()} or None
 
     def _declare(self, index: Index, stored: list[Any]) -> None:
-        """Make new declared attributes, for record 0, which lists them, and for all documents."""
+        """Make new attributes, for record 0, which lists them, and for all documents."""
         kinds = self._new_kinds(stored)
-        if not kinds and set(self._declared) <= set(self._kinds) | self._absent:
+        if not kinds and self._names <= set(self._kinds) | self._absent:
             return
         payloads = {int(number): payload for number, payload in (index.payloads() or {}).items() if payload}
         documents = {number: parts(payload)[1] for number, payload in payloads.items()}
         kinds = self._new_kinds(documents.values()) | kinds
-        self._absent = set(self._declared) - set(self._kinds) - set(kinds)
+        self._absent = self._names - set(self._kinds) - set(kinds)
         if not kinds:
             return
         columns: dict[str, list[Any]] = {name: [kind()] for name, kind in kinds.items()}

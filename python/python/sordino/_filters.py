@@ -414,6 +414,12 @@ def check_kinds(tree: Tree, kinds: Mapping[str, type]) -> None:
         )
 
 
+def missing(name: str) -> Tree:
+    """Return the tree of documents without a value of an attribute."""
+    text = f"`{name}` is null"
+    return (name, _DECIDED, (text, text))
+
+
 def undeclared(tree: Tree, kinds: Mapping[str, type]) -> list[str]:
     """Return the names, each once, that would decide more of the filter if they were attributes."""
     if tree is None:

@@ -73,7 +73,7 @@ class SordinoDocumentStore:
     - A retriever's filters run on the client. The part about `attributes` applies before documents are ranked; the
       rest applies to the `max_results` nearest. A warning tells if fewer than `top_k` are left.
     - Embeddings do not come back. Documents without an embedding, or with zeros, are stored, and no search finds
-      them.
+      them. A sealed attribute, which clients download, leaves them out before documents are ranked.
     - By default, ids that exist are an error.
     - `meta` is stored as JSON. Dates and instants come back as texts in ISO 8601, which Haystack's filters compare
       as dates.
@@ -97,11 +97,12 @@ class SordinoDocumentStore:
         self._documents = Documents(
             index,
             key,
-            metadata=_meta,
+            metadata=_attributes,
             most=max_results,
             mode=mode,
             dim=embedding_dim,
             attributes=attributes,
+            unfound=_MISSING,
             client_key=client_key,
             token=token,
             roots=roots,
@@ -376,7 +377,7 @@ class SordinoDocumentStore:
                 raise DimensionError(f"document {document.id!r} has an embedding of {vector.size} numbers: expected {dim}{advice}")
         found = bool(vector.any())
         if not found:
-            # A record needs a vector. This one has no meaning, and a note leaves it out of results.
+            # A record needs a vector. This one has no meaning, and an attribute leaves it out of results.
             vector = np.random.default_rng().standard_normal(dim, dtype=np.float32)
         return vector, [stored, found]
 
@@ -389,11 +390,8 @@ class SordinoDocumentStore:
         self, embedding: list[float], filters: dict[str, Any] | None, top_k: int
     ) -> list[Document]:
         passes = _passing(filters)
-        # A search leaves out documents without an embedding, whatever vector their record has.
         try:
-            found = self._documents.search(
-                embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))
-            )
+            found = self._documents.search(embedding, top_k, _tree(filters), lambda one: passes(_document_of(one.document)))
         except WrongFilter as error:
             raise FilterError(str(error)) from None
         return [_document(one) for one in found]
@@ -528,6 +526,9 @@ _SETTINGS = {
 # The fields of documents themselves.
 _FIELDS = {field.name for field in fields(Document)}
 
+# The attribute of documents without an embedding. No filter tests it: in filters, a point begins a name inside a value.
+_MISSING = "embedding.missing"
+
 # The comparisons that attributes may decide.
 _WORDS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in", "not in": "$nin"}
 
@@ -541,6 +542,12 @@ def _checked(stored: Any) -> tuple[dict[str, Any], bool]:
 
 def _meta(stored: Any) -> dict[str, Any]:
     return _checked(stored)[0].get("meta") or {}
+
+
+def _attributes(stored: Any) -> dict[str, Any]:
+    """Return what attributes are made from: a document's `meta`, and whether it lacks an embedding."""
+    document, embedded = _checked(stored)
+    return {**(document.get("meta") or {}), _MISSING: None if embedded else True}
 
 
 def _document(found: Found) -> Document:
