@@ -9,6 +9,7 @@ import pickle
 import shutil
 import threading
 import uuid
+import warnings
 from datetime import date, datetime, timezone
 from enum import Enum
 
@@ -389,6 +390,24 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
             SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=wrong)
 
 
+def test_an_addition_warns_of_values_of_another_type(tmp_path, key):
+    store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["page"])
+    store.add_texts([f"text {n}" for n in range(5)], [{"page": n} for n in range(5)])
+    warned = r"attribute page: 1 of 2 documents have values of another type there, such as 'iv'\. The attribute holds numbers"
+    with pytest.warns(UserWarning, match=warned):
+        store.add_texts(["preface", "none"], [{"page": "iv"}, {}])
+    with pytest.raises(sordino.FilterError, match="the attribute page holds numbers"):
+        store.similarity_search("preface", filter={"page": "iv"})
+    # A name that becomes an attribute later takes the type of its first value.
+    store.add_texts(["a", "b", "c"], [{"lang": "de"}, {"lang": 7}, {"lang": ["en"]}])
+    later = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["lang"])
+    with pytest.warns(UserWarning, match="attribute lang: [12] of 10 documents have values of another type there"):
+        later.add_texts(["d"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        store.add_texts(["e", "f"], [{"page": True}, {"page": None}])
+
+
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory, key):
     """Two hundred documents, of which a search finds five, with an attribute."""
@@ -463,7 +482,8 @@ def test_missing_values_are_found_before_documents_are_ranked(tmp_path, key):
         ]:
             assert {found.id for found in store.similarity_search(query, k=len(expected), filter=filter)} == {f"text {n}" for n in expected}, filter
     # Values of another type are not the attribute's, and pass no test of None.
-    store.add_texts([f"odd {n}" for n in range(10)], [{"lang": n, "year": 1000} for n in range(10)])
+    with pytest.warns(UserWarning, match="attribute lang: 10 of 10 documents"):
+        store.add_texts([f"odd {n}" for n in range(10)], [{"lang": n, "year": 1000} for n in range(10)])
     with pytest.warns(UserWarning, match="the 5 nearest alone; an index with a larger"):
         assert all(found.metadata["lang"] is None for found in store.similarity_search("odd 1", k=5, filter={"lang": None}))
 

@@ -593,7 +593,7 @@ class Documents:
     def _columns(self, stored: list[Any]) -> dict[str, list[Any]] | None:
         """Return the attributes of documents."""
         rows = [self._metadata(document) for document in stored]
-        return {name: [_filters.attribute(row.get(name), kind) for row in rows] for name, kind in self._kinds.items()} or None
+        return {name: _column(name, kind, rows) for name, kind in self._kinds.items()} or None
 
     def _declare(self, index: Index, stored: list[Any]) -> None:
         """Make new attributes, for record 0, which lists them, and for all documents."""
@@ -606,16 +606,12 @@ class Documents:
         self._absent = self._names - set(self._kinds) - set(kinds)
         if not kinds:
             return
-        columns: dict[str, list[Any]] = {name: [kind()] for name, kind in kinds.items()}
-        numbers = [NONE]
-        for number, document in documents.items():
-            row = self._metadata(document)
-            values = {name: _filters.attribute(row.get(name), kind) for name, kind in kinds.items()}
-            if any(value is not None for value in values.values()):
-                numbers.append(number)
-                for name, value in values.items():
-                    columns[name].append(value)
-        self._now(index.update(numbers, attributes=columns))
+        rows = [self._metadata(document) for document in documents.values()]
+        columns = {name: [kind(), *_column(name, kind, rows)] for name, kind in kinds.items()}
+        numbers = [NONE, *documents]
+        # Record 0 always has values.
+        some = [at for at in range(len(numbers)) if any(column[at] is not None for column in columns.values())]
+        self._now(index.update([numbers[at] for at in some], attributes={name: [column[at] for at in some] for name, column in columns.items()}))
         self._kinds |= kinds
 
     def _numbered(self, ids: Iterable[str]) -> dict[str, int]:
@@ -662,6 +658,17 @@ def _kinds(client: Client) -> dict[str, type]:
     """Return the types of attributes, all of which record 0 has."""
     (row,) = client.attributes([NONE])
     return {name: type(value) for name, value in (row or {}).items()}
+
+
+def _column(name: str, kind: type, rows: list[Mapping[str, Any]]) -> list[Any]:
+    """Return an attribute of documents, and warn if values have another type."""
+    others = [row[name] for row in rows if _filters.kind(row.get(name)) not in (None, kind)]
+    if others:
+        _warn(
+            f"attribute {name}: {len(others)} of {len(rows)} documents have values of another type there, such as {repr(others[0])[:60]}. The "
+            f"attribute holds {'texts' if kind is str else 'numbers'}, and a filter by such a value is refused: store values of another type under another name"
+        )
+    return [_filters.attribute(row.get(name), kind) for row in rows]
 
 
 def _declared(attributes: Iterable[str] | None) -> list[str]:
