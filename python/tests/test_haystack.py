@@ -13,7 +13,7 @@ pytest.importorskip("haystack")
 
 import asyncio
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 
 from haystack import Document, Pipeline
 from haystack.document_stores.errors import DuplicateDocumentError
@@ -318,6 +318,26 @@ def test_dates_and_lists_are_decided_before_documents_are_ranked(tmp_path, key):
     with pytest.raises(FilterError, match="(?i)date|string"):
         store.write_documents([Document(id="odd", content="x", meta={"when": "some day"}, embedding=rows[0])])
         retriever.run(rows[0], filters=leaves[0])
+
+
+UTC, EAST = timezone.utc, timezone(timedelta(hours=1))
+
+
+@pytest.mark.parametrize("word, value, expected", [
+    (">", datetime(2024, 1, 20), "20 21 22"), ("<=", datetime(2024, 1, 3, 1, tzinfo=EAST), "0 1 2"), (">", date(2024, 1, 20), "20 21 22"),
+    (">=", np.datetime64("2024-01-20"), "19 20 21"), ("==", datetime(2024, 1, 5, 1, tzinfo=EAST), "4"), ("in", [datetime(2024, 1, 7, tzinfo=UTC), "none"], "6"),
+])
+def test_dates_in_filters_are_what_their_texts_are(tmp_path, key, word, value, expected):
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16, max_results=3, attributes=["when"])
+    # The first documents are the nearest to the query.
+    rows = [[1.0, n / 10, *[0.0] * 14] for n in range(40)]
+    written = [Document(id=str(n), content="x", meta={"when": datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=n)}, embedding=row) for n, row in enumerate(rows)]
+    store.write_documents(written)
+    filters = {"operator": "AND", "conditions": [{"field": "meta.when", "operator": word, "value": value}]}
+    found = SordinoEmbeddingRetriever(store, top_k=3).run(rows[0], filters=filters)["documents"]
+    assert " ".join(document.id for document in found) == expected
+    assert {document.id for document in found} <= {document.id for document in store.filter_documents(filters)}
+    assert store.update_by_filter(filters, {"new": 1}) >= len(found)
 
 
 def test_attributes_decide_as_haystack_does(tmp_path, key):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from dataclasses import fields
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from haystack.errors import FilterError
 from haystack.utils import Secret
 from haystack.utils.filters import document_matches_filter
 
+from . import _payloads
 from ._documents import Documents
 from ._errors import DimensionError, FormatError, InputError
 from ._errors import FilterError as WrongFilter
@@ -569,7 +571,7 @@ def _tree(filters: dict[str, Any] | None) -> Tree:
         trees = [_tree(one) for one in conditions]
         # `NOT` is true unless all its conditions are true.
         return {"AND": ("and", trees), "OR": ("or", trees), "NOT": ("not", ("and", trees))}.get(str(operator))
-    name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), filters.get("value")
+    name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), _stored(filters.get("value"))
     values = value if isinstance(value, list) else [value]
     if "." not in name and name not in _FIELDS:
         # Haystack takes it for a name of `meta`.
@@ -622,7 +624,36 @@ def _passing(filters: dict[str, Any] | None) -> Callable[[Document], bool]:
     if "operator" not in filters and "conditions" not in filters:
         raise FilterError("a filter without an operator: expected Haystack's comparison or logic form")
     _check_depth(filters, 0)
-    return lambda document: document_matches_filter(filters=filters, document=document)
+    plain = _plain(filters)
+    return lambda document: document_matches_filter(filters=plain, document=document)
+
+
+def _plain(filters: Any) -> Any:
+    """Return filters with dates and instants as `meta` has them."""
+    if not isinstance(filters, dict):
+        return filters
+    if "field" in filters:
+        return {**filters, "value": _stored(filters["value"])} if "value" in filters else filters
+    inner = _inside(filters)
+    return {**filters, "conditions": [_plain(one) for one in inner]} if inner else filters
+
+
+def _stored(value: Any) -> Any:
+    """Return a value of a filter, with the texts for dates and instants.
+
+    Raises
+    ------
+    FilterError
+        If UTC does not have the instant.
+    """
+    if isinstance(value, list):
+        return [_stored(one) for one in value]
+    if not isinstance(value, (date, np.datetime64)):
+        return value
+    try:
+        return _payloads.plain(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise FilterError(f"filters: a value {error}") from None
 
 
 def _check_depth(filters: Any, depth: int) -> None:
