@@ -518,12 +518,13 @@ def test_values_of_another_type_than_the_attribute_are_refused(tmp_path, key):
         ({"$not": {"year": {"$ne": "290"}}}, "'290' is a str"),
         ({"$or": [{"lang": 7}, {"year": 290}]}, "filter lang: 7 is a int, and the attribute lang holds texts: give a str"),
         ({"year": {"$gt": date(2020, 1, 1)}}, "is a str, and the attribute year holds numbers"),
+        ({"year": {}}, 'filter year: an empty dict, expected an operator'), ({"plain": {}}, "filter plain: an empty dict"),
         ({"year": {"gte": 290}}, 'filter year: a dict with \'gte\', expected {"\\$gte": ...}'),
     ]:
         with pytest.raises(sordino.FilterError, match=match):
             store.similarity_search("text 1", k=1, filter=filter)
     assert [found.id for found in store.similarity_search("text 1", k=2, filter={"year": {"$in": [290, "291"]}})] == ["text 5"]
-    assert store.similarity_search("text 1", filter={"year": {"$eq": {"gte": 290}}}) == []
+    assert store.similarity_search("text 1", filter={"year": {"$eq": {"gte": 290}}}) == store.similarity_search("text 1", filter={"year": {"$eq": {}}}) == []
 
 
 # Texts that begin as lists do, and lists and texts of one name.

@@ -391,7 +391,7 @@ class Documents:
 
     def _condition(self, tree: Tree, kinds: Mapping[str, type], column: _filters.Column) -> tuple[str | None, bool]:
         """Return the condition on attributes for a filter's tree, and True if it is the whole filter."""
-        if self._unfound in kinds:
+        if self._unfound is not None and self._unfound in kinds:
             tree = ("and", [_filters.missing(self._unfound), tree])
         plain = _filters.decided(tree, kinds, column)
         where, whole = _filters.where(plain, kinds)

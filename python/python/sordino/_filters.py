@@ -515,7 +515,9 @@ def _named(name: Any, wanted: Any, depth: int) -> Test:
     if isinstance(wanted, (list, tuple, set, frozenset)):
         raise FilterError(f'filter {name}: a {type(wanted).__name__}, expected {{"$in": [...]}} for one of several, {{"$eq": [...]}} for a list')
     if not _has_words(wanted):
-        if isinstance(wanted, dict) and wanted and all(key in _WORDS for key in wanted):
+        if isinstance(wanted, dict) and not wanted:
+            raise FilterError(f'filter {name}: an empty dict, expected an operator, as in {{"$gte": ...}}, or a value; {{"$eq": {{}}}} is for an empty dict')
+        if isinstance(wanted, dict) and all(key in _WORDS for key in wanted):
             asked = ", ".join(f'"{_WORDS[key]}": ...' for key in wanted)
             raise FilterError(f'filter {name}: a dict with {", ".join(map(repr, wanted))}, expected {{{asked}}}; {{"$eq": {{...}}}} is for a dict')
         return _test(name, "$eq", wanted)
