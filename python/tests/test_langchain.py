@@ -284,6 +284,18 @@ def test_arguments_that_nobody_reads_are_refused(tmp_path, key):
     assert [found.id for found in store.similarity_search("a")] == ["a"]
 
 
+def test_a_store_in_this_process_refuses_what_is_for_servers(tmp_path, key, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for place, match in [("localhost:7700", "without https:// or http://"), ("localhost:7700/shelf", "without https:// or http://"), ("shelf", "token: for a server.*'shelf' is the path")]:
+        with pytest.raises(sordino.InputError, match=match):
+            SordinoVectorStore(EMBEDDING, place, key=key.reader(), token=b"x")
+    with pytest.raises(sordino.InputError, match="roots: for a server, whose address begins with https:// or http://, and this is an index in this process"):
+        SordinoVectorStore(EMBEDDING, roots=b"x")
+    SordinoVectorStore(EMBEDDING, "./localhost:7700", key=key).add_texts(["a"])
+    # A directory that exists is one.
+    assert len(SordinoVectorStore(EMBEDDING, "localhost:7700", key=key.reader()).similarity_search("a")) == 1
+
+
 FILTERS = {
     "$gte": ({"n": {"$gte": 3}}, [3, 4, 5]),
     "two": ({"n": {"$gt": 1, "$lt": 4}}, [2, 3]),

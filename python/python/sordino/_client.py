@@ -162,10 +162,7 @@ class Client:
             patience = (60.0, 0.0) if wait is None else (real_number(wait, "wait"),) * 2
             self._native = _sordino.Client.remote(index_or_url, key, client_key, shown, trusted, known, folder, patience)
             return
-        if any(given is not None for given in (client_key, token, roots, cache, wait)):
-            raise InputError(
-                "client_key, token, roots, cache and wait are for a server's address, not for an index in this process"
-            )
+        check_no_server(index_or_url, client_key=client_key, token=token, roots=roots, cache=cache, wait=wait)
         given = index_or_url.path if isinstance(index_or_url, Index) else index_or_url
         path = place(given, "index_or_url", "an Index, its path, or a URL")
         try:
@@ -353,6 +350,14 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def check_no_server(place: Any, **given: Any) -> None:
+    """Refuse arguments for connections with an index in this process."""
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        shown = f"{os.fspath(place)!r} is the path of an index" if isinstance(place, (str, os.PathLike)) else "this is an index"
+        raise InputError(f"{', '.join(names)}: for a server, whose address begins with https:// or http://, and {shown} in this process")
 
 
 def quoted(value: str | int | float | bool) -> str:

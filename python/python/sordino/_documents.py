@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -20,7 +21,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from . import _arrays, _filters
-from ._client import Client
+from ._client import Client, check_no_server
 from ._errors import (
     ClosedError,
     DimensionError,
@@ -117,6 +118,8 @@ class Documents:
         self._place, self._remote = _placed(place)
         if place is None:
             weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
+        if not self._remote:
+            check_no_server(place, client_key=client_key, token=token, roots=roots)
         self._how: dict[str, Any] = {}
         if self._remote:
             shown = token.resolve_value() if _is_secret(token) else token
@@ -688,6 +691,8 @@ def _placed(place: Index | str | os.PathLike[str] | None) -> tuple[str, bool]:
         return tempfile.mkdtemp(prefix="sordino-"), False
     if isinstance(place, str) and "://" in place:
         return place, True
+    if isinstance(place, str) and re.fullmatch(r"[\w.-]+:\d+(/.*)?", place) and not os.path.exists(place):
+        raise InputError(f"{place!r} looks like a server's address without https:// or http:// at its beginning: add it, or give './{place}' for a directory")
     given = place.path if isinstance(place, Index) else place
     return absolute(given, "index", "an index's directory or the address of a server"), False
 

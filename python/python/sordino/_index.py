@@ -983,6 +983,8 @@ def real_number(value: Any, what: str, *, any_value: bool = False) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what} = {value!r}: expected a number") from None
-    if isinstance(value, (str, bytes)) or not (any_value or 0 <= number < float("inf")):
+    if isinstance(value, (str, bytes)):
+        raise InputError(f"{what} = {value!r}: expected a number, and found a {type(value).__name__}")
+    if not (any_value or 0 <= number < float("inf")):
         raise InputError(f"{what} = {value!r}: expected a finite number of at least 0")
     return number
