@@ -233,19 +233,20 @@ class Client:
         Parameters
         ----------
         ids : int, str, uuid.UUID or a sequence of one kind
-            The ids of the records.
+            The ids of the records. A row of `Result.ids` may have -1 or None in its last places.
 
         Returns
         -------
         list of bytes or None
-            The payload of each record; None if there is no such record.
+            The payload of each record; None if there is no such record. The server does not see how many there are.
 
         Raises
         ------
         IdsError, SearchError, NetworkError
             If an id cannot be used, or the payloads cannot be fetched.
         """
-        return self._native.payloads(_arrays.ids(_arrays.several(ids)))
+        wanted, absent = _filled(ids)
+        return [None if at in absent else payload for at, payload in enumerate(self._native.payloads(wanted))]
 
     def attributes(self, ids: Ids) -> list[dict[str, int | float | bool | str] | None]:
         """Return the attributes of records by id. The client has them, so nothing is sent.
@@ -253,14 +254,15 @@ class Client:
         Parameters
         ----------
         ids : int, str, uuid.UUID or a sequence of one kind
-            The ids of the records.
+            The ids of the records. A row of `Result.ids` may have -1 or None in its last places.
 
         Returns
         -------
         list of dict or None
             The attributes that each record has; None if there is no such record.
         """
-        return self._native.attributes(_arrays.ids(_arrays.several(ids)))
+        wanted, absent = _filled(ids)
+        return [None if at in absent else row for at, row in enumerate(self._native.attributes(wanted))]
 
     def column(self, name: str, *, where: str | None = None) -> dict[Any, int | float | bool | str]:
         """Return one attribute of all records that have it. The client has it, so nothing is sent.
@@ -350,6 +352,32 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _filled(ids: Ids) -> tuple[np.ndarray | list[str], set[int]]:
+    """Return ids as the native module takes them, with any id in the places in which `Result.ids` has none, and these places.
+
+    The number of ids stays, because the server sees about how many payloads are fetched.
+    """
+    import numpy as np
+    from uuid import UUID
+
+    given = _arrays.several(ids)
+    if isinstance(given, np.ndarray) and given.dtype.kind != "O":
+        absent = set(np.flatnonzero(given == -1).tolist()) if given.dtype.kind == "i" and given.ndim == 1 else set()
+        return _arrays.ids(np.where(given == -1, 0, given) if absent else given), absent
+    if not (isinstance(given, (list, tuple)) or (isinstance(given, np.ndarray) and given.ndim == 1)):
+        return _arrays.ids(given), set()
+    listed = list(given)
+    texts = [one for one in listed if isinstance(one, (str, UUID))]
+    if texts or (listed and all(one is None for one in listed)):
+        absent = {at for at, one in enumerate(listed) if one is None}
+        # With no id at all, the text of a UUID is a text, too.
+        some: Any = texts[0] if texts else str(UUID(int=0))
+    else:
+        absent = {at for at, one in enumerate(listed) if isinstance(one, (int, np.integer)) and one == -1}
+        some = 0
+    return _arrays.ids([some if at in absent else one for at, one in enumerate(listed)] if absent else given), absent
 
 
 def check_no_server(place: Any, **given: Any) -> None:
