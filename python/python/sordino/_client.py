@@ -245,7 +245,7 @@ class Client:
         IdsError, SearchError, NetworkError
             If an id cannot be used, or the payloads cannot be fetched.
         """
-        wanted, absent = _filled(ids)
+        wanted, absent = _filled(ids, self._native.id_kind)
         return [None if at in absent else payload for at, payload in enumerate(self._native.payloads(wanted))]
 
     def attributes(self, ids: Ids) -> list[dict[str, int | float | bool | str] | None]:
@@ -261,7 +261,7 @@ class Client:
         list of dict or None
             The attributes that each record has; None if there is no such record.
         """
-        wanted, absent = _filled(ids)
+        wanted, absent = _filled(ids, self._native.id_kind)
         return [None if at in absent else row for at, row in enumerate(self._native.attributes(wanted))]
 
     def column(self, name: str, *, where: str | None = None) -> dict[Any, int | float | bool | str]:
@@ -354,7 +354,7 @@ class Client:
         self.close()
 
 
-def _filled(ids: Ids) -> tuple[np.ndarray | list[str], set[int]]:
+def _filled(ids: Ids, kind: str) -> tuple[np.ndarray | list[str], set[int]]:
     """Return ids as the native module takes them, with any id in the places in which `Result.ids` has none, and these places.
 
     The number of ids stays, because the server sees about how many payloads are fetched.
@@ -363,21 +363,17 @@ def _filled(ids: Ids) -> tuple[np.ndarray | list[str], set[int]]:
     from uuid import UUID
 
     given = _arrays.several(ids)
-    if isinstance(given, np.ndarray) and given.dtype.kind != "O":
-        absent = set(np.flatnonzero(given == -1).tolist()) if given.dtype.kind == "i" and given.ndim == 1 else set()
-        return _arrays.ids(np.where(given == -1, 0, given) if absent else given), absent
-    if not (isinstance(given, (list, tuple)) or (isinstance(given, np.ndarray) and given.ndim == 1)):
+    if not isinstance(given, (list, tuple)) and not (isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iO"):
         return _arrays.ids(given), set()
-    listed = list(given)
-    texts = [one for one in listed if isinstance(one, (str, UUID))]
-    if texts or (listed and all(one is None for one in listed)):
-        absent = {at for at, one in enumerate(listed) if one is None}
-        # With no id at all, the text of a UUID is a text, too.
-        some: Any = texts[0] if texts else str(UUID(int=0))
+    if kind == "number":
+        absent = {at for at, one in enumerate(given) if isinstance(one, (int, np.integer)) and one == -1}
     else:
-        absent = {at for at, one in enumerate(listed) if isinstance(one, (int, np.integer)) and one == -1}
-        some = 0
-    return _arrays.ids([some if at in absent else one for at, one in enumerate(listed)] if absent else given), absent
+        absent = {at for at, one in enumerate(given) if one is None}
+    if not absent:
+        return _arrays.ids(given), absent
+    others = (one for one in given if one is not None)
+    some = 0 if kind == "number" else next(others, UUID(int=0))
+    return _arrays.ids([some if at in absent else one for at, one in enumerate(given)]), absent
 
 
 def check_no_server(place: Any, **given: Any) -> None:
