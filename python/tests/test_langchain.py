@@ -9,6 +9,7 @@ import pickle
 import shutil
 import threading
 import uuid
+import warnings
 from datetime import date, datetime, timezone
 from enum import Enum
 
@@ -283,6 +284,18 @@ def test_arguments_that_nobody_reads_are_refused(tmp_path, key):
     assert [found.id for found in store.similarity_search("a")] == ["a"]
 
 
+def test_a_store_in_this_process_refuses_what_is_for_servers(tmp_path, key, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for place, match in [("localhost:7700", "without https:// or http://"), ("localhost:7700/shelf", "without https:// or http://"), ("shelf", "token: for a server.*'shelf' is the path")]:
+        with pytest.raises(sordino.InputError, match=match):
+            SordinoVectorStore(EMBEDDING, place, key=key.reader(), token=b"x")
+    with pytest.raises(sordino.InputError, match="roots: for a server, whose address begins with https:// or http://, and this is an index in this process"):
+        SordinoVectorStore(EMBEDDING, roots=b"x")
+    SordinoVectorStore(EMBEDDING, "./localhost:7700", key=key).add_texts(["a"])
+    # A directory that exists is one.
+    assert len(SordinoVectorStore(EMBEDDING, "localhost:7700", key=key.reader()).similarity_search("a")) == 1
+
+
 FILTERS = {
     "$gte": ({"n": {"$gte": 3}}, [3, 4, 5]),
     "two": ({"n": {"$gt": 1, "$lt": 4}}, [2, 3]),
@@ -368,8 +381,12 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
     texts = [f"text {n}" for n in range(200)]
     store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key)
     store.add_texts(texts, [{"rare": n % 100 == 7, "source": f"s{n}"} for n in range(200)], ids=texts)
-    with pytest.warns(UserWarning, match=r"instead of 2: the filter ran on the 20 nearest alone; a store with attributes=\['source'\] filters"):
+    with pytest.warns(UserWarning, match=r"instead of 2: the filter ran on the 20 nearest alone; once a store with attributes=\['source'\] adds a document"):
         store.similarity_search("text 1", k=2, filter={"source": {"$in": ["s150", "s151"]}})
+    # Such a store says the same until it has added a document.
+    with pytest.warns(UserWarning, match=r"once a store with attributes=\['source'\] adds a document, filters by them apply before"):
+        reopened = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["source"])
+        reopened.similarity_search("text 1", k=2, filter={"source": {"$in": ["s150", "s151"]}})
     # A name that is given later becomes an attribute of all documents.
     later = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["rare", "source", "new"])
     later.add_texts(["more"], [{"new": "x", "rare": False}], ids=["more"])
@@ -383,6 +400,24 @@ def test_attributes_are_decided_before_documents_are_ranked(tmp_path, key):
     for wrong in ["rare", ["a`b"], [""], [1]]:
         with pytest.raises(sordino.InputError, match="attributes"):
             SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=wrong)
+
+
+def test_an_addition_warns_of_values_of_another_type(tmp_path, key):
+    store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["page"])
+    store.add_texts([f"text {n}" for n in range(5)], [{"page": n} for n in range(5)])
+    warned = r"attribute page: 1 of 2 documents have values of another type there, such as 'iv'\. The attribute holds numbers"
+    with pytest.warns(UserWarning, match=warned):
+        store.add_texts(["preface", "none"], [{"page": "iv"}, {}])
+    with pytest.raises(sordino.FilterError, match="the attribute page holds numbers"):
+        store.similarity_search("preface", filter={"page": "iv"})
+    # A name that becomes an attribute later takes the type of its first value.
+    store.add_texts(["a", "b", "c"], [{"lang": "de"}, {"lang": 7}, {"lang": ["en"]}])
+    later = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, attributes=["lang"])
+    with pytest.warns(UserWarning, match="attribute lang: [12] of 10 documents have values of another type there"):
+        later.add_texts(["d"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        store.add_texts(["e", "f"], [{"page": True}, {"page": None}])
 
 
 @pytest.fixture(scope="module")
@@ -459,7 +494,8 @@ def test_missing_values_are_found_before_documents_are_ranked(tmp_path, key):
         ]:
             assert {found.id for found in store.similarity_search(query, k=len(expected), filter=filter)} == {f"text {n}" for n in expected}, filter
     # Values of another type are not the attribute's, and pass no test of None.
-    store.add_texts([f"odd {n}" for n in range(10)], [{"lang": n, "year": 1000} for n in range(10)])
+    with pytest.warns(UserWarning, match="attribute lang: 10 of 10 documents"):
+        store.add_texts([f"odd {n}" for n in range(10)], [{"lang": n, "year": 1000} for n in range(10)])
     with pytest.warns(UserWarning, match="the 5 nearest alone; an index with a larger"):
         assert all(found.metadata["lang"] is None for found in store.similarity_search("odd 1", k=5, filter={"lang": None}))
 
@@ -494,12 +530,13 @@ def test_values_of_another_type_than_the_attribute_are_refused(tmp_path, key):
         ({"$not": {"year": {"$ne": "290"}}}, "'290' is a str"),
         ({"$or": [{"lang": 7}, {"year": 290}]}, "filter lang: 7 is a int, and the attribute lang holds texts: give a str"),
         ({"year": {"$gt": date(2020, 1, 1)}}, "is a str, and the attribute year holds numbers"),
+        ({"year": {}}, 'filter year: an empty dict, expected an operator'), ({"plain": {}}, "filter plain: an empty dict"),
         ({"year": {"gte": 290}}, 'filter year: a dict with \'gte\', expected {"\\$gte": ...}'),
     ]:
         with pytest.raises(sordino.FilterError, match=match):
             store.similarity_search("text 1", k=1, filter=filter)
     assert [found.id for found in store.similarity_search("text 1", k=2, filter={"year": {"$in": [290, "291"]}})] == ["text 5"]
-    assert store.similarity_search("text 1", filter={"year": {"$eq": {"gte": 290}}}) == []
+    assert store.similarity_search("text 1", filter={"year": {"$eq": {"gte": 290}}}) == store.similarity_search("text 1", filter={"year": {"$eq": {}}}) == []
 
 
 # Texts that begin as lists do, and lists and texts of one name.

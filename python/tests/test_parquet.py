@@ -66,6 +66,27 @@ def test_files_without_ids_are_numbered_in_their_order(lake, tmp_path, key):
         assert client.search(vectors[[3, 700]]).ids[:, 0].tolist() == [3, 700]
 
 
+def test_folders_in_a_folder_are_named_and_tables_refused(tmp_path):
+    for year in (2023, 2024):
+        folder = tmp_path / "lake" / f"year={year}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"v": [[float(year), 1.0]]}), folder / "part-0.parquet")
+    with pytest.raises(sordino.MissingFileError, match=r"in .*lake, and its folders, such as year=2023, are not read: give a list of files, as sorted\("):
+        list(batches(tmp_path / "lake", vectors="v"))
+    read = list(batches(sorted((tmp_path / "lake").rglob("*.parquet")), vectors="v"))
+    assert [batch.vectors[0, 0] for batch in read] == [2023, 2024]
+    # A folder whose name ends as a file's is none, and files next to folders are read.
+    (tmp_path / "lake" / "old.parquet").mkdir()
+    pq.write_table(pa.table({"v": [[1.0, 1.0]]}), tmp_path / "lake" / "x.parquet")
+    assert len(list(batches(tmp_path / "lake", vectors="v"))) == 1
+    for names in (["_delta_log"], ["metadata", "data"], ["_versions"]):
+        for name in names:
+            (tmp_path / names[0] / name).mkdir(parents=True)
+        pq.write_table(pa.table({"v": [[1.0, 1.0]]}), tmp_path / names[0] / "x.parquet")
+        with pytest.raises(sordino.FormatError, match="removed rows: expected the list of files"):
+            list(batches(tmp_path / names[0], vectors="v"))
+
+
 def test_wrong_files_are_named(lake, tmp_path):
     folder, vectors, _ = lake
 

@@ -1,5 +1,6 @@
 """Bad input: the right exception, with the numbers in it, and the interpreter lives on."""
 
+import base64
 import functools
 import os
 import signal
@@ -283,6 +284,42 @@ def test_servers_that_are_not_there_or_say_something_else(key):
         sordino.Client("ftp://127.0.0.1", key=key)
     with pytest.raises(sordino.CertificateError):
         sordino.Client("https://127.0.0.1:1", key=key, roots=b"no certificate")
+
+
+def test_an_address_without_its_beginning_is_named(tmp_path, index, key, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for given in [{"wait": 5}, {"client_key": sordino.client_keygen(), "cache": "cache"}, {}]:
+        with pytest.raises((sordino.InputError, sordino.NoIndexError), match="begins with https:// or http://") as caught:
+            sordino.Client("localhost:7700", key=key, **given)
+        assert "localhost:7700" in str(caught.value) and ", ".join(given) in str(caught.value)
+    with pytest.raises(sordino.InputError, match="wait: for a server"):
+        sordino.Client(index, key=key, wait=5)
+
+
+PEM = "# a comment\n-----BEGIN PRIVATE KEY-----\nc2VjcmV0IHNlY3JldA==\n-----END PRIVATE KEY-----\n"
+TOKEN = base64.urlsafe_b64encode(b"\xd2\x84secret" * 20).decode()
+
+
+@pytest.mark.parametrize("text", [PEM, PEM * 40, TOKEN, TOKEN.rstrip("=") + "\n"], ids=["pem", "long pem", "token", "token and its line's end"])
+def test_a_text_that_files_hold_is_no_path_and_not_shown(index, key, text):
+    listen = {"listen": "127.0.0.1:0", "public_key": key.public()}
+    calls = {
+        "roots": lambda: sordino.Client("https://127.0.0.1:1", key=key, roots=text),
+        "token": lambda: sordino.Client("https://127.0.0.1:1", key=key, client_key=sordino.client_keygen(), token=text),
+        "cert": lambda: sordino.serve(index, cert=text, cert_key=b"x", anyone=True, **listen),
+        "cert_key": lambda: sordino.serve(index, cert=b"x", cert_key=text, anyone=True, **listen),
+        "shard_roots": lambda: sordino.gather(["https://127.0.0.1:1"], shard_roots=text, plaintext=True, anyone=True, **listen),
+    }
+    for name, call in calls.items():
+        with pytest.raises(sordino.InputError, match=f"{name} is a text of {len(text)} characters that a file would hold: expected the file's path, or bytes") as caught:
+            call()
+        assert len(str(caught.value)) < 200
+
+
+def test_numbers_as_texts_are_called_texts(client, vectors):
+    with pytest.raises(sordino.InputError, match="threshold = '0.5': expected a number, and found a str"):
+        client.search(vectors[0], threshold="0.5")
+    assert client.search(vectors[0], threshold=-0.5).ids[0, 0] == 0
 
 
 def test_places_that_cannot_be_listened_on(index, key):

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import uuid
 
 import numpy as np
 import pytest
@@ -139,6 +140,34 @@ def test_fewer_records_than_results(tmp_path, key, vectors):
         assert result.ids[0, 0] == 0 and (result.ids[0, 3:] == -1).all()
         assert np.isnan(result.scores[0, 3:]).all() and not np.isnan(result.scores[0, :3]).any()
         assert result.payloads[0][0] == b"a" and len(result.payloads[0]) == 3
+
+
+@pytest.mark.parametrize("kind", ["int64", "above int64", "str", "uuid"])
+def test_places_without_a_record_have_no_payload_and_no_attributes(tmp_path, key, vectors, kind):
+    ids = {"int64": [5, 17, 0], "above int64": [2**63 + 5, 17, 0], "str": ["five", "17", "-1"], "uuid": [uuid.UUID(int=n) for n in (5, 17, 0)]}[kind]
+    index = sordino.build(tmp_path / "index", vectors[:3], key=key, ids=ids, payloads=["a", "b", "c"], attributes={"n": [0, 1, 2]})
+    with sordino.Client(index, key=key) as client:
+        for where, rows in [("n < 2", [0, 1]), ("n > 2", []), ("n = 2", [2])]:
+            found = client.search(vectors[0], k=5, where=where).ids[0]
+            assert sorted(ids.index(id) for id in found.tolist()[: len(rows)]) == rows and len(found) == 5
+            for given in (found, found.tolist(), tuple(found)):
+                order = [ids.index(id) for id in found.tolist()[: len(rows)]]
+                assert client.attributes(given) == [*({"n": row} for row in order), *[None] * (5 - len(rows))]
+                assert client.payloads(given) == [*("abc"[row].encode() for row in order), *[None] * (5 - len(rows))]
+        before = client.stats()["bytes_down"]
+        client.payloads(ids[:2] * 2)
+        four = client.stats()["bytes_down"] - before
+        client.payloads([*ids[:2], *[-1 if isinstance(ids[0], int) else None] * 2])
+        assert client.stats()["bytes_down"] - before == 2 * four
+        wrong = [5, -2] if isinstance(ids[0], int) else [ids[0], -1]
+        for call in (client.payloads, client.attributes):
+            with pytest.raises(sordino.InputError, match="id 1|id -2 at 1"):
+                call(wrong)
+    if isinstance(ids[0], int):
+        for call in (index.delete, index.labels, lambda ids: index.update(ids, ["x", "y"])):
+            with pytest.raises(sordino.IdsError, match=r"id -1 at 1: .*ids\[ids >= 0\]"):
+                call([ids[0], -1])
+    assert len(index) == 3
 
 
 def test_an_index_changes(tmp_path, key, vectors):

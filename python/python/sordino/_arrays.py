@@ -271,6 +271,8 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
     outside = np.asarray((array < 0) | (array > _MAX_ID), bool)
     if outside.any():
         at = int(outside.argmax())
+        if array[at] == -1:
+            raise IdsError(f"id -1 at {at}: a search gives -1 where it found no record. Leave it out, as in ids[ids >= 0]; give other negative ids as texts")
         raise IdsError(f"id {array[at]} at {at}: expected 0 to {_MAX_ID}; give other ids, such as negative numbers, as texts")
     return np.ascontiguousarray(array, dtype=np.uint64)
 

@@ -162,10 +162,7 @@ class Client:
             patience = (60.0, 0.0) if wait is None else (real_number(wait, "wait"),) * 2
             self._native = _sordino.Client.remote(index_or_url, key, client_key, shown, trusted, known, folder, patience)
             return
-        if any(given is not None for given in (client_key, token, roots, cache, wait)):
-            raise InputError(
-                "client_key, token, roots, cache and wait are for a server's address, not for an index in this process"
-            )
+        check_no_server(index_or_url, client_key=client_key, token=token, roots=roots, cache=cache, wait=wait)
         given = index_or_url.path if isinstance(index_or_url, Index) else index_or_url
         path = place(given, "index_or_url", "an Index, its path, or a URL")
         try:
@@ -236,19 +233,20 @@ class Client:
         Parameters
         ----------
         ids : int, str, uuid.UUID or a sequence of one kind
-            The ids of the records.
+            The ids of the records. A row of `Result.ids` may have -1 or None in its last places.
 
         Returns
         -------
         list of bytes or None
-            The payload of each record; None if there is no such record.
+            The payload of each record; None if there is no such record. The server does not see how many there are.
 
         Raises
         ------
         IdsError, SearchError, NetworkError
             If an id cannot be used, or the payloads cannot be fetched.
         """
-        return self._native.payloads(_arrays.ids(_arrays.several(ids)))
+        wanted, absent = _filled(ids, self._native.id_kind)
+        return [None if at in absent else payload for at, payload in enumerate(self._native.payloads(wanted))]
 
     def attributes(self, ids: Ids) -> list[dict[str, int | float | bool | str] | None]:
         """Return the attributes of records by id. The client has them, so nothing is sent.
@@ -256,14 +254,15 @@ class Client:
         Parameters
         ----------
         ids : int, str, uuid.UUID or a sequence of one kind
-            The ids of the records.
+            The ids of the records. A row of `Result.ids` may have -1 or None in its last places.
 
         Returns
         -------
         list of dict or None
             The attributes that each record has; None if there is no such record.
         """
-        return self._native.attributes(_arrays.ids(_arrays.several(ids)))
+        wanted, absent = _filled(ids, self._native.id_kind)
+        return [None if at in absent else row for at, row in enumerate(self._native.attributes(wanted))]
 
     def column(self, name: str, *, where: str | None = None) -> dict[Any, int | float | bool | str]:
         """Return one attribute of all records that have it. The client has it, so nothing is sent.
@@ -353,6 +352,36 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _filled(ids: Ids, kind: str) -> tuple[np.ndarray | list[str], set[int]]:
+    """Return ids as the native module takes them, with any id in the places in which `Result.ids` has none, and these places.
+
+    The number of ids stays, because the server sees about how many payloads are fetched.
+    """
+    import numpy as np
+    from uuid import UUID
+
+    given = _arrays.several(ids)
+    if not isinstance(given, (list, tuple)) and not (isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iO"):
+        return _arrays.ids(given), set()
+    if kind == "number":
+        absent = {at for at, one in enumerate(given) if isinstance(one, (int, np.integer)) and one == -1}
+    else:
+        absent = {at for at, one in enumerate(given) if one is None}
+    if not absent:
+        return _arrays.ids(given), absent
+    others = (one for one in given if one is not None)
+    some = 0 if kind == "number" else next(others, UUID(int=0))
+    return _arrays.ids([some if at in absent else one for at, one in enumerate(given)]), absent
+
+
+def check_no_server(place: Any, **given: Any) -> None:
+    """Refuse arguments for connections with an index in this process."""
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        shown = f"{os.fspath(place)!r} is the path of an index" if isinstance(place, (str, os.PathLike)) else "this is an index"
+        raise InputError(f"{', '.join(names)}: for a server, whose address begins with https:// or http://, and {shown} in this process")
 
 
 def quoted(value: str | int | float | bool) -> str:

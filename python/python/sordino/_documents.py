@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -20,7 +21,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from . import _arrays, _filters
-from ._client import Client
+from ._client import Client, check_no_server
 from ._errors import (
     ClosedError,
     DimensionError,
@@ -81,6 +82,9 @@ class Documents:
     ----------
     metadata : callable
         Returns the names and values of a document, from which `attributes` are made and by which filters decide.
+    unfound : str, optional
+        The name that `metadata` gives a value to if no search may find the document. It becomes an attribute with the
+        first such document, so that these documents take no place among a search's results.
     """
 
     def __init__(
@@ -94,6 +98,7 @@ class Documents:
         dim: int | None = None,
         attributes: Iterable[str] | None = None,
         keep_vectors: bool = False,
+        unfound: str | None = None,
         client_key: Any = None,
         token: Any = None,
         roots: bytes | str | os.PathLike[str] | None = None,
@@ -106,10 +111,15 @@ class Documents:
             raise InputError(f"keep_vectors = {keep_vectors!r}: expected True or False")
         self._metadata = metadata
         self._declared = _declared(attributes)
+        self._unfound = unfound
+        # The names of metadata that become attributes.
+        self._names = {*self._declared, *([] if unfound is None else [unfound])}
         self._key = _loaded(key, place)
         self._place, self._remote = _placed(place)
         if place is None:
             weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
+        if not self._remote:
+            check_no_server(place, client_key=client_key, token=token, roots=roots)
         self._how: dict[str, Any] = {}
         if self._remote:
             shown = token.resolve_value() if _is_secret(token) else token
@@ -133,6 +143,7 @@ class Documents:
             "dim": dim,
             "attributes": self._declared or None,
             "keep_vectors": keep_vectors,
+            "unfound": unfound,
             "client_key": client_key,
             "token": token,
             "roots": roots,
@@ -148,7 +159,7 @@ class Documents:
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str, type] = {}
         self._version = 0
-        # The declared attributes for which no document has had a value.
+        # The names for which no document has had a value.
         self._absent: set[str] = set()
 
     @property
@@ -351,12 +362,9 @@ class Documents:
 
         if contains:
             _filters.check_members(tree, lambda name: kinds.get(name) is str and _filters.only_lists(name, column), contains)
-        plain = _filters.decided(tree, kinds, column)
-        where, whole = _filters.where(plain, kinds)
-        if not whole:
-            where, whole = _filters.where(_filters.narrowed(plain, kinds, client.column), kinds)
+        where, whole = self._condition(tree, kinds, column)
         most = int(client._native.k) - 1
-        nearest = self._nearest(client, vector, where)
+        nearest, lost = self._nearest(client, vector, where)
         if contains:
             rows = [self._metadata(one.document) for one in nearest]
 
@@ -367,17 +375,30 @@ class Documents:
             _filters.check_members(tree, lists, contains)
         found = [one for one in nearest if passes(one)][:k]
         least = k if enough is None else enough
-        if not whole and len(found) < min(least, most) and len(nearest) == most:
-            names = [name for name in _filters.undeclared(tree, kinds) if name not in self._declared]
-            if names:
-                advice = f"{advice}{', and ' if advice else ''}a store with attributes={names!r} filters by them before it ranks documents"
-            elif tree is None:
-                advice = "conditions on names in the store's `attributes`, instead of a function, apply before documents are ranked"
-            _warn(
-                f"found {len(found)} documents instead of {least}: the filter ran on the {most} nearest alone; "
-                f"{advice}{', and ' if advice else ''}an index with a larger `max_results` finds more"
-            )
+        if len(found) < min(least, most) and len(nearest) + lost == most:
+            reasons, ways = [], [advice] if advice else []
+            if lost:
+                reasons.append(f"{lost} of the {most} nearest have no embedding")
+                ways.append("once the owner adds a document, documents without an embedding take no places")
+            if not whole:
+                reasons.append(f"the filter ran on the {most} nearest alone")
+                names = [name for name in _filters.undeclared(tree, kinds) if name not in self._absent]
+                if names:
+                    ways.append(f"once a store with attributes={names!r} adds a document, filters by them apply before documents are ranked")
+                elif tree is None:
+                    ways.append("conditions on names in the store's `attributes`, instead of a function, apply before documents are ranked")
+            if reasons:
+                ways.append("an index with a larger `max_results` finds more")
+                _warn(f"found {len(found)} documents instead of {least}: {' and '.join(reasons)}; {', and '.join(ways)}")
         return found
+
+    def _condition(self, tree: Tree, kinds: Mapping[str, type], column: _filters.Column) -> tuple[str | None, bool]:
+        """Return the condition on attributes for a filter's tree, and True if it is the whole filter."""
+        if self._unfound is not None and self._unfound in kinds:
+            tree = ("and", [_filters.missing(self._unfound), tree])
+        plain = _filters.decided(tree, kinds, column)
+        where, whole = _filters.where(plain, kinds)
+        return (where, whole) if whole else _filters.where(_filters.narrowed(plain, kinds, lambda name: column(name, None)), kinds)
 
     def among(self, ids: Sequence[str], vector: ArrayLike, passes: Callable[[Found], bool]) -> list[Found] | None:
         """Return the documents with these ids that pass, with exact cosines, best first; None if vectors were not kept.
@@ -402,8 +423,8 @@ class Documents:
             found.append(one._replace(score=float(row @ query / (np.linalg.norm(row) * np.linalg.norm(query)))))
         return sorted(found, key=lambda one: -(one.score or 0.0))
 
-    def _nearest(self, client: Client, vector: ArrayLike, where: str | None) -> list[Found]:
-        """Return the nearest documents, in the number that the index gives."""
+    def _nearest(self, client: Client, vector: ArrayLike, where: str | None) -> tuple[list[Found], int]:
+        """Return the nearest documents, in the number that the index gives, and how many of them no search may find."""
         k = client._native.k
         result = client.search(vector, k, where=where)
         if result.payloads is None:
@@ -415,7 +436,9 @@ class Documents:
             whole = client.payloads([max(int(number), 0) for number in result.ids[0]])
             payloads = [payload or b"" for payload in whole]
         # Record 0 may have been among the results.
-        return [unpack(payload, float(score)) for payload, score in zip(payloads, scores) if payload][: k - 1]
+        found = [unpack(payload, float(score)) for payload, score in zip(payloads, scores) if payload][: k - 1]
+        kept = [one for one in found if self._unfound is None or self._metadata(one.document).get(self._unfound) is None]
+        return kept, len(found) - len(kept)
 
     def close(self) -> None:
         """Release the index or the connection, for good."""
@@ -544,7 +567,7 @@ class Documents:
         )
         info = index.info()
         self._numbers, self._version, self._index = numbers, info["version"], info["index"]
-        self._absent = set(self._declared) - set(self._kinds)
+        self._absent = self._names - set(self._kinds)
 
     def _look(self, index: Index) -> None:
         """Read the table of documents if the index has a new version."""
@@ -559,9 +582,9 @@ class Documents:
             self._version = version
 
     def _new_kinds(self, stored: Iterable[Any]) -> dict[str, type]:
-        """Return the types of declared attributes that are new, by the first values in these documents."""
+        """Return the types of attributes that are new, by the first values in these documents."""
         kinds: dict[str, type] = {}
-        missing = set(self._declared) - set(self._kinds)
+        missing = self._names - set(self._kinds)
         for document in stored if missing else ():
             row = self._metadata(document)
             for name in missing - set(kinds):
@@ -573,29 +596,25 @@ class Documents:
     def _columns(self, stored: list[Any]) -> dict[str, list[Any]] | None:
         """Return the attributes of documents."""
         rows = [self._metadata(document) for document in stored]
-        return {name: [_filters.attribute(row.get(name), kind) for row in rows] for name, kind in self._kinds.items()} or None
+        return {name: _column(name, kind, rows) for name, kind in self._kinds.items()} or None
 
     def _declare(self, index: Index, stored: list[Any]) -> None:
-        """Make new declared attributes, for record 0, which lists them, and for all documents."""
+        """Make new attributes, for record 0, which lists them, and for all documents."""
         kinds = self._new_kinds(stored)
-        if not kinds and set(self._declared) <= set(self._kinds) | self._absent:
+        if not kinds and self._names <= set(self._kinds) | self._absent:
             return
         payloads = {int(number): payload for number, payload in (index.payloads() or {}).items() if payload}
         documents = {number: parts(payload)[1] for number, payload in payloads.items()}
         kinds = self._new_kinds(documents.values()) | kinds
-        self._absent = set(self._declared) - set(self._kinds) - set(kinds)
+        self._absent = self._names - set(self._kinds) - set(kinds)
         if not kinds:
             return
-        columns: dict[str, list[Any]] = {name: [kind()] for name, kind in kinds.items()}
-        numbers = [NONE]
-        for number, document in documents.items():
-            row = self._metadata(document)
-            values = {name: _filters.attribute(row.get(name), kind) for name, kind in kinds.items()}
-            if any(value is not None for value in values.values()):
-                numbers.append(number)
-                for name, value in values.items():
-                    columns[name].append(value)
-        self._now(index.update(numbers, attributes=columns))
+        rows = [self._metadata(document) for document in documents.values()]
+        columns = {name: [kind(), *_column(name, kind, rows)] for name, kind in kinds.items()}
+        numbers = [NONE, *documents]
+        # Record 0 always has values.
+        some = [at for at in range(len(numbers)) if any(column[at] is not None for column in columns.values())]
+        self._now(index.update([numbers[at] for at in some], attributes={name: [column[at] for at in some] for name, column in columns.items()}))
         self._kinds |= kinds
 
     def _numbered(self, ids: Iterable[str]) -> dict[str, int]:
@@ -644,6 +663,17 @@ def _kinds(client: Client) -> dict[str, type]:
     return {name: type(value) for name, value in (row or {}).items()}
 
 
+def _column(name: str, kind: type, rows: list[Mapping[str, Any]]) -> list[Any]:
+    """Return an attribute of documents, and warn if values have another type."""
+    others = [row[name] for row in rows if _filters.kind(row.get(name)) not in (None, kind)]
+    if others:
+        _warn(
+            f"attribute {name}: {len(others)} of {len(rows)} documents have values of another type there, such as {repr(others[0])[:60]}. The "
+            f"attribute holds {'texts' if kind is str else 'numbers'}, and a filter by such a value is refused: store values of another type under another name"
+        )
+    return [_filters.attribute(row.get(name), kind) for row in rows]
+
+
 def _declared(attributes: Iterable[str] | None) -> list[str]:
     """Return the names of attributes, each once."""
     if isinstance(attributes, str) or not (attributes is None or hasattr(attributes, "__iter__")):
@@ -661,6 +691,8 @@ def _placed(place: Index | str | os.PathLike[str] | None) -> tuple[str, bool]:
         return tempfile.mkdtemp(prefix="sordino-"), False
     if isinstance(place, str) and "://" in place:
         return place, True
+    if isinstance(place, str) and re.fullmatch(r"[\w.-]+:\d+(/.*)?", place) and not os.path.exists(place):
+        raise InputError(f"{place!r} looks like a server's address without https:// or http:// at its beginning: add it, or give './{place}' for a directory")
     given = place.path if isinstance(place, Index) else place
     return absolute(given, "index", "an index's directory or the address of a server"), False
 

@@ -57,13 +57,19 @@ def token(value: bytes | str | os.PathLike[str] | None) -> bytes | None:
     found = content(value, "token")
     if found is None:
         return None
-    # No token begins with a letter.
-    text = found.strip().rstrip(b"=")
-    if len(text) % 4 != 1 and re.fullmatch(rb"[A-Za-z0-9_-]+", text):
-        found = base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+    found = _decoded(found)
     if not found.startswith(_COSE_SIGN1):
         where = f" {os.fspath(value)!r}" if isinstance(value, (str, os.PathLike)) else ""
         raise FormatError(f"token{where}: not a token, so it is not sent; expected what `sordino token issue` wrote")
+    return found
+
+
+def _decoded(found: bytes) -> bytes:
+    """Return the bytes of a token's text, and other bytes as they are."""
+    # No token begins with a letter.
+    text = found.strip().rstrip(b"=")
+    if len(text) % 4 != 1 and re.fullmatch(rb"[A-Za-z0-9_-]+", text):
+        return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
     return found
 
 
@@ -79,6 +85,9 @@ def content(value: bytes | str | os.PathLike[str] | None, what: str, expected: s
         return value
     if not isinstance(value, (str, os.PathLike)):
         raise InputError(f"{what} is a {type(value).__name__}: expected {expected} or a path")
+    # The text may be secret, so no message shows it.
+    if isinstance(value, str) and ("-----BEGIN " in value or _decoded(value.encode(errors="replace")).startswith(_COSE_SIGN1)):
+        raise InputError(f"{what} is a text of {len(value)} characters that a file would hold: expected the file's path, or bytes, as text.encode() gives them")
     try:
         with open(value, "rb") as file:
             return file.read()

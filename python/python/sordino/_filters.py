@@ -414,6 +414,12 @@ def check_kinds(tree: Tree, kinds: Mapping[str, type]) -> None:
         )
 
 
+def missing(name: str) -> Tree:
+    """Return the tree of documents without a value of an attribute."""
+    text = f"`{name}` is null"
+    return (name, _DECIDED, (text, text))
+
+
 def undeclared(tree: Tree, kinds: Mapping[str, type]) -> list[str]:
     """Return the names, each once, that would decide more of the filter if they were attributes."""
     if tree is None:
@@ -509,7 +515,9 @@ def _named(name: Any, wanted: Any, depth: int) -> Test:
     if isinstance(wanted, (list, tuple, set, frozenset)):
         raise FilterError(f'filter {name}: a {type(wanted).__name__}, expected {{"$in": [...]}} for one of several, {{"$eq": [...]}} for a list')
     if not _has_words(wanted):
-        if isinstance(wanted, dict) and wanted and all(key in _WORDS for key in wanted):
+        if isinstance(wanted, dict) and not wanted:
+            raise FilterError(f'filter {name}: an empty dict, expected an operator, as in {{"$gte": ...}}, or a value; {{"$eq": {{}}}} is for an empty dict')
+        if isinstance(wanted, dict) and all(key in _WORDS for key in wanted):
             asked = ", ".join(f'"{_WORDS[key]}": ...' for key in wanted)
             raise FilterError(f'filter {name}: a dict with {", ".join(map(repr, wanted))}, expected {{{asked}}}; {{"$eq": {{...}}}} is for a dict')
         return _test(name, "$eq", wanted)

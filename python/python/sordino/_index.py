@@ -79,7 +79,8 @@ class Index:
             The vectors, as for `sordino.build`. All are held in memory.
         ids : sequence of int, str or uuid.UUID, optional
             n ids of the kind that the index has; integers from 0 to 2**64 - 1. Without ids, records get the numbers
-            after the highest id, so that vectors added twice are stored twice.
+            after the highest id, so that vectors added twice are stored twice. Ids, payloads and attributes belong to
+            the vectors by their position: an index of pandas is not looked at.
         payloads : sequence, optional
             The payloads, as for `sordino.build`. If the index had none, the other records get empty ones.
         attributes : mapping or data frame, optional
@@ -184,7 +185,8 @@ class Index:
         payloads : sequence of bytes or str, optional
             One payload for each id.
         attributes : mapping or data frame, optional
-            The attributes to change, as for `sordino.build`. Other attributes stay. None removes a record's value.
+            The attributes to change, as for `sordino.build`. Other attributes stay. None removes a record's value. The
+            values belong to the ids by their position: an index of pandas is not looked at.
 
         Returns
         -------
@@ -983,6 +985,8 @@ def real_number(value: Any, what: str, *, any_value: bool = False) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what} = {value!r}: expected a number") from None
-    if isinstance(value, (str, bytes)) or not (any_value or 0 <= number < float("inf")):
+    if isinstance(value, (str, bytes)):
+        raise InputError(f"{what} = {value!r}: expected a number, and found a {type(value).__name__}")
+    if not (any_value or 0 <= number < float("inf")):
         raise InputError(f"{what} = {value!r}: expected a finite number of at least 0")
     return number

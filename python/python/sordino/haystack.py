@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from dataclasses import fields
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from haystack.errors import FilterError
 from haystack.utils import Secret
 from haystack.utils.filters import document_matches_filter
 
+from . import _payloads
 from ._documents import Documents
 from ._errors import DimensionError, FormatError, InputError
 from ._errors import FilterError as WrongFilter
@@ -73,7 +75,7 @@ class SordinoDocumentStore:
     - A retriever's filters run on the client. The part about `attributes` applies before documents are ranked; the
       rest applies to the `max_results` nearest. A warning tells if fewer than `top_k` are left.
     - Embeddings do not come back. Documents without an embedding, or with zeros, are stored, and no search finds
-      them.
+      them. A sealed attribute, which clients download, leaves them out before documents are ranked.
     - By default, ids that exist are an error.
     - `meta` is stored as JSON. Dates and instants come back as texts in ISO 8601, which Haystack's filters compare
       as dates.
@@ -97,11 +99,12 @@ class SordinoDocumentStore:
         self._documents = Documents(
             index,
             key,
-            metadata=_meta,
+            metadata=_attributes,
             most=max_results,
             mode=mode,
             dim=embedding_dim,
             attributes=attributes,
+            unfound=_MISSING,
             client_key=client_key,
             token=token,
             roots=roots,
@@ -376,7 +379,7 @@ class SordinoDocumentStore:
                 raise DimensionError(f"document {document.id!r} has an embedding of {vector.size} numbers: expected {dim}{advice}")
         found = bool(vector.any())
         if not found:
-            # A record needs a vector. This one has no meaning, and a note leaves it out of results.
+            # A record needs a vector. This one has no meaning, and an attribute leaves it out of results.
             vector = np.random.default_rng().standard_normal(dim, dtype=np.float32)
         return vector, [stored, found]
 
@@ -389,11 +392,8 @@ class SordinoDocumentStore:
         self, embedding: list[float], filters: dict[str, Any] | None, top_k: int
     ) -> list[Document]:
         passes = _passing(filters)
-        # A search leaves out documents without an embedding, whatever vector their record has.
         try:
-            found = self._documents.search(
-                embedding, top_k, _tree(filters), lambda one: _checked(one.document)[1] and passes(_document_of(one.document))
-            )
+            found = self._documents.search(embedding, top_k, _tree(filters), lambda one: passes(_document_of(one.document)))
         except WrongFilter as error:
             raise FilterError(str(error)) from None
         return [_document(one) for one in found]
@@ -528,6 +528,9 @@ _SETTINGS = {
 # The fields of documents themselves.
 _FIELDS = {field.name for field in fields(Document)}
 
+# The attribute of documents without an embedding. No filter tests it: in filters, a point begins a name inside a value.
+_MISSING = "embedding.missing"
+
 # The comparisons that attributes may decide.
 _WORDS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in", "not in": "$nin"}
 
@@ -541,6 +544,12 @@ def _checked(stored: Any) -> tuple[dict[str, Any], bool]:
 
 def _meta(stored: Any) -> dict[str, Any]:
     return _checked(stored)[0].get("meta") or {}
+
+
+def _attributes(stored: Any) -> dict[str, Any]:
+    """Return what attributes are made from: a document's `meta`, and whether it lacks an embedding."""
+    document, embedded = _checked(stored)
+    return {**(document.get("meta") or {}), _MISSING: None if embedded else True}
 
 
 def _document(found: Found) -> Document:
@@ -562,7 +571,7 @@ def _tree(filters: dict[str, Any] | None) -> Tree:
         trees = [_tree(one) for one in conditions]
         # `NOT` is true unless all its conditions are true.
         return {"AND": ("and", trees), "OR": ("or", trees), "NOT": ("not", ("and", trees))}.get(str(operator))
-    name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), filters.get("value")
+    name, word, value = str(filters["field"]), _WORDS.get(str(filters.get("operator"))), _stored(filters.get("value"))
     values = value if isinstance(value, list) else [value]
     if "." not in name and name not in _FIELDS:
         # Haystack takes it for a name of `meta`.
@@ -615,7 +624,36 @@ def _passing(filters: dict[str, Any] | None) -> Callable[[Document], bool]:
     if "operator" not in filters and "conditions" not in filters:
         raise FilterError("a filter without an operator: expected Haystack's comparison or logic form")
     _check_depth(filters, 0)
-    return lambda document: document_matches_filter(filters=filters, document=document)
+    plain = _plain(filters)
+    return lambda document: document_matches_filter(filters=plain, document=document)
+
+
+def _plain(filters: Any) -> Any:
+    """Return filters with dates and instants as `meta` has them."""
+    if not isinstance(filters, dict):
+        return filters
+    if "field" in filters:
+        return {**filters, "value": _stored(filters["value"])} if "value" in filters else filters
+    inner = _inside(filters)
+    return {**filters, "conditions": [_plain(one) for one in inner]} if inner else filters
+
+
+def _stored(value: Any) -> Any:
+    """Return a value of a filter, with the texts for dates and instants.
+
+    Raises
+    ------
+    FilterError
+        If UTC does not have the instant.
+    """
+    if isinstance(value, list):
+        return [_stored(one) for one in value]
+    if not isinstance(value, (date, np.datetime64)):
+        return value
+    try:
+        return _payloads.plain(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise FilterError(f"filters: a value {error}") from None
 
 
 def _check_depth(filters: Any, depth: int) -> None:

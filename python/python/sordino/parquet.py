@@ -68,8 +68,8 @@ def batches(
     Parameters
     ----------
     paths : path or iterable of path
-        A file, a directory (its files that end in .parquet, by name), or several of these, in their order. URIs of
-        a file system that pyarrow knows work too (`s3://bucket/lake`).
+        A file, a directory (its files that end in .parquet, by name, and no folders), or several of these, in their
+        order. URIs of a file system that pyarrow knows work too (`s3://bucket/lake`).
     vectors : str
         The column of vectors: lists of numbers of one length.
     ids : str, optional
@@ -294,6 +294,10 @@ def _open(path: str) -> Any:
     return system.open_input_file(name)
 
 
+# The folders inside a table of Delta Lake, of Iceberg and of Lance.
+_TABLES = ({"_delta_log"}, {"metadata", "data"}, {"_versions"})
+
+
 def _files(paths: Any) -> Iterator[str]:
     import pyarrow as pa
     from pyarrow import fs
@@ -314,10 +318,14 @@ def _files(paths: Any) -> Iterator[str]:
         if kind != fs.FileType.Directory:
             yield path
             continue
-        inside = (info.base_name for info in system.get_file_info(fs.FileSelector(name)))
-        names = sorted(name for name in inside if name.endswith(".parquet"))
+        inside = system.get_file_info(fs.FileSelector(name))
+        folders = sorted(info.base_name for info in inside if info.type == fs.FileType.Directory)
+        if any(table <= set(folders) for table in _TABLES):
+            raise FormatError(f"{path}: a table whose folder keeps the files of removed rows: expected the list of files that its own reader gives for a version")
+        names = sorted(info.base_name for info in inside if info.type != fs.FileType.Directory and info.base_name.endswith(".parquet"))
         if not names:
-            raise MissingFileError(f"there is no file that ends in .parquet in {path}")
+            hint = f", and its folders, such as {folders[0]}, are not read: give a list of files, as sorted(pathlib.Path(...).rglob('*.parquet'))" if folders else ""
+            raise MissingFileError(f"there is no file that ends in .parquet in {path}{hint}")
         yield from (f"{path.rstrip('/')}/{name}" for name in names)
 
 
