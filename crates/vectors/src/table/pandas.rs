@@ -35,6 +35,13 @@ impl Index {
         }
     }
 
+    pub(super) fn range(&self) -> Option<&Range> {
+        match self {
+            Self::Column(_) => None,
+            Self::Range(range) => Some(range),
+        }
+    }
+
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Column(name) => name,

@@ -53,10 +53,8 @@ impl Columns {
         index: Option<Index>,
         names: &ColumnNames,
     ) -> Result<Self, Error> {
-        let range = match &index {
-            Some(Index::Range(range)) if held.find(&range.name).is_none() => Some(range),
-            _ => None,
-        };
+        let range = index.as_ref().and_then(Index::range);
+        let range = range.filter(|range| held.find(&range.name).is_none());
         let added = range.map(|range| Arc::new(Field::new(&range.name, DataType::Int64, false)));
         let fields = &held.iter().cloned().chain(added).collect::<Fields>();
         let mut wanted = vectors(fields, names)?;
@@ -316,6 +314,11 @@ fn wrong_type(name: &str, found: &DataType, expected: &'static str) -> Error {
         && spark::is_vector(fields)
     {
         found_type = format!("Spark's vectors, which are in {}.values", shortened(name));
+    } else if let DataType::Struct(fields) = found
+        && let Some(field) = fields.first()
+    {
+        let field = shortened(&format!("{name}.{}", field.name()));
+        found_type = format!("structures, of which a field is named '{field}'");
     }
     Error::ColumnType {
         column: shortened(name),
