@@ -168,6 +168,37 @@ class Column(list):
         return list(self)
 
 
+def _narrow_columns():
+    """Columns of floats of 32 and 16 bits, each with what makes it."""
+    texts = [0.5, 0.1, 0.7, None]
+    yield "numpy", lambda: np.array([0.5, 0.1, 0.7, np.nan], np.float32)
+    yield "half", lambda: np.array([0.5, 0.1, 0.7, np.nan], np.float16)
+    yield "scalars", lambda: [np.float32(0.5), np.float16(0.1), np.float32(0.7), None]
+    for kind in ("float32", "Float32", "float[pyarrow]"):
+        yield kind, lambda kind=kind: pytest.importorskip("pandas").Series(np.array([0.5, 0.1, 0.7, np.nan], np.float32)).astype(kind)
+    yield "polars", lambda: pytest.importorskip("polars").Series(texts, dtype=pytest.importorskip("polars").Float32)
+    for kind in ("float32", "float16"):
+        yield f"arrow {kind}", lambda kind=kind: pytest.importorskip("pyarrow").array([None if x is None else np.dtype(kind).type(x) for x in texts], kind)
+    yield "table", lambda: pytest.importorskip("pyarrow").table({"price": np.array([0.5, 0.1, 0.7, np.nan], np.float32)})
+    yield "torch", lambda: pytest.importorskip("torch").tensor([0.5, 0.1, 0.7, np.nan])
+
+
+@pytest.mark.parametrize("made", [pytest.param(make, id=name) for name, make in _narrow_columns()])
+def test_narrow_floats_are_the_numbers_that_people_write(tmp_path, key, made):
+    column = made()
+    table = hasattr(column, "column_names")
+    attributes = column if table else {"price": column}
+    payloads = column.column("price") if table else column
+    index = sordino.build(tmp_path / "index", np.eye(4, dtype=np.float32), key=key, attributes=attributes, payloads=payloads)
+    with sordino.Client(index, key=key.reader()) as client:
+        held = [one.get("price") for one in client.attributes([0, 1, 2, 3])]
+        texts = client.payloads([0, 1, 2, 3])
+        for where, ids in [("price = 0.1", {1}), ("price >= 0.7", {2}), ("price in (0.1, 0.7)", {1, 2}), ("price is null", {3})]:
+            assert {one for one in client.search(np.ones((1, 4), np.float32), where=where).ids[0].tolist() if one != -1} == ids, where
+    assert held == [0.5, 0.1, 0.7, None]
+    assert texts == [b"0.5", b"0.1", b"0.7", b""]
+
+
 def test_missing_values_are_none(tmp_path, key):
     columns = {
         "float": np.array([1.5, np.nan, 2]),

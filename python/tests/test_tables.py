@@ -132,6 +132,9 @@ def test_errors_about_a_file_name_it(tmp_path, key):
     for use in (lambda: sordino.build(tmp_path / "other", latin, key=key), lambda: index.add(latin)):
         with pytest.raises(sordino.FormatError, match=r"latin\.csv: line 1: .*pandas\.read_csv\('.*latin\.csv', sep=';', dtype=str, keep_default_na=False\)\.to_csv"):
             use()
+    latin.write_text('id\tvector\n1\t"[1, 2]"\n')
+    with pytest.raises(sordino.FormatError, match=r"latin\.csv', sep='\\t', dtype=str"):
+        index.add(latin)
     latin.write_text('id,vector\n1,"[1, 2]"\n2,"[1]"\n')
     with pytest.raises(sordino.FormatError, match=r"latin\.csv: line 3: a vector of dimension 1"):
         sordino.build(tmp_path / "other", latin, key=key)

@@ -16,9 +16,11 @@
 //! In the text after `like`, `%` stands for any characters and `_` for one. A list is a text with JSON. `has`, `=`,
 //! `in` and `like` are true for a list if they are true for one of its members. Only `has` looks for members that are
 //! not texts. A text that is not a list counts as a list with itself as member. Two texts that are dates or instants by
-//! ISO 8601 are compared as times. A time without a zone counts as UTC.
+//! ISO 8601 are compared as times. A time without a zone counts as UTC. If a column has no other texts, other values are
+//! refused, except a year or a month after `<` or `>=`.
 
 use std::cmp::Ordering;
+use std::slice;
 
 use sordino_index::{Error, FilterFault};
 use sordino_vault::attributes::Attributes;
@@ -115,7 +117,8 @@ impl Filter {
     /// For each record of each segment, whether it passes. `segments` has the attributes of the segments.
     ///
     /// # Errors
-    /// [`FilterFault::Column`] for a name that no segment has. [`FilterFault::Value`] for a value whose type is not its column's.
+    /// [`FilterFault::Column`] for a name that no segment has. [`FilterFault::Value`] or [`FilterFault::Date`] for a value that
+    /// cannot be compared with its column's.
     pub(crate) fn passing<'a>(
         &self,
         segments: impl Iterator<Item = &'a Attributes> + Clone,
@@ -151,17 +154,16 @@ impl Condition {
         segments: &(impl Iterator<Item = &'a Attributes> + Clone),
     ) -> Result<(), Error> {
         let text = &Value::Text(Box::default());
-        let (name, values) = match self {
+        let (name, relation, values) = match self {
             Self::All(all) | Self::Any(all) => {
                 return all.iter().try_for_each(|one| one.check(segments));
             }
             Self::Not(one) => return one.check(segments),
-            Self::Is(name, _, value) | Self::Like(name, value) => {
-                (name, std::slice::from_ref(value))
-            }
-            Self::Has(name, _) => (name, std::slice::from_ref(text)),
-            Self::In(name, values) => (name, &values[..]),
-            Self::Null(name) => (name, &[][..]),
+            Self::Is(name, relation, value) => (name, Some(*relation), slice::from_ref(value)),
+            Self::Like(name, value) => (name, None, slice::from_ref(value)),
+            Self::Has(name, _) => (name, None, slice::from_ref(text)),
+            Self::In(name, values) => (name, Some(Relation::Equal), &values[..]),
+            Self::Null(name) => (name, None, &[][..]),
         };
         let mut columns = segments.clone().filter_map(|rows| rows.column(name));
         let mut wrong = columns.clone().flat_map(|column| {
@@ -174,6 +176,9 @@ impl Condition {
                 found: value.kind().name(),
                 expected: column.kind().name(),
             };
+            return Err(fault.into());
+        }
+        if let Some(fault) = texts::odd_date(name, columns.clone(), relation, values) {
             return Err(fault.into());
         }
         if columns.next().is_some() {
@@ -457,11 +462,69 @@ mod tests {
                 "day < '2026-01-31T10:00:00.5Z' and day >= '2026-01-31T12:00+02:00'",
                 "0100",
             ),
-            ("day in ('2026-01-31 10:00:00.000', 'x')", "0100"),
+            ("day in ('2026-01-31 10:00:00.000', '2020-01-01')", "0100"),
             ("day = '2025-12-31T00:00:00Z'", "1000"),
         ] {
             assert_eq!(passing(text).unwrap(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn dates_are_not_compared_with_other_texts() {
+        let text = |text: &str| Some(Box::from(text));
+        let days = ["2024-04-30", "2024-05-01T10:00Z", "2024-06-01"];
+        let column = |days: &[&str]| Column::Text(days.iter().map(|day| text(day)).collect());
+        let rows = |days: &[&str]| {
+            let column = [("day".to_owned(), column(days))];
+            Attributes::new(days.len(), column).unwrap()
+        };
+        let (first, second) = (rows(&days[..2]), rows(&days[2..]));
+        let found = |where_: &str, segments: &[&Attributes]| {
+            let filter = Filter::parse(where_).unwrap();
+            let passing = filter.passing(segments.iter().copied())?;
+            Ok::<_, Error>(passing.concat())
+        };
+        let dates = [&Attributes::none(1), &first, &second];
+        for wrong in [
+            "day < '2024-5-1'",
+            "day >= '01.05.2024'",
+            "day >= '20240501'",
+            "not day = '2024-05'",
+            "day != 'today'",
+            "day in ('2024-05-01', '1 May 2024')",
+            "day between '2024-05' and '2024-05'",
+            "day > '2024'",
+        ] {
+            let error = found(wrong, &dates).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "filter: attribute day holds dates or instants such as 2024-04-30, and is compared with another text: \
+                 write a date as YYYY-MM-DD",
+                "{wrong}"
+            );
+            // Of a column with another text, any text may be meant.
+            let other = rows(&["soon"]);
+            assert!(found(wrong, &[&first, &other]).is_ok(), "{wrong}");
+        }
+        for (right, expected) in [
+            ("day >= '2024-05-01'", [false, false, true, true]),
+            (
+                "day >= '2024-05' and day < '2024-06'",
+                [false, false, true, false],
+            ),
+            (
+                "day < '2025' and not day >= '2024-06'",
+                [false, true, true, false],
+            ),
+            ("day like '2024-05%'", [false, false, true, false]),
+            ("day has 'x' or day is null", [true, false, false, false]),
+        ] {
+            assert_eq!(found(right, &dates).unwrap(), expected, "{right}");
+        }
+        // No value, no dates.
+        let none = [("day".to_owned(), Column::Text(vec![None]))];
+        let none = Attributes::new(1, none).unwrap();
+        assert_eq!(found("day = 'x'", &[&none]).unwrap(), [false]);
     }
 
     #[test]

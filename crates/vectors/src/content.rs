@@ -46,6 +46,9 @@ const OTHERS: [(&[u8], &str); 8] = [
     ),
 ];
 
+/// The first bytes of compressed files, and the programs that unpack them.
+const PACKED: [(&[u8], &str); 2] = [(b"\x1f\x8b", "gunzip"), (b"\x28\xb5\x2f\xfd", "unzstd")];
+
 const SQLITE: &[u8] = b"SQLite format 3";
 
 /// Refuses content that is evidently of another format, and returns all bytes.
@@ -80,6 +83,14 @@ pub(super) fn check(format: Format, start: &[u8]) -> Result<(), Error> {
     };
     if fits(SQLITE) {
         let why = format!("it is an SQLite database: {}", sqlite());
+        return Err(Error::Table { format: name, why });
+    }
+    // Texts are unpacked as they are read, and a number of vectors may have the same bytes.
+    let mut packed = PACKED.iter().filter(|_| format.has_mark());
+    if let Some((_, program)) = packed.find(|(mark, _)| fits(mark)) {
+        let ending = name.trim_start_matches('.').to_lowercase();
+        let why =
+            format!("all of it is compressed: unpack it, with `{program} < FILE > base.{ending}`");
         return Err(Error::Table { format: name, why });
     }
     match OTHERS.iter().find(|(mark, _)| fits(mark)) {

@@ -50,6 +50,7 @@ const CROPPED: &str = ".crop_nb_";
 
 impl Format {
     /// The format that a path's extension names, in upper or lower case. Text formats may be compressed: `.csv.gz`, `.jsonl.zst`.
+    /// In `.parquet.gzip`, the second ending may stand for the compression within the file, which its first bytes show.
     ///
     /// # Errors
     /// Fails if the extension names no supported format.
@@ -65,7 +66,7 @@ impl Format {
         let ending = plain.rsplit_once('.').map_or("", |(_, ending)| ending);
         match (Self::named(ending), packing) {
             (Ok(format), None) => Ok(format),
-            (Ok(format), Some(_)) if format.is_text() => Ok(format),
+            (Ok(format), Some(_)) if format.is_text() || format.has_mark() => Ok(format),
             (_, None) => Err(unknown(ending)),
             (_, Some(packing)) => Err(unknown(&format!("{ending}{packing}"))),
         }
@@ -108,6 +109,16 @@ impl Format {
             Self::Parquet | Self::Arrow => true,
             #[cfg(feature = "text")]
             Self::Jsonl | Self::Json | Self::Csv | Self::Tsv => true,
+        }
+    }
+
+    /// True for a format whose files begin with bytes that no compressed file has.
+    pub(crate) fn has_mark(self) -> bool {
+        match self {
+            Self::Npy => true,
+            #[cfg(feature = "arrow")]
+            Self::Parquet | Self::Arrow => true,
+            _ => false,
         }
     }
 
@@ -283,13 +294,14 @@ mod tests {
             ("x.Csv.GZ", Format::Csv),
             ("x.tsv.zst", Format::Tsv),
             ("x.json", Format::Json),
+            ("x.npy.gz", Format::Npy),
         ] {
             assert_eq!(Format::of(name).unwrap(), format, "{name}");
         }
         for (name, why) in [
             (
-                "x.npy.gz",
-                "unknown format .npy.gz: unpack it, with `gunzip -k FILE`",
+                "x.fvecs.gz",
+                "unknown format .fvecs.gz: unpack it, with `gunzip -k FILE`",
             ),
             ("glove-100-angular.hdf5", "h5py.File('FILE')['train']"),
             ("x.npz", "numpy.load('FILE')['NAME']"),

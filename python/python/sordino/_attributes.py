@@ -60,7 +60,8 @@ def table(given: Any) -> Any:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise AttributesError(f"attribute {twice}: it is given twice")
-        return given.to_pydict()
+        # The columns themselves have types, and lists do not.
+        return dict(zip(names, given.columns)) if names else given.to_pydict()
     if hasattr(given, "collect") and not hasattr(given, "items"):
         raise AttributesError(f"attributes: a {type(given).__name__}, which is not read yet: give `.collect()` of it")
     if not hasattr(given, "items"):
@@ -115,7 +116,8 @@ def _values(name: str, values: Any) -> list[Any]:
     else:
         listed = list(values)
     # NaN counts as no value: it has no order, and data frames use it for missing values.
-    return [None if isinstance(value, float) and value != value else value for value in map(_value, listed)]
+    listed = _payloads.shortest(values, [_value(one) for one in listed])
+    return [None if isinstance(value, float) and value != value else value for value in listed]
 
 
 def _value(value: Any) -> Any:
@@ -131,7 +133,7 @@ def _value(value: Any) -> Any:
         # As an int it would have no unit.
         return None if np.isnat(value) else value
     if isinstance(value, np.generic):
-        return value.item()
+        return float(str(value)) if isinstance(value, (np.float32, np.float16)) else value.item()
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = list(value)
     # A `to_list` that is no method is a column of a frame, or a field.

@@ -41,6 +41,8 @@ def column(values: Any) -> Any:
     if isinstance(values, (str, bytes, bytearray, memoryview)) or not (values is None or hasattr(values, "__iter__")):
         raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector")
     ordered(values, "payloads", PayloadError)
+    if narrow(values) is not None:
+        return shortest(values, list(values.to_pylist() if hasattr(values, "to_pylist") else values))
     if hasattr(values, "to_pylist"):
         # Without this, Arrow gives the pairs of a map.
         return values.to_pylist(maps_as_pydicts="lossy") if "map<" in str(getattr(values, "type", "")) else values.to_pylist()
@@ -48,6 +50,21 @@ def column(values: Any) -> Any:
         how = "to_dicts()" if hasattr(values, "to_dicts") else 'to_dict("records")'
         raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector: give a column, or `.{how}` for JSON of all")
     return values
+
+
+def narrow(values: Any) -> Any:
+    """Return the type of a column's floats, if they have 16 or 32 bits: a column of numpy, torch, pandas, polars or Arrow."""
+    import numpy as np
+
+    kind = getattr(values, "dtype", None)
+    name = str(getattr(values, "type", "") if kind is None else kind).lower().removeprefix("torch.").removesuffix("[pyarrow]")
+    return {"float32": np.float32, "float": np.float32, "float16": np.float16, "halffloat": np.float16}.get(name)
+
+
+def shortest(values: Any, listed: list[Any]) -> list[Any]:
+    """Return the values of a column, with floats of 16 or 32 bits as the numbers that people write: 0.1 and not 0.10000000149011612."""
+    kind = narrow(values)
+    return listed if kind is None else [float(str(kind(one))) if isinstance(one, float) else one for one in listed]
 
 
 def encoded(values: Iterable[Any]) -> list[bytes]:

@@ -21,6 +21,9 @@ _TEXTS = ("text", "content", "document")
 # The columns of a file that `sordino index export` wrote, in addition to ids and vectors.
 _EXPORTED = ("payload", "payload_form", "attributes", "label")
 
+# The signs between fields, by their names in errors.
+_SIGNS = {"tab": "\t", "pipe": "|", "comma": ","}
+
 # What the index of a pandas frame is called, if it is taken.
 _INDEX = " (the index)"
 
@@ -75,8 +78,12 @@ def of_input(path: str) -> Iterator[None]:
         yield
     except FormatError as error:
         text = str(error)
-        if "--delimiter" in text:
-            text += f"; or write it with commas: pandas.read_csv({path!r}, sep=';', dtype=str, keep_default_na=False).to_csv('FILE.csv', index=False)"
+        sign = re.search(r"--delimiter (\w+)", text)
+        if sign is not None:
+            text += (
+                f"; or write it with commas: pandas.read_csv({path!r}, sep={_SIGNS.get(sign[1], ';')!r}, dtype=str, keep_default_na=False)"
+                ".to_csv('FILE.csv', index=False)"
+            )
         elif any(part in text for part in ("could be the vectors", "--vector-column", "--payload-column")):
             text += "; or read it into a data frame, give its column of vectors, and name its other columns"
         error.args = (text if path in str(error) else f"{path}: {text}", *error.args[1:])

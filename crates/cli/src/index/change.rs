@@ -25,6 +25,7 @@ pub(super) struct Delete {
         long,
         alias = "id",
         value_name = "IDS",
+        allow_hyphen_values = true,
         required_unless_present = "ids_file"
     )]
     ids: Vec<List<Part>>,

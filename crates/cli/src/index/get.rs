@@ -32,6 +32,7 @@ pub(super) struct Args {
         long,
         alias = "id",
         value_name = "IDS",
+        allow_hyphen_values = true,
         required_unless_present = "ids_file"
     )]
     ids: Vec<List<Part>>,

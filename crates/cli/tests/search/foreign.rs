@@ -61,7 +61,7 @@ fn standard_input_and_other_names_are_read_by_their_format() {
         ("@base.txt @j", "--format csv"),
         ("@base.txt @j --format csv", "--delimiter semicolon"),
         ("@set.hdf5 @j", "import h5py, numpy"),
-        ("@set.npy.gz @j", "gunzip -k"),
+        ("@set.fvecs.gz @j", "gunzip -k"),
     ] {
         let error = failed(
             &place.line(&format!("index build {line} --key @owner.key")),

@@ -33,6 +33,16 @@ pub enum FilterFault {
         /// The attribute's type.
         expected: &'static str,
     },
+    /// The filter compares dates or instants with a text that is neither.
+    #[error(
+        "filter: attribute {name} holds dates or instants such as {known}, and is compared with another text: write a date as YYYY-MM-DD"
+    )]
+    Date {
+        /// The attribute.
+        name: String,
+        /// One of its values.
+        known: String,
+    },
 }
 
 /// Advice on how to write values of one type.

@@ -41,6 +41,13 @@ pub(super) fn time(text: &str) -> Option<Time> {
     Some((seconds, u32::try_from(nanoseconds).ok()?))
 }
 
+/// True for a year or a month, such as `2026` or `2026-01`.
+pub(super) fn is_year_or_month(text: &str) -> bool {
+    let month = numbers::<2>(text, '-', [4, 2]);
+    month.is_some_and(|[_, month]| (1..=12).contains(&month))
+        || numbers::<1>(text, '-', [4]).is_some()
+}
+
 /// The seconds of `+02`, `-0530` or `+02:00`.
 fn offset(text: &str) -> Option<i64> {
     let (sign, rest) = match text.strip_prefix('-') {

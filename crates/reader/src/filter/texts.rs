@@ -1,5 +1,9 @@
 //! Conditions on texts: patterns and members of lists.
 
+use sordino_index::FilterFault;
+use sordino_vectors::column::Column;
+
+use super::parse::shown;
 use super::{Relation, Value, instant};
 
 /// True if a text fits a pattern, in which `%` stands for any characters, and `_` for one.
@@ -61,6 +65,38 @@ pub(super) fn compared(value: &str, relation: Relation) -> impl Fn(&str) -> bool
         Relation::Unequal => !any(x, |x| order(x).is_eq()),
         _ => relation.holds(order(x)),
     }
+}
+
+/// The fault of a value that cannot be compared with the dates or instants of these columns, if they hold nothing else.
+pub(super) fn odd_date<'a>(
+    name: &str,
+    columns: impl Iterator<Item = &'a Column>,
+    relation: Option<Relation>,
+    values: &[Value],
+) -> Option<FilterFault> {
+    // The dates of a month and of a year come after its own text.
+    let begins = matches!(relation?, Relation::Less | Relation::GreaterEqual);
+    let odd = |value: &&Value| match value {
+        Value::Text(text) => {
+            instant::time(text).is_none() && !(begins && instant::is_year_or_month(text))
+        }
+        _ => false,
+    };
+    values.iter().find(odd)?;
+    let mut known = None;
+    for column in columns {
+        let Column::Text(texts) = column else {
+            return None;
+        };
+        for text in texts.iter().flatten() {
+            instant::time(text)?;
+            known.get_or_insert(text);
+        }
+    }
+    Some(FilterFault::Date {
+        name: shown(name),
+        known: known?.to_string(),
+    })
 }
 
 /// True if `is` holds for a text or, for a list in JSON, for one of its texts.

@@ -14,6 +14,7 @@ use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{Message, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Schema};
 
+use super::pandas::Index;
 use super::{Batch, Batches, Columns, caught};
 use crate::{ColumnNames, Error};
 
@@ -74,6 +75,7 @@ pub(super) fn open(
         input,
         framed,
         batches: 0,
+        rows: 0,
         dictionaries: HashMap::new(),
     };
     let head = match bare {
@@ -91,7 +93,9 @@ pub(super) fn open(
     let schema = Arc::new(schema?);
     bytes(&mut stream.input, body_len(&message)?)?;
 
-    let columns = Columns::new(&schema, names)?;
+    let said = schema.metadata().get("pandas");
+    let index = said.and_then(|said| Index::of(said));
+    let columns = Columns::new(schema.fields(), index, names)?;
     let wanted = columns.clone();
     let batches = std::iter::from_fn(move || stream.batch(&schema, &wanted).transpose());
     Ok((Box::new(batches), columns))
@@ -119,6 +123,8 @@ struct Stream {
     framed: bool,
     /// The number of batches that have been read.
     batches: usize,
+    /// The number of rows that have been read.
+    rows: u64,
     /// The values of dictionary-coded columns.
     dictionaries: HashMap<i64, ArrayRef>,
 }
@@ -175,6 +181,7 @@ impl Stream {
     fn batch(&mut self, schema: &Arc<Schema>, columns: &Columns) -> Result<Option<Batch>, Error> {
         loop {
             let Some(head) = self.head()? else {
+                self.check_rows(columns, true)?;
                 return Ok(None);
             };
             let message = message(&head)?;
@@ -184,9 +191,10 @@ impl Stream {
                     self.batches += 1;
                     let batch = caught(FORMAT, || {
                         let batch = self.decode(&message, body, schema, &columns.read)?;
-                        columns.of(&batch)
+                        let first = self.rows;
+                        Ok((columns.of(&batch, first)?, batch.num_rows() as u64))
                     })?;
-                    return batch.map(Some).map_err(|error| {
+                    let batch = batch.map_err(|error: ArrowError| {
                         let fields = columns
                             .read
                             .iter()
@@ -198,6 +206,10 @@ impl Stream {
                             false => damaged(error),
                         }
                     });
+                    let (batch, rows) = batch?;
+                    self.rows += rows;
+                    self.check_rows(columns, false)?;
+                    return Ok(Some(batch));
                 }
                 MessageHeader::DictionaryBatch => {
                     caught(FORMAT, || self.dictionary(&message, body, schema))?.map_err(damaged)?;
@@ -205,6 +217,12 @@ impl Stream {
                 _ => return Err(damaged("a message that is no batch")),
             }
         }
+    }
+
+    /// Refuses other rows than the index of pandas has numbers, if that index is wanted.
+    fn check_rows(&self, columns: &Columns, all: bool) -> Result<(), Error> {
+        let range = columns.range.as_ref();
+        range.map_or(Ok(()), |range| range.check(self.rows, all).map_err(damaged))
     }
 
     /// Checks a batch's buffers, and decodes it.

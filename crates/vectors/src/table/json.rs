@@ -14,6 +14,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 use super::strings::{bytes, is_bytes, is_text, text};
+use super::values::{of_half, of_single};
 use crate::Error;
 use crate::column::Column;
 
@@ -159,12 +160,8 @@ fn single(values: &ArrayRef, at: usize) -> Result<Value, &'static str> {
     }
     Ok(match values.data_type() {
         DataType::Boolean => values.as_boolean().value(at).into(),
-        DataType::Float16 => values
-            .as_primitive::<Float16Type>()
-            .value(at)
-            .to_f32()
-            .into(),
-        DataType::Float32 => values.as_primitive::<Float32Type>().value(at).into(),
+        DataType::Float16 => of_half(values.as_primitive::<Float16Type>().value(at)).into(),
+        DataType::Float32 => of_single(values.as_primitive::<Float32Type>().value(at)).into(),
         DataType::Float64 => values.as_primitive::<Float64Type>().value(at).into(),
         DataType::Decimal32(..) => decimal::<Decimal32Type>(values, at),
         DataType::Decimal64(..) => decimal::<Decimal64Type>(values, at),

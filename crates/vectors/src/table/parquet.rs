@@ -12,7 +12,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::reader::ChunkReader;
 
-use super::pandas::index_column;
+use super::pandas::Index;
 use super::{Batches, Columns, caught};
 use crate::input::MAX_BYTES;
 use crate::{ColumnNames, Error};
@@ -39,8 +39,10 @@ where
     let rows = metadata.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).map_err(damaged)?;
 
-    let mut columns = Columns::new(types.schema(), names)?;
-    columns.index = said(&metadata, PANDAS).and_then(index_column);
+    // pandas passes over a range too, if another program changed the number of rows.
+    let index = said(&metadata, PANDAS).and_then(Index::of);
+    let index = index.filter(|index| !matches!(index, Index::Range(range) if range.len != rows));
+    let columns = Columns::new(types.schema().fields(), index, names)?;
     // Fewer rows are decoded at a time if values are long, according to the sizes of the file's
     // pages.
     let row = bytes_of_rows(&file, metadata.metadata(), &columns.read)?;
@@ -53,13 +55,17 @@ where
     let builder = builder.with_projection(mask).with_batch_size(batch);
     let mut reader = caught(FORMAT, || builder.build())?.map_err(damaged)?;
 
-    let wanted = columns.clone();
+    let (wanted, mut first) = (columns.clone(), 0);
     let batches = std::iter::from_fn(move || {
         let batch = match caught(FORMAT, || reader.next()) {
             Ok(batch) => batch?,
             Err(error) => return Some(Err(error)),
         };
-        let batch = batch.and_then(|batch| wanted.of(&batch));
+        let batch = batch.and_then(|batch| {
+            let columns = wanted.of(&batch, first);
+            first += batch.num_rows() as u64;
+            columns
+        });
         Some(batch.map_err(damaged))
     });
     Ok((Box::new(batches), columns, rows))

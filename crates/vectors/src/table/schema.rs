@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields};
 
 use super::Batch;
 use super::dictionary::value_type;
-use super::pandas::index_column;
+use super::pandas::{Index, Range};
 use super::spark;
 use super::strings::is_bytes;
 use super::values::{is_id, is_value};
@@ -40,14 +40,23 @@ pub(super) struct Columns {
     pub(super) all: Vec<String>,
     /// The column that pandas marked as the table's index.
     pub(super) index: Option<String>,
+    /// That index, if it is wanted and no column of the file holds it.
+    pub(super) range: Option<Range>,
     /// True if the vectors are in bytes.
     pub(super) blobs: bool,
 }
 
 impl Columns {
-    /// Finds the columns in a file's schema.
-    pub(super) fn new(schema: &Schema, names: &ColumnNames) -> Result<Self, Error> {
-        let fields = schema.fields();
+    /// Finds the columns in a file's schema, to which the index of pandas may add one.
+    pub(super) fn new(
+        held: &Fields,
+        index: Option<Index>,
+        names: &ColumnNames,
+    ) -> Result<Self, Error> {
+        let range = index.as_ref().and_then(Index::range);
+        let range = range.filter(|range| held.find(&range.name).is_none());
+        let added = range.map(|range| Arc::new(Field::new(&range.name, DataType::Int64, false)));
+        let fields = &held.iter().cloned().chain(added).collect::<Fields>();
         let mut wanted = vectors(fields, names)?;
         let vectors = wanted.len();
         let blobs =
@@ -69,24 +78,27 @@ impl Columns {
             let place = read.binary_search(&found.path[0]).unwrap_or_default();
             (place, found.path[1..].to_vec())
         });
+        let order = order.collect();
+        // The place of the range is the last one.
+        let range = range.filter(|_| read.pop_if(|at| *at == held.len()).is_some());
         Ok(Self {
-            order: order.collect(),
+            order,
             vectors,
             blobs,
             names: wanted.into_iter().map(|found| found.name).collect(),
             all: field_names(fields).map(str::to_owned).collect(),
-            index: schema
-                .metadata()
-                .get("pandas")
-                .and_then(|said| index_column(said)),
+            range: range.cloned(),
+            index: index.map(|index| index.name().to_owned()),
             read,
         })
     }
 
-    /// The wanted columns of a batch.
-    pub(super) fn of(&self, batch: &RecordBatch) -> Result<Batch, ArrowError> {
+    /// The wanted columns of a batch whose first row is row `first` of the table.
+    pub(super) fn of(&self, batch: &RecordBatch, first: u64) -> Result<Batch, ArrowError> {
+        let range = self.range.as_ref();
+        let range = range.map(|range| range.numbers(first, batch.num_rows()));
         let columns = self.order.iter().map(|(place, within)| {
-            let column = batch.columns().get(*place);
+            let column = batch.columns().get(*place).or(range.as_ref());
             let column =
                 column.ok_or_else(|| ArrowError::SchemaError("a column is missing".to_owned()))?;
             within
@@ -302,6 +314,11 @@ fn wrong_type(name: &str, found: &DataType, expected: &'static str) -> Error {
         && spark::is_vector(fields)
     {
         found_type = format!("Spark's vectors, which are in {}.values", shortened(name));
+    } else if let DataType::Struct(fields) = found
+        && let Some(field) = fields.first()
+    {
+        let field = shortened(&format!("{name}.{}", field.name()));
+        found_type = format!("structures, of which a field is named '{field}'");
     }
     Error::ColumnType {
         column: shortened(name),

@@ -88,7 +88,7 @@ pub(super) fn records(
         if let Some((at, Err(why))) = id {
             return Err(of_file(at, &why));
         }
-        let vector = vectors.vector(&row).map_err(of_column)?;
+        let vector = vectors.vector(&row, delimiter).map_err(of_column)?;
         // Databases and pandas write a missing value as an empty field.
         let written = values.iter().map(|&at| field(at));
         let values = written.map(|text| (!text.is_empty()).then(|| Box::from(text)));
@@ -158,7 +158,7 @@ impl Place {
     }
 
     /// The numbers of a record. If a field has none, the error is its position and fault.
-    fn vector(&self, row: &StringRecord) -> Result<Vec<f64>, (usize, String)> {
+    fn vector(&self, row: &StringRecord, delimiter: u8) -> Result<Vec<f64>, (usize, String)> {
         let field = |at: usize| row.get(at).unwrap_or_default();
         match self {
             Self::None => Ok(vec![0.0]),
@@ -166,7 +166,7 @@ impl Place {
             Self::Several(columns) => {
                 let numbers = columns.iter().map(|&at| {
                     let number = field(at).trim().parse::<f64>();
-                    number.map_err(|_| (at, not_a_number(field(at)).to_owned()))
+                    number.map_err(|_| (at, not_a_number(field(at), delimiter)))
                 });
                 numbers.collect()
             }
@@ -211,15 +211,19 @@ fn only_list(head: &StringRecord, first: &StringRecord) -> Result<usize, Error> 
 
 /// The fault of a coordinate that is not a number. It does not quote the coordinate, which may belong to a secret
 /// query.
-fn not_a_number(text: &str) -> &'static str {
+fn not_a_number(text: &str, delimiter: u8) -> String {
     let pointed = text.trim().replacen(',', ".", 1);
+    let sign = match delimiter {
+        b'\t' => "\\t".to_owned(),
+        sign => char::from(sign).to_string(),
+    };
     match text.contains(',') && pointed.parse::<f64>().is_ok() {
-        true => {
-            "a decimal comma: expected a decimal point, as `python3 -c \"import pandas; t = pandas.read_csv('FILE', sep=';', dtype=str, \
+        true => format!(
+            "a decimal comma: expected a decimal point, as `python3 -c \"import pandas; t = pandas.read_csv('FILE', sep='{sign}', dtype=str, \
              keep_default_na=False); t.apply(lambda c: c.str.replace(',', '.') if c.str.fullmatch('([-+0-9.eE]*,?[-+0-9eE]*)').all() else \
              c).to_csv('base.csv', index=False)\"` writes it"
-        }
-        false => "expected a number",
+        ),
+        false => "expected a number".to_owned(),
     }
 }
 

@@ -150,7 +150,11 @@ fn check_there(name: &str, is_there: bool, names: &ColumnNames) -> Result<(), Er
         return Ok(());
     }
     if names.vectorless {
-        return Err(missing(name));
+        return Err(Error::Value {
+            row: 0,
+            column: name.to_owned(),
+            expected: "a value, or null, which empties it; leave out a record that is to keep its own",
+        });
     }
     match names.required.iter().any(|required| required == name) {
         true => Err(Error::Value {
@@ -246,13 +250,13 @@ fn read_id(raw: &str, names: &ColumnNames) -> Result<Id, Error> {
         return parsed(raw, kind);
     }
     let found = match raw.as_bytes().first() {
-        Some(b'[') => "a list",
-        Some(b'{') => "an object",
+        Some(b'[') => "a list".to_owned(),
+        Some(b'{') => member::object(raw, names.ids.as_deref().unwrap_or_default()),
         // The value is null, true, false or a number, and is shown as written.
-        _ => raw,
+        _ => raw.chars().take(40).collect(),
     };
     Err(Error::Id {
-        found: found.chars().take(40).collect(),
+        found,
         expected: kind.map_or(
             "a whole number or a text of 1 to 512 bytes",
             IdKind::expected,

@@ -5,6 +5,8 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::value::RawValue;
 
 use crate::Error;
+use crate::format::named;
+use crate::json::members;
 use crate::numbers::parse;
 
 /// The length of the shortest text that may be bytes in base64.
@@ -71,6 +73,23 @@ fn is_base64(text: &str) -> bool {
     text.len() >= LEAST_LETTERS && BASE64_STANDARD.decode(text).is_ok()
 }
 
+/// Describes an object that is no id, and names a member of it that may be one, as in the exports of MongoDB.
+pub(super) fn object(raw: &str, name: &str) -> String {
+    let inside = members(raw.as_bytes()).unwrap_or_default();
+    let mut single = inside
+        .iter()
+        .filter(|(_, raw)| !raw.get().starts_with(['{', '[']));
+    match single.next() {
+        Some((member, _)) => {
+            let member = named(&format!("{name}.{member}"));
+            format!(
+                "an object, of which a member is named '{member}' (on the command line --id-column '{member}'),"
+            )
+        }
+        None => "an object".to_owned(),
+    }
+}
+
 /// The kind of a JSON value, in words.
 fn kind(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
@@ -86,6 +105,18 @@ fn kind(raw: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_with_an_id_in_it_is_explained() {
+        let said = object("{\"v\": [1], \"$oid\": \"66\"}", "_id");
+        assert!(
+            said.ends_with("(on the command line --id-column '_id.$oid'),"),
+            "{said}"
+        );
+        for raw in ["{}", "{\"a\": {\"b\": 1}}"] {
+            assert_eq!(object(raw, "_id"), "an object");
+        }
+    }
 
     #[test]
     fn what_is_no_vector_is_said_without_its_numbers() {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow_array::builder::{FixedSizeBinaryBuilder, FixedSizeListBuilder, Float32Builder};
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, DictionaryArray, Float64Array, LargeStringArray,
-    RecordBatch, StringArray, StringViewArray, UInt16Array, UInt64Array,
+    Array, ArrayRef, BinaryArray, BooleanArray, DictionaryArray, Float16Array, Float32Array,
+    Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray, UInt16Array,
+    UInt64Array,
 };
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{Field, Schema};
@@ -17,6 +18,8 @@ use proptest::prelude::*;
 use sordino_vectors::column::Column;
 use sordino_vectors::id::IdKind;
 use sordino_vectors::{ColumnNames, Error, FileOptions, Format, Reader};
+
+use crate::others::{self, stream, table};
 
 const UUIDS: [&str; 2] = [
     "67e55044-10b1-426f-9247-bb680e5fe0c8",
@@ -162,6 +165,72 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
         let digits = [text("18446744073709551615"), text("0")];
         assert_eq!(big, [Column::Json(digits.to_vec())]);
     }
+}
+
+/// Other programs, and filters, name such a number by its shortest digits.
+#[test]
+fn narrow_floats_are_the_numbers_that_people_write() {
+    let written: [f64; 6] = [0.1, -0.7, 1e-7, 3.4e38, 16_777_216.0, 0.0];
+    let singles = Float32Array::from_iter_values(written.map(|x| x as f32));
+    let halves = written.map(|x| half::f16::from_f64(x.clamp(-65504.0, 65504.0)));
+    let halves = Float16Array::from_iter_values(halves);
+    let mut list = FixedSizeListBuilder::new(Float32Builder::new(), 1);
+    for x in singles.values() {
+        list.values().append_value(*x);
+        list.append(true);
+    }
+    let batch = table(vec![
+        ("v", Arc::new(list.finish())),
+        ("single", Arc::new(singles)),
+        ("half", Arc::new(halves)),
+    ]);
+    let wanted = names(None, None, &["single", "half", "v"]);
+    for (format, bytes) in [
+        (
+            Format::Parquet,
+            others::parquet(&batch, Compression::SNAPPY),
+        ),
+        (Format::Arrow, stream(&batch)),
+    ] {
+        let (data, _, values) = all(format, bytes, &wanted).unwrap();
+        assert_eq!(data, written.map(|x| x as f32));
+        let floats = |values: [f64; 6]| Column::Float(values.map(Some).to_vec());
+        assert_eq!(values[0], floats(written));
+        // Numbers of 16 bits are far apart.
+        let tiny = 1e-7;
+        assert_eq!(values[1], floats([0.1, -0.7, tiny, 65500.0, 65500.0, 0.0]));
+        let lists: Vec<String> = (0..6).map(|row| values[2].json(row).to_string()).collect();
+        let expected = [
+            "[0.1]",
+            "[-0.7]",
+            "[1e-7]",
+            "[3.4e+38]",
+            "[16777216.0]",
+            "[0.0]",
+        ];
+        assert_eq!(lists, expected);
+    }
+    // Every number of 16 bits is itself.
+    let every = (0..=u16::MAX).map(half::f16::from_bits);
+    let every: Vec<half::f16> = every.filter(|x| x.is_finite()).collect();
+    let rows = every.len();
+    let ones = Float32Array::from(vec![1.0; rows]);
+    let column = Float16Array::from_iter_values(every.iter().copied());
+    let batch = table(vec![("f0", Arc::new(ones)), ("half", Arc::new(column))]);
+    let mut named = names(None, None, &["half"]);
+    named.vectors = Some("f*".to_owned());
+    let reader = Reader::from_bytes_columns(Format::Arrow, stream(&batch), &named).unwrap();
+    let mut read = 0;
+    for chunk in reader {
+        let Column::Float(values) = &chunk.unwrap().values[0] else {
+            panic!("expected floats");
+        };
+        for x in values.iter().flatten() {
+            assert_eq!(half::f16::from_f64(*x).to_bits(), every[read].to_bits());
+            read += 1;
+        }
+    }
+    assert_eq!(read, rows);
 }
 
 #[test]

@@ -1,15 +1,20 @@
 //! Texts of databases, spreadsheets and pandas. They are read as intended, or refused with what to
 //! do.
 
+use std::fs;
 use std::io::Write;
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, Int64Array, StringArray, StructArray};
+use arrow_schema::{DataType, Field};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use parquet::basic::GzipLevel;
 use sordino_vectors::column::Column;
 use sordino_vectors::id::IdKind;
-use sordino_vectors::{Chunk, ColumnNames, Error, FileOptions, Format, Reader};
+use sordino_vectors::{Chunk, ColumnNames, Error, FileOptions, Format, Reader, Vectors};
 
-use crate::others::named;
+use crate::others::{self, lists, named, stream, table};
 
 fn read(format: Format, text: &str, names: &ColumnNames) -> Result<Chunk, Error> {
     with(format, None, text, names)
@@ -99,6 +104,18 @@ fn files_of_spreadsheets_say_what_to_name() {
             None,
             german.replace(';', "\t"),
             "--delimiter tab",
+        ),
+        (
+            Format::Tsv,
+            None,
+            german.replace(';', "\t"),
+            "pandas.read_csv('FILE', sep='\\t', dtype=str",
+        ),
+        (
+            Format::Csv,
+            Some(b'|'),
+            german.replace(';', "|"),
+            "pandas.read_csv('FILE', sep='|', dtype=str",
         ),
         (
             Format::Tsv,
@@ -358,5 +375,84 @@ fn a_compressed_text_that_was_cut_short_says_so() {
         assert!(all(&bytes).is_ok());
         let error = all(&bytes[..bytes.len() / 2]).unwrap_err().to_string();
         assert!(error.contains("cut short"), "{error}");
+    }
+}
+
+/// MongoDB exports ids as objects.
+#[test]
+fn an_object_for_an_id_is_explained() {
+    let text = "{\"_id\": {\"$oid\": \"66aa\"}, \"v\": [1, 2]}\n";
+    let ids = |name| read(Format::Jsonl, text, &named(Some("v"), Some(name), &[]));
+    let error = ids("_id").unwrap_err().to_string();
+    assert!(
+        error.starts_with("line 1: an object, of which a member is named '_id.$oid' (on the"),
+        "{error}"
+    );
+    assert!(ids("_id.$oid").is_ok());
+    let oid = StringArray::from(vec!["66aa"]);
+    let fields = vec![Field::new("$oid", DataType::Utf8, true)];
+    let id = StructArray::new(fields.into(), vec![Arc::new(oid)], None);
+    let one: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let batch = table(vec![("_id", Arc::new(id)), ("f0", one)]);
+    let ids = |name| {
+        let names = named(Some("f*"), Some(name), &[]);
+        Reader::from_bytes_columns(Format::Arrow, stream(&batch), &names)
+    };
+    let error = ids("_id").unwrap_err().to_string();
+    assert!(
+        error.starts_with("column _id holds structures, of which a field is named '_id.$oid'"),
+        "{error}"
+    );
+    assert!(ids("_id.$oid").is_ok());
+}
+
+#[test]
+fn a_record_without_its_value_is_told_how_to_empty_it() {
+    let text = "{\"id\": 1, \"price\": null}\n{\"id\": 2}\n";
+    let names = ColumnNames {
+        vectorless: true,
+        ..named(None, Some("id"), &["price"])
+    };
+    let error = read(Format::Jsonl, text, &names).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "line 2: member price: expected a value, or null, which empties it; leave out a record that is to keep its own"
+    );
+}
+
+/// pandas' own documents call a file df.parquet.gzip, whose pages are compressed and not the file.
+#[test]
+fn a_second_ending_says_nothing_of_the_content() {
+    let batch = table(vec![("v", lists())]);
+    let gzip = parquet::basic::Compression::GZIP(GzipLevel::default());
+    let head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n";
+    let npy = [b"\x93NUMPY\x01\0", &[head.len() as u8, 0][..], head].concat();
+    let numbers = [1f32, -2.0, 3.0, 4.0];
+    let files = [
+        ("df.parquet.gzip", others::parquet(&batch, gzip)),
+        ("df.PARQUET.gz", others::parquet(&batch, gzip)),
+        ("df.parquet.zstd", others::parquet(&batch, gzip)),
+        ("df.arrow.zst", stream(&batch)),
+        (
+            "df.npy.gz",
+            [npy, numbers.map(f32::to_le_bytes).concat()].concat(),
+        ),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(Vectors::open(&path).unwrap().as_slice(), numbers, "{name}");
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(&bytes).unwrap();
+        for (packed, program) in [
+            (packed.finish().unwrap(), "gunzip"),
+            (zstd::encode_all(&bytes[..], 1).unwrap(), "unzstd"),
+        ] {
+            fs::write(&path, packed).unwrap();
+            let error = Vectors::open(&path).unwrap_err().to_string();
+            let why = format!("all of it is compressed: unpack it, with `{program} < FILE > base.");
+            assert!(error.contains(&why), "{name}: {error}");
+        }
     }
 }

@@ -63,7 +63,7 @@ fn numbers(format: Format, bytes: &[u8], vectors: Option<&str>) -> Result<Vec<f3
     Ok(Vectors::collect(reader)?.as_slice().to_vec())
 }
 
-fn lists() -> ArrayRef {
+pub(crate) fn lists() -> ArrayRef {
     let mut list = ListBuilder::new(Int64Builder::new());
     for row in [[1, -2], [3, 4]] {
         list.values().append_slice(&row);

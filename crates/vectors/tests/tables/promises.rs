@@ -13,7 +13,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use sordino_vectors::column::Column;
 use sordino_vectors::id::{Id, IdKind};
-use sordino_vectors::{ColumnNames, Error, Format, Reader};
+use sordino_vectors::{ColumnNames, Error, FileOptions, Format, Reader, Vectors};
 
 use crate::others::{named, parquet, stream, table};
 
@@ -81,7 +81,12 @@ fn a_long_text_of_many_rows_is_repeated_a_few_rows_at_a_time() {
 /// A table with the metadata of pandas.
 fn of_pandas(index: &str) -> [(Format, Vec<u8>); 2] {
     let numbers = Int16Array::from(vec![7, 8]);
-    let batch = table(vec![("v", lists(2, 2)), ("doc", Arc::new(numbers))]);
+    let columns = vec![("v", lists(2, 2)), ("doc", Arc::new(numbers) as ArrayRef)];
+    with_index(index, &table(columns), 1024)
+}
+
+/// The metadata of pandas with this index, in files whose batches and row groups have at most so many rows.
+fn with_index(index: &str, batch: &RecordBatch, most: usize) -> [(Format, Vec<u8>); 2] {
     let said = format!("{{\"index_columns\": {index}, \"columns\": []}}");
     let said = std::collections::HashMap::from([("pandas".to_owned(), said)]);
     let schema = batch.schema().as_ref().clone().with_metadata(said);
@@ -91,12 +96,16 @@ fn of_pandas(index: &str) -> [(Format, Vec<u8>); 2] {
     let values = batch.schema().metadata().clone().into_iter();
     let values = values.map(|(key, value)| KeyValue::new(key, value));
     let properties = WriterProperties::builder().set_key_value_metadata(Some(values.collect()));
+    let properties = properties.set_max_row_group_row_count(Some(most));
     let properties = Some(properties.build());
     let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), properties).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     let mut arrow = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
-    arrow.write(&batch).unwrap();
+    for first in (0..batch.num_rows()).step_by(most) {
+        let rows = most.min(batch.num_rows() - first);
+        arrow.write(&batch.slice(first, rows)).unwrap();
+    }
     arrow.finish().unwrap();
     [
         (Format::Parquet, bytes),
@@ -135,4 +144,99 @@ fn the_index_of_pandas_is_named_and_its_numbers_are_ids() {
     let bytes = stream(&table(vec![("v", Arc::new(list.finish()))]));
     let reader = Reader::from_bytes(Format::Arrow, bytes).unwrap();
     assert_eq!(reader.index_column(), None);
+}
+
+/// The rows of a table whose index is a range called doc, each with its coordinate and its id. Every seventh row has no
+/// vector.
+fn rows_with_ids(range: &str, rows: u16, skip: bool) -> [Result<Vec<(f32, Id)>, Error>; 2] {
+    let mut list = ListBuilder::new(Float32Builder::new());
+    for row in 0..rows {
+        let odd = skip && row % 7 == 3;
+        (0..u16::from(!odd)).for_each(|_| list.values().append_value(f32::from(row)));
+        list.append(!odd);
+    }
+    let batch = table(vec![("v", Arc::new(list.finish()))]);
+    with_index(range, &batch, 110).map(|(format, bytes)| {
+        let options = FileOptions {
+            format: Some(format),
+            skip,
+            ..FileOptions::default()
+        };
+        let reader = Reader::from_bytes_with(bytes, &named(None, Some("doc"), &["doc"]), &options)?;
+        assert_eq!(reader.columns(), ["v", "doc"]);
+        assert_eq!(reader.index_column(), Some("doc"));
+        let mut found = Vec::new();
+        for chunk in reader {
+            let chunk = chunk?;
+            let ids = chunk.ids.unwrap();
+            let values = ids.iter().map(|id| match id {
+                Id::Number(id) => i64::try_from(*id).ok(),
+                _ => None,
+            });
+            assert_eq!(chunk.values, [Column::Int(values.collect())]);
+            found.extend(chunk.vectors.as_slice().iter().copied().zip(ids));
+        }
+        Ok(found)
+    })
+}
+
+fn range(start: i64, stop: i64, step: i64) -> String {
+    format!(
+        "[{{\"kind\": \"range\", \"name\": \"doc\", \"start\": {start}, \"stop\": {stop}, \"step\": {step}}}]"
+    )
+}
+
+/// pandas keeps such an index in metadata alone.
+#[test]
+fn a_range_with_a_name_is_a_column() {
+    for (start, stop, step) in [(1000, 1300, 1), (1000, 1899, 3), (999, 399, -2)] {
+        for skip in [false, true] {
+            let kept = (0..300_u16).filter(|row| !skip || row % 7 != 3);
+            let expected = kept.map(|row| {
+                let id = u64::try_from(start + step * i64::from(row)).unwrap();
+                (f32::from(row), Id::Number(id))
+            });
+            let expected: Vec<(f32, Id)> = expected.collect();
+            for found in rows_with_ids(&range(start, stop, step), 300, skip) {
+                assert_eq!(found.unwrap(), expected, "{start} {stop} {step}");
+            }
+        }
+    }
+    for found in rows_with_ids(&range(-1, 1, 1), 2, false) {
+        assert!(
+            matches!(found, Err(Error::IdRow { row: 0, .. })),
+            "{found:?}"
+        );
+    }
+}
+
+/// A program that takes rows away, or adds some, may keep the metadata. pandas itself then passes over the range.
+#[test]
+fn a_range_of_other_rows_is_not_taken() {
+    for (start, stop, step) in [
+        (0, 4, 1),
+        (0, 6, 1),
+        (0, 5, 0),
+        (5, 0, 1),
+        (i64::MAX, i64::MIN, -1),
+        (i64::MAX - 3, i64::MAX, 1),
+        (i64::MAX, i64::MIN, i64::MIN),
+    ] {
+        let [parquet, arrow] = rows_with_ids(&range(start, stop, step), 5, false);
+        let why = parquet.unwrap_err().to_string();
+        assert!(why.starts_with("no column doc: there are v ("), "{why}");
+        let why = arrow.unwrap_err().to_string();
+        assert!(why.contains("and the table has 5 rows"), "{why}");
+    }
+    // The range is not looked at if nothing is read from it.
+    for (format, bytes) in with_index(&range(0, 4, 1), &table(vec![("v", lists(5, 2))]), 2) {
+        let reader = Reader::from_bytes(format, bytes).unwrap();
+        assert_eq!(Vectors::collect(reader).unwrap().len(), 5);
+    }
+    // A column of the file has the name too.
+    for (format, bytes) in of_pandas(&range(0, 2, 1)) {
+        let reader = Reader::from_bytes_columns(format, bytes, &named(None, Some("doc"), &[]));
+        let ids = reader.unwrap().next().unwrap().unwrap().ids.unwrap();
+        assert_eq!(ids, [7, 8].map(Id::Number));
+    }
 }
