@@ -27,8 +27,8 @@ pub enum OwnerFault {
     },
     /// The server's index is a different one. Nothing was changed.
     #[error(
-        "the server has index {} at this address, and this is index {}: push to the address of this index (with --root, its \
-         name is at the end of the URL), or push the folder of the server's index",
+        "the server has index {} at this address, and this is index {}. Push to the address of this index, which with --root \
+         ends with its name, or push the folder of the server's index",
         hex(there),
         hex(found)
     )]
