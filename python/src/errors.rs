@@ -129,6 +129,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::Gap { .. } => "GapError",
         // The fault inside determines the class.
         Search::Owner(OwnerFault::Undone(fault)) => search_class(fault),
+        Search::Owner(OwnerFault::OtherServed { .. }) => "OtherIndexError",
         Search::Owner(OwnerFault::Pins { .. }) => "FileError",
         Search::Payload { .. } | Search::PayloadCount { .. } => "PayloadError",
         Search::Stale { .. } => "StaleError",

@@ -39,7 +39,7 @@ def test_values_of_python_and_numpy_are_json(tmp_path, key):
         datetime.time(0, 1, 1): "00:01:01",
         datetime.timedelta(days=-1): "-PT86400S",
         uuid.UUID(int=1): f"{uuid.UUID(int=1)}",
-        (1, "ü", None, b"\xff", float("inf")): '[1,"ü",null,"/w==",null]',
+        (1, "ü", None, b"\xff", float("nan")): '[1,"ü",null,"/w==",null]',
         np.int64(2**62): str(2**62),
         np.float32(0.1): "0.1",
         np.bool_(False): "false",
@@ -51,6 +51,14 @@ def test_values_of_python_and_numpy_are_json(tmp_path, key):
     values = [*expected, {"a": [np.array([1, 2]), {"b": datetime.date(2024, 7, 3)}]}]
     texts = [*expected.values(), '{"a":[[1,2],{"b":"2024-07-03"}]}']
     assert stored(tmp_path, key, values) == [text if isinstance(text, bytes) else text.encode() for text in texts]
+
+
+@pytest.mark.parametrize("number", [float("inf"), np.float32("-inf"), decimal.Decimal("Infinity")])
+def test_infinite_numbers_are_refused_with_their_place(tmp_path, key, number):
+    for value in (number, [1, number], {"x": number}, {"x": np.array([1.0, float(number)])}):
+        with pytest.raises(sordino.PayloadError, match=r"payload 1 has the number -?[Ii]nf"):
+            sordino.build(tmp_path / "index", np.eye(2), key=key, k=1, payloads=["a", value])
+    assert not (tmp_path / "index").exists()
 
 
 def test_columns_of_data_frames_are_json(tmp_path, key):

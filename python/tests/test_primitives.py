@@ -1,5 +1,7 @@
 """The primitives, each against values from a different source."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,10 @@ import sordino
 from sordino import blake3, fpe, mldsa, pir
 
 KEY = bytes.fromhex("2B7E151628AED2A6ABF7158809CF4F3C")
+COMMAND = os.environ.get("SORDINO_CLI")
+
+# A card under the key of the bytes 0 to 31, with the tweak "shop-7" and the value "row 1" of the tweak's column.
+HIDDEN_BY_THE_COMMAND = "4111 1163 6011 1111"
 
 
 def test_ff1_gives_the_samples_of_nist():
@@ -49,6 +55,34 @@ def test_formats_keep_their_form():
     hidden = cards.encrypt("4111 1111 1111 1111", tweak=b"shop 7")
     assert hidden.startswith("4111 11") and hidden.endswith("1111") and hidden != "4111 1111 1111 1111"
     assert cards.decrypt([hidden], b"shop 7") == ["4111 1111 1111 1111"]
+
+
+def test_key_files_of_the_command_are_keys_and_give_its_ciphertexts(tmp_path):
+    # The command's own tests have the same value.
+    file = b"sordino-fpe-key-1:" + bytes(range(32)).hex().encode() + b"\n"
+    cards = fpe.Format("pan", file)
+    card = "4111 1111 1111 1111"
+    assert cards.encrypt(card, fpe.command_tweak("shop-7", "row 1")) == HIDDEN_BY_THE_COMMAND
+    assert cards.encrypt(card) == fpe.Format("pan", bytes(range(32))).encrypt(card)
+    assert fpe.FF1(file).encrypt("0123456789") == fpe.FF1(bytes(range(32))).encrypt("0123456789")
+    if COMMAND:
+        (tmp_path / "key").write_bytes(file)
+        arguments = ["--key-file", tmp_path / "key", "--format", "pan", "--tweak", "ü"]
+        made = subprocess.run([COMMAND, "fpe", "encrypt", *arguments], input=card + "\n", capture_output=True, text=True, check=True)
+        assert made.stdout == cards.encrypt(card, fpe.command_tweak("ü")) + "\n"
+    digits = bytes(range(32)).hex().encode()
+    for wrong, words in [
+        (digits, "a key of 64 bytes: expected 16, 24 or 32, or the content of a key file .*fromhex"),
+        (file[:-3], "the key file is damaged"),
+        (file.upper(), "a key of 83 bytes"),
+        (b"sordino-fpe-key-1:" + digits.upper()[::-1], "the key file is damaged"),
+        (b"sordino-fpe-key-1:" + b" " * 64 + b"x", "the key file is damaged"),
+    ]:
+        with pytest.raises(sordino.InputError, match=words) as refused:
+            fpe.Format("pan", wrong)
+        assert "0405060708" not in str(refused.value)
+    with pytest.raises(sordino.InputError, match="tweak is a bytes: expected a str"):
+        fpe.command_tweak(b"shop-7")
 
 
 def test_switches_are_no_texts():

@@ -18,8 +18,9 @@ const SOON: Duration = Duration::from_secs(30 * 86_400);
 #[derive(Debug)]
 pub(crate) struct CertificateWatch {
     looked: Instant,
-    /// The files that could not be used, and the number of consecutive checks that found this.
-    unusable: Option<(Identity, u32)>,
+    /// What could not be used: the contents of the files, or the reason why they could not be read. The number counts the
+    /// consecutive checks that found this.
+    unusable: Option<(Result<Identity, String>, u32)>,
     warned: Option<Instant>,
 }
 
@@ -41,25 +42,23 @@ impl CertificateWatch {
         }
         self.looked = Instant::now();
         self.warn(running);
-        // A missing file is being replaced.
-        let Ok(Some(identity)) = door.identity() else {
-            return false;
-        };
-        if running.has_identity(&identity) {
-            return false;
-        }
-        if let Err(error) = running.renew(&identity) {
-            // One of the two files may be new while the other is still old. So only the second failure in a row of the
-            // same files is reported, and once.
-            let before = self.unusable.take();
-            let looks = before.filter(|(before, _)| *before == identity);
-            let looks = looks.map_or(1, |(_, looks)| looks.saturating_add(1));
-            if looks == 2 {
-                let error = Error::certificate(&door.certificate_files())(error);
-                tracing::error!(%error, "the new certificate is not used; the one before stays");
+        match door.identity() {
+            Ok(None) => return false,
+            Ok(Some(identity)) if running.has_identity(&identity) => {
+                self.unusable = None;
+                return false;
             }
-            self.unusable = Some((identity, looks));
-            return false;
+            Ok(Some(identity)) => {
+                if let Err(error) = running.renew(&identity) {
+                    let error = Error::certificate(&door.certificate_files())(error);
+                    self.refuse(Ok(identity), &error);
+                    return false;
+                }
+            }
+            Err(error) => {
+                self.refuse(Err(error.to_string()), &error);
+                return false;
+            }
         }
         (self.unusable, self.warned) = (None, None);
         tracing::info!("certificate renewed");
@@ -67,7 +66,30 @@ impl CertificateWatch {
         true
     }
 
-    /// Warns once a day that the certificate has no names, expires soon, has expired, or is not valid yet.
+    /// Reports files that cannot be used. Someone may be replacing them: one of the two is new while the other is still
+    /// old, or is missing. So only the second failure in a row of the same files is reported, and once.
+    fn refuse(&mut self, found: Result<Identity, String>, error: &Error) {
+        let before = self.unusable.take();
+        let looks = before.filter(|(before, _)| *before == found);
+        let looks = looks.map_or(1, |(_, looks)| looks.saturating_add(1));
+        if looks == 2 {
+            match &found {
+                Ok(_) => {
+                    tracing::error!(%error, "the new certificate is not used; the one before stays");
+                }
+                Err(_) => {
+                    tracing::error!(
+                        %error,
+                        "the certificate's files cannot be read; the one before stays, and the next start would fail"
+                    );
+                }
+            }
+        }
+        self.unusable = Some((found, looks));
+    }
+
+    /// Warns once a day that the certificate has no names, is an authority's, expires soon, has expired, or is not valid
+    /// yet.
     pub(crate) fn warn<S>(&mut self, running: &Running<S>) {
         if self.warned.is_some_and(|warned| warned.elapsed() < DAY) {
             return;
@@ -86,6 +108,13 @@ impl CertificateWatch {
             tracing::error!(
                 "the server's certificate has no subjectAltName, and clients refuse it: a common name (CN) does not count; make \
                 one with -addext subjectAltName=DNS:NAME"
+            );
+            self.warned = Some(Instant::now());
+        }
+        if certificate.is_authority {
+            tracing::error!(
+                "the server's certificate is that of an authority (CA:TRUE), and Sordino's clients refuse it: make one with \
+                -addext basicConstraints=critical,CA:FALSE"
             );
             self.warned = Some(Instant::now());
         }

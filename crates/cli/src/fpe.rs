@@ -82,7 +82,7 @@ struct Fields {
     #[arg(long, requires = "column")]
     tweak_column: Option<String>,
     /// The column to work on: its name, or with --no-header its number from 1. In JSON lines, a top-level member of
-    /// each object.
+    /// each object. In Parquet a column of text; a categorical one becomes plain text.
     #[arg(long)]
     column: Option<String>,
     /// The format of records, if --column is given. The default follows the name of --input, or is CSV.

@@ -189,7 +189,10 @@ pub enum Error {
         why: String,
     },
     /// A column does not hold text.
-    #[error("column {column} holds {found}: expected text")]
+    #[error(
+        "column {column} holds {found}: expected text. DuckDB converts it: `COPY (SELECT * REPLACE (CAST(\"{column}\" AS VARCHAR) \
+         AS \"{column}\") FROM 'IN.parquet') TO 'OUT.parquet'`. So does pandas: `frame[{column:?}] = frame[{column:?}].astype(\"string\")`"
+    )]
     ColumnType {
         /// The column's name.
         column: String,
@@ -283,7 +286,11 @@ impl Error {
     }
 }
 
-/// Adds the values that a format expects to an error that only names the place of a fault.
+/// What to do with a value that is too short to be encrypted.
+const SHORT: &str =
+    "; --on-error keep leaves such values in clear, --on-error skip leaves out their records";
+
+/// Adds the values that a format expects to an error that only names the place of a fault, or what to do with the value.
 struct Expected(sordino_fpe::Error, &'static str);
 
 impl std::fmt::Display for Expected {
@@ -292,6 +299,8 @@ impl std::fmt::Display for Expected {
             sordino_fpe::Error::Symbol { .. } | sordino_fpe::Error::OutOfRange => {
                 write!(f, ": expected {}", self.1)
             }
+            sordino_fpe::Error::FewSymbols { .. } => f.write_str(SHORT),
+            sordino_fpe::Error::Length { found, min, .. } if found < min => f.write_str(SHORT),
             _ => Ok(()),
         }
     }

@@ -35,16 +35,20 @@ pub enum Error {
     },
     /// So few symbols of a text are encrypted that an attacker can try all values.
     #[error(
-        "input of {found} symbols, of which {encrypted} are encrypted: expected {min} symbols, or a format that keeps fewer of them \
-         (pan:4,4 for cards of 15 digits), or `allow_small_domain` (--allow-small-domain), by which values can be found by trying"
+        "input of {found} symbols, of which {encrypted} are encrypted: expected {min} symbols{hint}{}",
+        if *small { SMALL } else { "" }
     )]
     FewSymbols {
         /// The number of symbols given, including those that a format keeps.
         found: usize,
         /// The number of symbols that are encrypted.
         encrypted: usize,
-        /// Fewest encrypted symbols, unless the option is set.
+        /// Fewest symbols, including those that a format keeps.
         min: usize,
+        /// What the format counts, or a format for shorter values, in words.
+        hint: &'static str,
+        /// True if `allow_small_domain` would accept the input.
+        small: bool,
     },
     /// A numeral is not below the radix.
     #[error("numeral {index} is not below the radix")]
@@ -146,13 +150,15 @@ pub enum Error {
     },
 }
 
+/// The option for small domains, and its price.
+const SMALL: &str =
+    ", or `allow_small_domain` (--allow-small-domain), by which values can be found by trying";
+
 /// What to do about a domain that is small: the hint depends on whether the option would help.
 fn small(found: u128, min: u128) -> &'static str {
     // The bounds of FF1 and FF3, without and with the option.
     match min == 1_000_000 && (100..min).contains(&found) {
-        true => {
-            ", or `allow_small_domain` (--allow-small-domain), by which values can be found by trying"
-        }
+        true => SMALL,
         false => "",
     }
 }

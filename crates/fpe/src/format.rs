@@ -98,6 +98,8 @@ pub struct Format {
     spelling: bool,
     /// A description of the format's values.
     expected: &'static str,
+    /// What the format counts, or a format for values that are too short, in words.
+    hint: &'static str,
     /// An option that the caller set although this shape lacks it.
     misplaced: Option<&'static str>,
 }
@@ -197,6 +199,7 @@ impl Format {
             small: false,
             spelling: false,
             expected,
+            hint: "",
             misplaced: None,
         }
     }

@@ -135,6 +135,13 @@ pub trait Disk {
         }
     }
 
+    /// True if a program holds the lock of this file. No file is created.
+    fn is_locked(&self, path: &Path) -> bool {
+        // A lock that readers share lets other readers look at the same time.
+        let found = File::open(path).map(|file| file.try_lock_shared());
+        matches!(found, Ok(Err(TryLockError::WouldBlock)))
+    }
+
     /// The names of a directory's entries.
     ///
     /// # Errors

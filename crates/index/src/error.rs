@@ -122,8 +122,8 @@ pub enum Error {
         /// A file or directory in it.
         entry: PathBuf,
     },
-    /// The directory has no index, or the path is not a directory.
-    #[error("no index in {}: expected the folder that `sordino index build` made", path.display())]
+    /// The directory has no index, or its first version is being made, or the path is not a directory.
+    #[error("{}", words::no_index(path))]
     NoIndex {
         /// The directory.
         path: PathBuf,

@@ -127,11 +127,23 @@ impl<D: Disk> Folder<D> {
     /// The newest version.
     ///
     /// # Errors
-    /// - [`Error::NoIndex`] if the directory has no index
-    /// - [`Error::Lost`] if it has manifests but no `CURRENT`
+    /// - [`Error::NoIndex`] if the directory has no index, or a program is making its first version now
+    /// - [`Error::Lost`] if it has manifests but no `CURRENT`, and no program is at work there
     /// - [`Error::File`] if `CURRENT` cannot be read
     /// - [`Error::Malformed`] if `CURRENT` does not have its form
     pub fn current(&self) -> Result<Current, Error> {
+        match self.named() {
+            Err(Error::Lost { path, .. }) if self.disk.is_locked(&self.root.join(LOCK)) => {
+                Err(Error::NoIndex { path })
+            }
+            // The program may have named its version and ended between the two looks.
+            Err(Error::Lost { .. }) => self.named(),
+            found => found,
+        }
+    }
+
+    /// Like [`current`](Self::current), for a program that holds the lock itself.
+    fn named(&self) -> Result<Current, Error> {
         use io::ErrorKind::{NotADirectory, NotFound};
         let path = self.root.join(CURRENT);
         let line = match self.disk.read(&path, LINE) {
@@ -298,4 +310,38 @@ fn parse(bytes: &[u8]) -> Option<Current> {
         version: names::version(version)?,
         manifest: names::digest(digest)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Files;
+
+    #[test]
+    fn a_first_version_is_no_index_while_it_is_made_and_lost_if_its_maker_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("index");
+        let maker = Folder::new(&root, Files);
+        let reader = Folder::new(&root, Files);
+        maker.create_root().unwrap();
+        let lock = maker.lock().unwrap();
+        maker.create().unwrap();
+        let manifest = maker.manifests().join(names::of_version(1));
+        Files.write(&manifest, b"a manifest").unwrap();
+        let found = reader.current();
+        assert!(matches!(found, Err(Error::NoIndex { .. })), "{found:?}");
+        let other = reader.check_free();
+        assert!(matches!(other, Err(Error::Locked { .. })), "{other:?}");
+        drop(lock);
+        let found = reader.current();
+        assert!(matches!(found, Err(Error::Lost { .. })), "{found:?}");
+        let other = reader.check_free();
+        assert!(matches!(other, Err(Error::Lost { .. })), "{other:?}");
+        // A look does not create the file of the lock.
+        Files.remove(&root.join(LOCK)).unwrap();
+        assert!(reader.current().is_err() && !Files.exists(&root.join(LOCK)));
+        let named = line(1, &digest::of(b"a manifest"));
+        Files.write(&root.join(CURRENT), named.as_bytes()).unwrap();
+        assert_eq!(reader.current().unwrap().version, 1);
+    }
 }

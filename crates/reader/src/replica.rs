@@ -52,6 +52,8 @@ pub fn pull<D: Disk>(
     let _lock = folder.lock()?;
     let held = match folder.current() {
         Err(Error::NoIndex { .. }) => {
+            // Another program may have left something here before the lock.
+            folder.check_free()?;
             folder.create()?;
             None
         }

@@ -228,7 +228,7 @@ def _truth(check: Check, value: str) -> bool | None:
 def _among(name: str, values: list[str]) -> str:
     """Return the condition that a value is one of these texts."""
     # `in` takes every spelling of a time for the same, and `like` does not.
-    dated, others = ([quoted(value) for value in values if bool(_YEAR.match(value)) is dated] for dated in (True, False))
+    dated, others = ([quoted(_plain(value) if dated else value) for value in values if bool(_YEAR.match(value)) is dated] for dated in (True, False))
     parts = [f"`{name}` like {text}" for text in dated] + ([f"`{name}` in ({', '.join(others)})"] if others else [])
     return f"({' or '.join(parts)})" if parts else f"(`{name}` is null and `{name}` is not null)"
 
@@ -240,10 +240,14 @@ def holding(name: str, parts: Iterable[Any], joint: str) -> list[str]:
         return []
     found = [f" {joint} ".join(f"`{name}` has {quoted(part)}" for part in parts)]
     if all(isinstance(part, str) for part in parts):
-        # `_` stands for any character, and so for itself and for `%`.
-        patterns = [quoted(f"%{part.replace('%', '_')}%") for part in parts]
+        patterns = [quoted(f"%{_plain(part)}%") for part in parts]
         found.append(f" {joint} ".join(f"`{name}` like {pattern}" for pattern in patterns))
     return found
+
+
+def _plain(text: str) -> str:
+    """Return a pattern of `like` that this text alone fits."""
+    return re.sub(r"([%_\\])", r"\\\1", text)
 
 
 def _is_literal(value: Any) -> bool:

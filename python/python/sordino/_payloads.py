@@ -68,7 +68,7 @@ def shortest(values: Any, listed: list[Any]) -> list[Any]:
 
 
 def encoded(values: Iterable[Any]) -> list[bytes]:
-    """Return payloads as bytes; missing values become empty ones."""
+    """Return payloads as bytes; missing values, such as NaN, become empty ones. Infinite numbers are refused."""
     return [_payload(at, value) for at, value in enumerate(column(values))]
 
 
@@ -96,7 +96,7 @@ def _payload(at: int, value: Any) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Return a value with types of JSON only; None for a missing value.
+    """Return a value with types of JSON only; None for a missing value, such as NaN.
 
     Raises
     ------
@@ -116,8 +116,10 @@ def _plain(value: Any, depth: int) -> Any:
         return None
     if isinstance(value, int):
         return int(value)
+    if isinstance(value, (float, Decimal)) and _is_infinite(value):
+        raise ValueError(f"has the number {value}, which JSON does not have: give None for no value, or a text")
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+        return None if math.isnan(value) else float(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(value).decode()
     if isinstance(value, Decimal):
@@ -139,6 +141,10 @@ def _plain(value: Any, depth: int) -> Any:
     if hasattr(value, "dtype"):
         return _of_array(value, depth)
     raise TypeError(f"is or has a {type(value).__name__}: expected str, bytes, None, or a value that JSON can hold, such as a number, date, list or dict")
+
+
+def _is_infinite(value: float | Decimal) -> bool:
+    return value.is_infinite() if isinstance(value, Decimal) else math.isinf(value)
 
 
 def _of_array(value: Any, depth: int) -> Any:

@@ -8,6 +8,11 @@ card numbers and dates. A list is encrypted in one call::
     cards = fpe.Format("pan", key)
     hidden = cards.encrypt("4111 1111 1111 1111", tweak=b"shop 7")
 
+The content of a key file is a key, too. With `command_tweak`, the ciphertexts equal the command's (`sordino fpe`)::
+
+    cards = fpe.Format("pan", Path("cards.key").read_bytes())
+    hidden = cards.encrypt("4111 1111 1111 1111", tweak=fpe.command_tweak("shop-7"))
+
 Nothing here authenticates values. A domain of a million values is small under any cipher. An attacker who can
 have values encrypted can make a table of all of them. Error messages contain no value.
 """
@@ -22,12 +27,18 @@ from ._errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["FF1", "DIGITS", "FF1Range", "Format", "LOWER_ALPHANUMERIC"]
+__all__ = ["FF1", "DIGITS", "FF1Range", "Format", "LOWER_ALPHANUMERIC", "command_tweak"]
 
 #: The ten digits.
 DIGITS = "0123456789"
 #: Digits, then lower-case letters.
 LOWER_ALPHANUMERIC = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+# The beginning of a key file of the command; the key follows in hexadecimal.
+_KEY_FILE = b"sordino-fpe-key-1:"
+
+# The bytes of an AES key.
+_KEY_SIZES = (16, 24, 32)
 
 
 # For type checkers a str is also a sequence of str, so the overloads overlap. The overload for one text comes
@@ -40,7 +51,7 @@ class FF1:
     Parameters
     ----------
     key : bytes
-        An AES key of 16, 24 or 32 bytes, for this purpose alone.
+        An AES key of 16, 24 or 32 bytes, for this purpose alone; or the content of a key file of `sordino fpe keygen`.
     alphabet : str
         2 to 65536 different characters, in the order of their values.
     allow_small_domain : bool, default False
@@ -54,8 +65,7 @@ class FF1:
     """
 
     def __init__(self, key: bytes, alphabet: str = DIGITS, *, allow_small_domain: bool = False) -> None:
-        key = _arrays.octets(key, "key")
-        self._native = _sordino.Ff1(key, _text(alphabet, "alphabet"), _flag(allow_small_domain, "allow_small_domain"))
+        self._native = _sordino.Ff1(_aes_key(key), _text(alphabet, "alphabet"), _flag(allow_small_domain, "allow_small_domain"))
 
     @property
     def min_len(self) -> int:
@@ -171,7 +181,7 @@ class Format:
         "digits", "hex", "lower", "upper", "alphanumeric", "printable", "alphabet:SYMBOLS", "pan:FIRST,LAST", or a
         pattern such as "pattern:AB-{keep upper:2}-{digits:6}".
     key : bytes
-        An AES key of 16, 24 or 32 bytes.
+        An AES key of 16, 24 or 32 bytes, or the content of a key file of `sordino fpe keygen`.
     bind_spelling : bool, default False
         Bind each value to its spelling. Use it only for data of early versions, which bound separators and
         capitals: a ciphertext that is spelled differently since then decrypts to a wrong value without an error.
@@ -188,9 +198,8 @@ class Format:
     def __init__(
         self, name: str, key: bytes, *, bind_spelling: bool = False, allow_small_domain: bool = False
     ) -> None:
-        key = _arrays.octets(key, "key")
         flags = _flag(bind_spelling, "bind_spelling"), _flag(allow_small_domain, "allow_small_domain")
-        self._native = _sordino.Format(_text(name, "name"), key, *flags)
+        self._native = _sordino.Format(_text(name, "name"), _aes_key(key), *flags)
 
     @overload
     def encrypt(self, field: str, tweak: bytes = b"") -> str: ...  # type: ignore[overload-overlap]
@@ -225,6 +234,50 @@ class Format:
     def decrypt(self, field: str | Sequence[str], tweak: bytes | Sequence[bytes] = b"") -> str | list[str]:
         """Decrypt what `encrypt` returned, under the same tweak."""
         return _texts(self._native.fields, field, tweak, False)
+
+
+def command_tweak(tweak: str = "", own: str = "") -> bytes:
+    """Return the tweak under which the command `sordino fpe` encrypts a value.
+
+    Parameters
+    ----------
+    tweak : str, default ""
+        The text of `--tweak`.
+    own : str, default ""
+        The record's value in the column of `--tweak-column`.
+
+    Returns
+    -------
+    bytes
+        The length of `tweak` in 8 bytes, most significant first, then `tweak` and `own` in UTF-8.
+
+    Raises
+    ------
+    InputError
+        If an argument is no Unicode text.
+    """
+    common = _text(tweak, "tweak").encode()
+    return len(common).to_bytes(8, "big") + common + _text(own, "own").encode()
+
+
+def _aes_key(key: bytes) -> bytes:
+    """Return the AES key, which may be given as the content of a key file. The error does not contain it."""
+    key = _arrays.octets(key, "key")
+    if len(key) in _KEY_SIZES:
+        return key
+    text = key.rstrip(b" \t\r\n\f")
+    if not text.startswith(_KEY_FILE):
+        raise InputError(
+            f"a key of {len(key)} bytes: expected 16, 24 or 32, or the content of a key file of `sordino fpe keygen`; "
+            "`bytes.fromhex` makes bytes of hex digits"
+        )
+    digits = text.removeprefix(_KEY_FILE)
+    if len(digits) not in (2 * size for size in _KEY_SIZES) or digits.translate(None, b"0123456789abcdef"):
+        raise InputError(
+            'the key file is damaged: expected 32, 48 or 64 hex digits in lower case behind "sordino-fpe-key-1:"; copy '
+            "the line as a whole"
+        )
+    return bytes.fromhex(digits.decode())
 
 
 def _texts(

@@ -8,12 +8,17 @@ use std::time::Duration;
 /// The time before the next attempt to open a damaged index.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// The number of looks in a row that do not find the file before this is logged: the folder may be replaced meanwhile.
+const ABSENT: u32 = 20;
+
 /// The file that names the newest version of an index.
 pub(super) struct Current {
     place: Place,
     /// The file's content at the time when a version was served, or could not be served.
     seen: Option<Bytes>,
     failed: Option<Bytes>,
+    /// The number of looks in a row that did not find the file.
+    absent: u32,
 }
 
 impl Current {
@@ -30,6 +35,7 @@ impl Current {
             place,
             seen: None,
             failed: None,
+            absent: 0,
         }
     }
 
@@ -55,7 +61,17 @@ impl Current {
     /// Serves the folder's version, if it is new. Returns true if it is.
     pub(super) fn follow(&mut self, owner: &OwnerPublicKey, service: &Service) -> bool {
         let now = self.read();
-        if now == self.seen || now.is_none() {
+        if now.is_none() {
+            self.absent = self.absent.saturating_add(1);
+            if self.absent == ABSENT {
+                tracing::error!(
+                    "the index's file CURRENT cannot be read: the version before is served, and the next start would fail"
+                );
+            }
+            return false;
+        }
+        self.absent = 0;
+        if now == self.seen {
             return false;
         }
         let before = service.server();

@@ -121,7 +121,13 @@ fn another_http_server_is_named() {
 /// year.
 #[cfg(unix)]
 fn certificate(place: &Place, folder: &str, year: i32) {
+    certified(place, folder, year, rcgen::IsCa::NoCa);
+}
+
+#[cfg(unix)]
+fn certified(place: &Place, folder: &str, year: i32, is_ca: rcgen::IsCa) {
     let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.is_ca = is_ca;
     params.not_before = rcgen::date_time_ymd(2019, 1, 1);
     params.not_after = rcgen::date_time_ymd(year, 12, 31);
     let key = rcgen::KeyPair::generate().unwrap();
@@ -170,4 +176,64 @@ fn a_certificate_is_followed_when_its_link_is_exchanged() {
         &log,
         "the private key belongs to none of the chain's certificates",
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_certificate_of_an_authority_is_named_at_the_server_and_at_the_client() {
+    let place = Place::new();
+    place.build_mode("local");
+    let authority = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    certified(&place, "tls", 2090, authority);
+    let log = place.path("log");
+    let tls = "--anyone --cert @tls/tls.crt --cert-key @tls/tls.key";
+    let served = Served::logged(&place.line(&format!("@local --key @owner.pub {tls}")), &log);
+    let option = "-addext basicConstraints=critical,CA:FALSE";
+    crate::config::until(&log, option);
+    let url = format!(
+        "https://{} --server-name localhost --roots @tls/tls.crt",
+        served.address
+    );
+    let refused = failed(&place.line(&format!("{QUERY} {url} --wait 0")), 4);
+    assert!(refused.contains(option), "{refused}");
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_disappear_while_the_server_follows_them_are_named_once_each_time() {
+    let place = Place::new();
+    place.build_mode("local");
+    certificate(&place, "tls", 2090);
+    let log = place.path("log");
+    let tls = "--anyone --cert @tls/tls.crt --cert-key @tls/tls.key";
+    let served = Served::logged(&place.line(&format!("@local --key @owner.pub {tls}")), &log);
+    let times = |count: usize, words: &str| {
+        let start = Instant::now();
+        let found = || fs::read_to_string(&log).unwrap().matches(words).count();
+        while found() < count {
+            assert!(start.elapsed() < Duration::from_secs(60), "{words}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(found(), count);
+    };
+    let away = |file: &str| fs::rename(place.path(file), place.path("away")).unwrap();
+    let back = |file: &str| fs::rename(place.path("away"), place.path(file)).unwrap();
+    let certificate_away = "the certificate's files cannot be read";
+    away("tls/tls.crt");
+    times(1, certificate_away);
+    back("tls/tls.crt");
+    // Another pair is put into use, so the server has seen that the files are back.
+    certificate(&place, "tls", 2089);
+    assert_eq!(served.line()["event"], "renewed");
+    away("tls/tls.key");
+    times(2, certificate_away);
+    back("tls/tls.key");
+    away("local/CURRENT");
+    times(1, "the index's file CURRENT cannot be read");
+    // The server still answers from the version that it has.
+    let url = format!(
+        "https://{} --server-name localhost --roots @tls/tls.crt",
+        served.address
+    );
+    done(&place.line(&format!("{QUERY} {url}")));
 }

@@ -112,13 +112,18 @@ impl FormatCipher {
     fn of_whole(&self, error: Error, radix: u32) -> Error {
         let values =
             |len: usize| u128::from(radix).saturating_pow(u32::try_from(len).unwrap_or(u32::MAX));
-        let few = |found| !self.format.small && values(found) >= crate::LEGACY_MIN_DOMAIN;
+        let small = |found| !self.format.small && values(found) >= crate::LEGACY_MIN_DOMAIN;
         match (&self.format.shape, error) {
-            (Shape::Text(text), Error::Length { found, min, .. }) if found < min && few(found) => {
+            // Most of an e-mail address is not counted, so its error says what is.
+            (Shape::Text(text), Error::Length { found, min, .. })
+                if found < min && (small(found) || text.until.is_some()) =>
+            {
                 Error::FewSymbols {
                     found: found.saturating_add(text.kept()),
                     encrypted: found,
                     min: min.saturating_add(text.kept()),
+                    hint: self.format.hint,
+                    small: small(found),
                 }
             }
             (Shape::Text(text), Error::Length { found, min, max }) => Error::Length {

@@ -4,6 +4,10 @@ use super::{Check, Format, Segment, Shape, calendar};
 use crate::{Alphabet, Error};
 use alloc::vec;
 
+/// The hint for cards with few digits.
+const FEWER_OF_CARD: &str =
+    ", or a format that keeps fewer of them (pan:4,4 for cards of 15 digits)";
+
 impl Format {
     /// A payment card number of 12 to 19 digits. The first six digits (the issuer's) and the last four are kept. The text may
     /// have spaces or hyphens between digits.
@@ -13,7 +17,9 @@ impl Format {
     #[must_use]
     pub fn pan() -> Self {
         let format = Self::text("pan", Alphabet::DECIMAL, " -").keep(6, 4);
-        format.expecting("digits of a card, with spaces, hyphens or neither")
+        format
+            .expecting("digits of a card, with spaces, hyphens or neither")
+            .hinting(FEWER_OF_CARD)
     }
 
     /// A payment card number that keeps its first six digits and ends with Luhn's check. The cipher verifies the check, and
@@ -22,7 +28,9 @@ impl Format {
     pub fn pan_luhn() -> Self {
         let format = Self::text("pan-luhn", Alphabet::DECIMAL, " -").keep(6, 0);
         let format = format.check(Check::Luhn);
-        format.expecting("digits of a card, with spaces, hyphens or neither")
+        format
+            .expecting("digits of a card, with spaces, hyphens or neither")
+            .hinting(FEWER_OF_CARD)
     }
 
     /// A social security number of the United States, with hyphens, spaces or neither. Valid numbers (no area 000, 666 or above
@@ -40,6 +48,7 @@ impl Format {
         Self::text("phone", Alphabet::DECIMAL, " +-.()/")
             .keep(keep, 0)
             .expecting("digits of a telephone number, with any of ` +-.()/`")
+            .hinting(", or a format that keeps fewer of them (a smaller number in phone:KEPT)")
     }
 
     /// A date from 0001-01-01 to 9999-12-31, written as `YYYY-MM-DD`, or with slashes, dots or nothing instead of the hyphens.
@@ -119,11 +128,16 @@ impl Format {
         if let Shape::Text(text) = &mut format.shape {
             text.until = Some('@');
         }
-        format
+        format.hinting(" (letters or digits before the @)")
     }
 
     /// The same format with another description of its values.
     fn expecting(self, expected: &'static str) -> Self {
         Self { expected, ..self }
+    }
+
+    /// The same format with another hint for values that are too short.
+    fn hinting(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
     }
 }

@@ -178,7 +178,9 @@ fn refusals() {
         Error::FewSymbols {
             found: 15,
             encrypted: 5,
-            min: 16
+            min: 16,
+            small: true,
+            ..
         }
     ));
     // The message counts kept digits, but no spaces.
@@ -272,8 +274,34 @@ fn refusals() {
             found: 2,
             encrypted: 2,
             min: 4,
+            small: true,
+            ..
         }
     ));
+    // Each hint is about its own format.
+    for (format, value, hint, small) in [
+        (Format::pan(), "378282246310005", "pan:4,4", true),
+        (Format::phone(8), "+1 415 555 0123", "phone:KEPT", true),
+        (
+            Format::email(),
+            "ann@b.de",
+            "letters or digits before the @",
+            true,
+        ),
+        // Of one letter, no option makes a ciphertext.
+        (
+            Format::email_lower(),
+            "x@y.de",
+            "letters or digits before the @",
+            false,
+        ),
+    ] {
+        let error = error(format, value).to_string();
+        assert!(error.contains(hint), "{error}");
+        assert_eq!(error.contains("allow_small_domain"), small, "{error}");
+        let cards = error.contains("cards");
+        assert_eq!(cards, hint == "pan:4,4", "{error}");
+    }
     assert!(matches!(
         error(Format::phone(20), "+1 415 555 0123"),
         Error::Length { .. }

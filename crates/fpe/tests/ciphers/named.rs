@@ -37,13 +37,17 @@ fn cards_keep_as_many_digits_as_the_name_says() {
         assert!(hidden(named(kept).allow_small_domain(), card) != card);
     }
     let all = refused(named("pan"), "378282246310005");
-    assert_eq!(
-        all,
-        Error::FewSymbols {
-            found: 15,
-            encrypted: 5,
-            min: 16
-        }
+    assert!(
+        matches!(
+            all,
+            Error::FewSymbols {
+                found: 15,
+                encrypted: 5,
+                min: 16,
+                ..
+            }
+        ),
+        "{all}"
     );
     // One digit has too few values, even for small domains.
     assert!(matches!(

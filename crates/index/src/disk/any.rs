@@ -101,6 +101,10 @@ impl Disk for AnyDisk {
         self.0.lock(path)
     }
 
+    fn is_locked(&self, path: &Path) -> bool {
+        self.0.is_locked(path)
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         self.0.list(path)
     }

@@ -84,6 +84,10 @@ impl Disk for Memory {
         Ok(Lock::none())
     }
 
+    fn is_locked(&self, _path: &Path) -> bool {
+        false
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         let files = self.files();
         let below = files.keys().filter_map(|file| file.strip_prefix(path).ok());

@@ -53,7 +53,9 @@ impl Error {
             | Self::Fork { .. }
             | Self::OtherIndex { .. }
             | Self::Gap { .. }
-            | Self::Owner(OwnerFault::Undone(_) | OwnerFault::Copy { .. }) => Kind::Untrusted,
+            | Self::Owner(
+                OwnerFault::Undone(_) | OwnerFault::Copy { .. } | OwnerFault::OtherServed { .. },
+            ) => Kind::Untrusted,
             _ => Kind::Local,
         }
     }

@@ -25,6 +25,19 @@ pub enum OwnerFault {
         /// The index of the copy.
         there: [u8; 16],
     },
+    /// The server's index is a different one. Nothing was changed.
+    #[error(
+        "the server has index {} at this address, and this is index {}. Push to the address of this index, which with --root \
+         ends with its name, or push the folder of the server's index",
+        hex(there),
+        hex(found)
+    )]
+    OtherServed {
+        /// The index to push.
+        found: [u8; 16],
+        /// The index of the server.
+        there: [u8; 16],
+    },
     /// The file in which an owner remembers versions cannot be read or written. Nothing was changed.
     #[error("{}", forgetful(path, why))]
     Pins {
@@ -125,7 +138,7 @@ impl std::fmt::Display for NotNext {
             write!(
                 out,
                 "{holder} has version {there}, from which this version {found} does not follow: both were changed, each in \
-                 its own way, or they are two indexes. "
+                 its own way. "
             )?;
         }
         if *holder == Self::SERVER {
@@ -136,10 +149,7 @@ impl std::fmt::Display for NotNext {
                  machines that add records need writers' keys (`sordino keys new writer`)"
             )
         } else {
-            write!(
-                out,
-                "Take the folder in which its version {there} was made; another index needs a place of its own"
-            )
+            write!(out, "Take the folder in which its version {there} was made")
         }
     }
 }

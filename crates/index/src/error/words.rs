@@ -97,6 +97,14 @@ pub(super) fn occupied(path: &Path, entry: &Path) -> String {
     )
 }
 
+/// The message about a directory without an index.
+pub(super) fn no_index(path: &Path) -> String {
+    let path = path.display();
+    format!(
+        "no index in {path}: expected the folder that `sordino index build` made; while a build runs, its folder has none yet"
+    )
+}
+
 /// The message about a directory that has lost the name of its newest version.
 pub(super) fn lost(path: &Path, versions: &[u64]) -> String {
     let path = path.display();

@@ -76,7 +76,7 @@ impl<D: Disk> Folder<D> {
     /// True if the directory has no index yet and may get one. It may have manifests, of an interrupted copy or of
     /// another index.
     fn is_new(&self) -> Result<bool, Error> {
-        match self.current() {
+        match self.named() {
             // A program that wrote a manifest here made the lock before.
             Err(Error::Lost { path, versions }) if !self.disk.exists(&self.root.join(LOCK)) => {
                 Err(Error::Lost { path, versions })

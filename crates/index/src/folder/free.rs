@@ -13,16 +13,22 @@ impl<D: Disk> Folder<D> {
     ///
     /// # Errors
     /// - [`Error::Exists`] if the directory has an index
-    /// - [`Error::Lost`] if the directory has manifests but no `CURRENT`
+    /// - [`Error::Lost`] if the directory has manifests but no `CURRENT`; [`Error::Locked`] if a program is making its first
+    ///   version now
     /// - [`Error::Occupied`] if the directory holds other files
     /// - [`Error::File`] if a file cannot be read or written
     pub fn check_free(&self) -> Result<(), Error> {
         self.check_unnamed()?;
         let (path, versions) = (self.root.clone(), self.versions()?);
-        if !versions.is_empty() {
-            return Err(Error::Lost { path, versions });
+        if versions.is_empty() {
+            return self.check_ours();
         }
-        self.check_ours()
+        if self.disk.is_locked(&self.root.join(LOCK)) {
+            return Err(Error::Locked { path });
+        }
+        // The program may have named its version and ended meanwhile.
+        self.check_unnamed()?;
+        Err(Error::Lost { path, versions })
     }
 
     /// Refuses a directory that has a `CURRENT`, even a damaged one.

@@ -38,13 +38,13 @@ impl<D: Disk> Folder<D> {
         owner: &OwnerPublicKey,
         check: impl FnOnce(&SignedManifest) -> Result<(), Error>,
     ) -> Result<Recovered, Error> {
-        match self.current() {
+        match self.named() {
             Ok(_) | Err(Error::Lost { .. } | Error::Malformed { .. }) => (),
             Err(error) => return Err(error),
         }
         let _lock = self.lock()?;
         // From here on the lock keeps other programs from writing here.
-        match self.current() {
+        match self.named() {
             Ok(current) => {
                 let manifest = self.manifest(&current, owner)?;
                 self.check_whole(&manifest)?;

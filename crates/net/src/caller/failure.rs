@@ -148,8 +148,8 @@ fn root(error: &(dyn std::error::Error + 'static)) -> String {
     }
     let text = last.to_string();
     if text.contains("CaUsedAsEndEntity") {
-        return "the server's certificate is that of an authority, not of a server: a self-signed one is to \
-                have the basic constraint CA:FALSE"
+        return "the server's certificate is that of an authority (CA:TRUE), not of a server: its operator makes one, with \
+                `openssl req ... -addext basicConstraints=critical,CA:FALSE`"
             .to_owned();
     }
     if text == "deadline has elapsed" {

@@ -7,7 +7,7 @@ use prost::Message;
 use sordino_index::digest::Digest;
 use sordino_index::folder::Folder;
 use sordino_index::manifest::SignedManifest;
-use sordino_index::{Disk, Error as Wrong, Files, NotNext};
+use sordino_index::{Disk, Error as Wrong, Files, NotNext, OwnerFault};
 
 use crate::protocol::PIECE;
 use crate::schema::step::Kind;
@@ -43,7 +43,8 @@ impl Connection {
     /// another push begins. So after an interruption, the same call continues the push.
     ///
     /// # Errors
-    /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's.
+    /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's, and
+    /// [`OwnerFault::OtherServed`] if the server has a different index.
     /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there. Faults of the directory, and
     /// other refusals of the server.
     pub fn push(
@@ -200,6 +201,12 @@ impl Connection {
         keys: &impl ChangeSigner,
         newest: &SignedManifest,
     ) -> Result<Vec<SignedManifest>, Wrong> {
+        if let Ok(there) = <[u8; 16]>::try_from(&here.index[..])
+            && there != newest.index
+        {
+            let found = newest.index;
+            return Err(OwnerFault::OtherServed { found, there }.into());
+        }
         let not_next = NotNext {
             found: newest.version,
             there: here.version,

@@ -24,6 +24,8 @@ pub struct CertificateInfo {
     pub expires: SystemTime,
     /// True if it has names (subjectAltName). Without them, clients refuse it.
     pub has_names: bool,
+    /// True if it may sign other certificates (CA:TRUE). Sordino's clients refuse it as a server's own.
+    pub is_authority: bool,
 }
 
 impl CertificateInfo {
@@ -40,6 +42,7 @@ impl CertificateInfo {
             begins: time(validity.not_before.timestamp())?,
             expires: time(validity.not_after.timestamp())?,
             has_names: matches!(parsed.subject_alternative_name(), Ok(Some(_))),
+            is_authority: parsed.is_ca(),
         })
     }
 }
@@ -235,9 +238,11 @@ mod tests {
         let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap().as_secs();
         assert_eq!(seconds(info.begins), 1_896_307_200);
         assert_eq!(seconds(info.expires), 1_927_843_200);
-        assert!(info.has_names);
+        assert!(info.has_names && !info.is_authority);
         params.subject_alt_names.clear();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let made = params.self_signed(&key).unwrap();
-        assert!(!CertificateInfo::of(made.der()).unwrap().has_names);
+        let info = CertificateInfo::of(made.der()).unwrap();
+        assert!(!info.has_names && info.is_authority);
     }
 }

@@ -157,6 +157,7 @@ impl Changes {
             Kind::State(_) => (),
             Kind::Manifest(bytes) => {
                 let manifest = SignedManifest::from_bytes(&bytes, &self.owner)?;
+                state.check_index(&manifest)?;
                 if let Signer::Writer(key) = signer {
                     writers::check_offer(&state.current, &manifest, &key, now() / 1000)?;
                 }
@@ -228,7 +229,7 @@ impl Changes {
             there: state.current.version,
             holder: NotNext::SERVER,
         };
-        if manifest.index != state.current.index || found <= not_next.there {
+        if found <= not_next.there {
             return Err(not_next.into());
         }
         manifest.check_room(self.most)?;
@@ -363,6 +364,7 @@ mod tests {
             version: u64::MAX,
             manifest: vec![0xff; 32].into(),
             missing: vec![held; TOLD],
+            index: vec![0xff; 16].into(),
         };
         assert!(reply.encoded_len() <= CHUNK);
     }

@@ -1,10 +1,40 @@
 //! Conditions on texts: patterns and members of lists.
 
+<<<<<<< HEAD
 use sordino_index::FilterFault;
 use sordino_vectors::column::Column;
 
 use super::parse::shown;
+=======
+use std::str::Chars;
+
+>>>>>>> mend-serve
 use super::{Relation, Value, instant};
+
+/// A piece of a pattern.
+enum Piece {
+    /// Any characters, or none.
+    Any,
+    /// Any one character.
+    One,
+    /// This character.
+    Itself(char),
+}
+
+/// The next piece of a pattern. Before `%`, `_` and itself, a backslash makes these plain characters.
+fn piece(pattern: &mut Chars<'_>) -> Option<Piece> {
+    let first = pattern.next()?;
+    let mut after = pattern.clone();
+    Some(match (first, after.next()) {
+        ('%', _) => Piece::Any,
+        ('_', _) => Piece::One,
+        ('\\', Some(plain @ ('%' | '_' | '\\'))) => {
+            *pattern = after;
+            Piece::Itself(plain)
+        }
+        (plain, _) => Piece::Itself(plain),
+    })
+}
 
 /// True if a text fits a pattern, in which `%` stands for any characters, and `_` for one.
 pub(super) fn is_like(text: &str, pattern: &str) -> bool {
@@ -12,14 +42,14 @@ pub(super) fn is_like(text: &str, pattern: &str) -> bool {
     // The pattern after the last %, and the text that must still be tried with it.
     let mut again = None;
     loop {
-        let before = (text.clone(), pattern.clone());
-        match (pattern.next(), text.next()) {
-            (Some('%'), _) => {
-                text = before.0;
+        let before = text.clone();
+        match (piece(&mut pattern), text.next()) {
+            (Some(Piece::Any), _) => {
+                text = before;
                 again = Some((text.clone(), pattern.clone()));
             }
-            (Some('_'), Some(_)) => (),
-            (Some(wanted), Some(found)) if wanted == found => (),
+            (Some(Piece::One), Some(_)) => (),
+            (Some(Piece::Itself(wanted)), Some(found)) if wanted == found => (),
             (None, None) => return true,
             _ => {
                 let Some((rest, after)) = &mut again else {
@@ -118,6 +148,12 @@ mod tests {
             ("%", &["", "x"], &[]),
             ("", &[""], &["x"]),
             ("%aab", &["aaab", "aabaab"], &["aaba"]),
+            (r"%\_%", &["_", "a_b"], &["ab", r"\", r"a\b"]),
+            (r"1\%", &["1%"], &["1", "12", r"1\%"]),
+            (r"a\\%", &[r"a\", r"a\b"], &["a", "a%"]),
+            // Before another character, and at the end, a backslash stands for itself.
+            (r"c:\dir%", &[r"c:\dir", r"c:\dirs"], &["c:dir"]),
+            (r"a\", &[r"a\"], &["a"]),
         ] {
             for text in texts {
                 assert!(is_like(text, pattern), "{text} like {pattern}");

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use sordino_index::digest::Digest;
 use sordino_index::manifest::SignedManifest;
+use sordino_index::{Error, OwnerFault};
 
 use crate::schema::StepReply;
 use crate::server::writers::Signer;
@@ -38,12 +39,22 @@ impl State {
         self.coming.last().unwrap_or(&self.current)
     }
 
+    /// Refuses a version of a different index.
+    pub(super) fn check_index(&self, offered: &SignedManifest) -> Result<(), Error> {
+        let (found, there) = (offered.index, self.current.index);
+        if found == there {
+            return Ok(());
+        }
+        Err(OwnerFault::OtherServed { found, there }.into())
+    }
+
     pub(super) fn reply(&self) -> StepReply {
         let manifest: Digest = self.current.digest();
         StepReply {
             version: self.current.version,
             manifest: manifest.to_vec().into(),
             missing: Vec::new(),
+            index: self.current.index.to_vec().into(),
         }
     }
 }
