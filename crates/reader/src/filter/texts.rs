@@ -1,14 +1,11 @@
 //! Conditions on texts: patterns and members of lists.
 
-<<<<<<< HEAD
+use std::str::Chars;
+
 use sordino_index::FilterFault;
 use sordino_vectors::column::Column;
 
 use super::parse::shown;
-=======
-use std::str::Chars;
-
->>>>>>> mend-serve
 use super::{Relation, Value, instant};
 
 /// A piece of a pattern.
