@@ -43,6 +43,7 @@ mod random;
 mod second_look;
 mod server_loop;
 mod stdio; // standard input and output
+mod table_source; // a table that is opened several times, also from a pipe
 mod times; // times and durations
 mod usual_columns; // columns that need no option
 

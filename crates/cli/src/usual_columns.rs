@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::file_args::path;
-use sordino_search::vectors::{self, ColumnNames, FileOptions, Format, Reader};
+use crate::table_source::{TableSource, is_pipe};
+use sordino_search::vectors::{self, ColumnNames, FileOptions, Format};
 use std::path::{Path, PathBuf};
 
 const IDS: [&str; 1] = ["id"];
@@ -12,6 +13,7 @@ const TEXTS: [&str; 3] = ["text", "content", "document"];
 /// The names of all columns of a table, if the table can be read twice.
 pub(crate) struct UsualColumns {
     path: PathBuf,
+    source: TableSource,
     options: FileOptions,
     all: Vec<String>,
 }
@@ -23,24 +25,40 @@ impl UsualColumns {
     /// # Errors
     /// Fails if the file cannot be read as a table.
     pub(crate) fn of(file: &Path, options: &FileOptions) -> Result<Option<Self>, vectors::Error> {
+        match is_pipe(&path(file)) {
+            true => Ok(None),
+            false => Self::of_source(&TableSource::of(file)?, file, options),
+        }
+    }
+
+    /// The columns of a file or a pipe. There are none if it has no columns.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read as a table.
+    pub(crate) fn of_source(
+        source: &TableSource,
+        file: &Path,
+        options: &FileOptions,
+    ) -> Result<Option<Self>, vectors::Error> {
         let path = path(file);
-        if is_pipe(&path) || !is_table(&path, options)? {
+        if path.is_dir() || !is_table(&path, options)? {
             return Ok(None);
         }
         let names = ColumnNames {
             vectorless: true,
             ..ColumnNames::default()
         };
-        let all = match Reader::open_with(&path, &names, options) {
+        let all = match source.reader(&names, options) {
             Ok(reader) => reader.columns().to_vec(),
             // The lines may be lists of numbers, without names.
-            Err(error) => match Reader::open_with(&path, &ColumnNames::default(), options) {
+            Err(error) => match source.reader(&ColumnNames::default(), options) {
                 Ok(reader) if reader.columns().is_empty() => return Ok(None),
                 _ => return Err(error),
             },
         };
         Ok(Some(Self {
             path,
+            source: source.clone(),
             options: options.clone(),
             all,
         }))
@@ -64,7 +82,7 @@ impl UsualColumns {
                 vectors: vectors.cloned(),
                 ..ColumnNames::default()
             };
-            Reader::open_with(&self.path, &names, &self.options)
+            self.source.reader(&names, &self.options)
         };
         let is_whole = || matches!(open(None), Err(vectors::Error::Table { .. }));
         Ok(name.filter(|name| open(Some(name)).is_ok() || !is_whole()))
@@ -145,10 +163,6 @@ impl UsualColumns {
         }
         found
     }
-}
-
-fn is_pipe(path: &Path) -> bool {
-    path.metadata().is_ok_and(|data| !data.is_file())
 }
 
 fn is_table(path: &Path, options: &FileOptions) -> Result<bool, vectors::Error> {

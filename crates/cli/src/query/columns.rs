@@ -1,8 +1,9 @@
 //! The columns of a file of queries.
 
 use crate::Error;
+use crate::table_source::TableSource;
 use crate::usual_columns::UsualColumns;
-use sordino_search::vectors::{ColumnNames, FileOptions};
+use sordino_search::vectors::{ColumnNames, FileOptions, Reader};
 use std::path::Path;
 
 /// The named columns, and whether further columns are found by their names.
@@ -15,9 +16,12 @@ pub(super) struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    pub(super) fn names(&self, path: &Path, options: &FileOptions) -> Result<ColumnNames, Error> {
+    /// Opens a file, or a pipe.
+    pub(super) fn open(&self, path: &Path, options: &FileOptions) -> Result<Reader, Error> {
+        let named = Error::vectors(path);
+        let source = TableSource::of(path).map_err(&named)?;
         let usual = match self.guess {
-            true => UsualColumns::of(path, options).map_err(Error::vectors(path))?,
+            true => UsualColumns::of_source(&source, path, options).map_err(&named)?,
             false => None,
         };
         let mut names = ColumnNames {
@@ -33,6 +37,6 @@ impl Columns<'_> {
                 names.ids = usual.ids()?;
             }
         }
-        Ok(names)
+        source.last_reader(&names, options).map_err(named)
     }
 }

@@ -1,7 +1,6 @@
 //! The vectors to search for, in the order in which they arrive.
 
 use super::columns::Columns;
-use crate::file_args;
 use crate::{Error, stdio::stdin};
 use sordino_search::vectors::{self, FileOptions, numbers, to_f32};
 use sordino_search::{Error as Search, Id, Vectors};
@@ -110,9 +109,7 @@ impl Queries {
                 Self::start(Some(1), move || std::iter::once(Ok(one)))
             }
             (None, Some(path)) => {
-                let names = columns.names(path, &options)?;
-                let reader = vectors::Reader::open_with(file_args::path(path), &names, &options);
-                let reader = reader.map_err(Error::vectors(path))?;
+                let reader = columns.open(path, &options)?;
                 let len = reader.len_hint().and_then(|len| usize::try_from(len).ok());
                 let path = path.to_owned();
                 Self::start(len, move || rows(reader, path))

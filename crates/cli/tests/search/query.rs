@@ -237,6 +237,53 @@ fn records_of_a_file_that_are_no_queries_have_lines_and_the_others_go_on() {
     }
 }
 
+/// A pipe is read once, so its columns are found in what was read.
+#[test]
+fn queries_from_a_pipe_have_the_ids_that_they_have_in_a_file() {
+    let place = Place::new();
+    place.build_mode("local");
+    // More than a pipe holds at once, with a second list that is not the vector.
+    let (mut json, mut csv) = (String::new(), "id,note,embedding\n".to_owned());
+    for at in 0..300 {
+        let row: Vec<String> = place.base.row(at).iter().map(f32::to_string).collect();
+        let row = row.join(", ");
+        json += &format!(
+            "{{\"note\": [1, 2], \"id\": {}, \"embedding\": [{row}]}}\n",
+            at + 7000
+        );
+        csv += &format!("{},\"[1, 2]\",\"[{row}]\"\n", at + 7000);
+    }
+    for (format, text) in [("jsonl", json), ("csv", csv)] {
+        let name = format!("queries.{format}");
+        fs::write(place.path(&name), &text).unwrap();
+        for form in ["", "--jsonl"] {
+            let query = format!("query --index @local --key @reader.key --k 1 {form}");
+            let expected = done(&place.line(&format!("{query} --file @{name}")));
+            let mut child = command(&place.line(&format!("{query} --file - --format {format}")))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut input = child.stdin.take().unwrap();
+            let bytes = text.clone();
+            let writing = std::thread::spawn(move || input.write_all(bytes.as_bytes()));
+            let output = child.wait_with_output().unwrap();
+            writing.join().unwrap().unwrap();
+            let found = String::from_utf8(output.stdout).unwrap();
+            assert!(
+                found == expected && found.lines().count() == 300,
+                "{format}: {found}"
+            );
+            let ids = if form.is_empty() {
+                "7000\t1\t0\t"
+            } else {
+                "\"query_id\":7000"
+            };
+            assert!(found.lines().next().unwrap().contains(ids), "{found}");
+        }
+    }
+}
+
 /// A program that waits for the line of each query gets it, whatever the program sent, and its pipe stays open.
 #[test]
 fn a_line_that_is_no_vector_has_a_line_and_the_others_go_on() {

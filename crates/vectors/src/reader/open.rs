@@ -1,9 +1,7 @@
 //! Opens files by their format.
 
 use std::fs::File;
-use std::io::BufReader;
-#[cfg(feature = "arrow")]
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::{Reader, Source};
@@ -64,6 +62,24 @@ impl Reader {
             bytes,
             len,
             file: same,
+        };
+        Self::new(format, input, columns, options)
+    }
+
+    /// Reads these columns from a stream, whose format the options name.
+    ///
+    /// # Errors
+    /// The errors of [`open_columns`](Self::open_columns); [`Error::UnknownFormat`] if there is no format.
+    pub fn from_stream(
+        bytes: Box<dyn Read + Send>,
+        columns: &ColumnNames,
+        options: &FileOptions,
+    ) -> Result<Self, Error> {
+        let format = options.format.map_or_else(|| Format::of(""), Ok)?;
+        let input = Input {
+            bytes: Box::new(BufReader::with_capacity(1 << 16, bytes)),
+            len: None,
+            file: None,
         };
         Self::new(format, input, columns, options)
     }
