@@ -132,9 +132,10 @@ def wait_for(port, process):
             time.sleep(0.005)
 
 
-def resident(process):
-    """The bytes of the process's memory that no file backs."""
-    return 1024 * int(re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())[1])
+def memory(process, name):
+    """A line of the process's status, in bytes: `RssAnon` is memory that no file backs, `VmHWM` the peak. Zero if the process has ended."""
+    found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+    return 1024 * int(found[1]) if found else 0
 
 
 class Bed:
@@ -154,13 +155,17 @@ class Bed:
         """Builds an index with texts. The figures: seconds, the peak of memory, bytes on disk, the way to texts."""
         words = ["index", "build", f"{n}.parquet", f"{n}.{mode}", "--key", "owner.key", "--mode", mode]
         words += ["--id-column", "id", "--vector-column", "vector", "--payload-column", "text", "--json"]
+        peak = 0
         with (self.folder / "report").open("w") as out:
             process = subprocess.Popen([self.sordino, *words], cwd=self.folder, stdout=out)
-            _, status, usage = os.wait4(process.pid, 0)
-        if status:
+            # The kernel's figure for an ended child would count this process, from which it was made.
+            while process.poll() is None:
+                peak = max(peak, memory(process, "VmHWM"))
+                time.sleep(0.01)
+        if process.returncode:
             raise SystemExit(f"sordino {' '.join(words)} failed")
         report = json.loads((self.folder / "report").read_text())
-        return {"build_s": report["seconds"], "build_bytes": 1024 * usage.ru_maxrss, "disk_bytes": report["bytes"], "fetch": (report["fetched"] or {}).get("way")}
+        return {"build_s": report["seconds"], "build_bytes": peak, "disk_bytes": report["bytes"], "fetch": (report["fetched"] or {}).get("way")}
 
     def searches(self, n, mode):
         """Serves an index, and searches it over each line."""
@@ -172,7 +177,7 @@ class Bed:
             wait_for(port, server)
             start_s = time.monotonic() - start
             for rate in (0, *self.args.rates):
-                yield {"start_s": start_s, **self.session(port, rate), "server_bytes": resident(server)}
+                yield {"start_s": start_s, **self.session(port, rate), "server_bytes": memory(server, "RssAnon")}
         finally:
             server.terminate()
             server.wait()

@@ -134,6 +134,7 @@ def losses(run: Run) -> str:
         *signatures.hashes(run),
         *signatures.lists(run),
         *authorization.ROWS,
+        *retrieval.ROWS,
     ]
     found = faster(run, rows)
     return markdown(["a peer is faster", "Sordino", "the peer"], found) if found else "No peer of this run's tables is faster."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.run import Measurement, Run
-from compare.table import Key, digits, fastest, markdown, notes, size, time
+from compare.table import Key, Row, digits, fastest, markdown, notes, size, time
 
 SIZES = ((1_000, "1000"), (10_000, "10000"), (100_000, "100000"))
 BACKENDS = ("portable", "avx2", "avx512", "amx", "neon")
@@ -164,6 +164,17 @@ def systems(run: Run) -> list[tuple[str, Measurement]]:
     return [(PEERS.get(m.function, m.function), m) for m in sorted(found, key=lambda m: m.median_ns or 0)]
 
 
+# Compared on the first page too, if the peer is faster.
+ROWS = (
+    Row(
+        "PIR without a hint, a record of 32 KiB, 1 GiB",
+        None,
+        Key("pir/hintless", "answer", "32768x32768/1"),
+        [Key("systems/pir", "ypir-sp", "1GiB", label="YPIR with SimplePIR")],
+    ),
+)
+
+
 def bytes_of(run: Run, what: str, function: str, parameter: str) -> str:
     m = run.get(f"pir/{what}_bytes", function, parameter)
     return size(m.wire_bytes) if m else "-"
@@ -212,6 +223,7 @@ def section(run: Run) -> str:
             "`plain loop` makes the same scan by a simple loop, without Sordino's SIMD code.",
             "## Peers built from source",
             sources(run),
+            "A [separate run](../../crates/pir/docs/peers.md) has InsPIRe, Spiral and Respire, and smaller databases.",
             "## Several queries in one scan",
             batches(run),
             "## Without a hint",
