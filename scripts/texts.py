@@ -56,8 +56,8 @@ class Bed:
         words = ["index", "build", str(args.vectors.resolve()), way, "--key", "owner.key", "--json"]
         if args.id_column:
             words += ["--id-column", args.id_column]
-        if way != "none":
-            words += ["--payload-column", args.column, "--fetch", way]
+        # Without the second words, the build would take the texts that it finds.
+        words += ["--payload-column", args.column, "--fetch", way] if way != "none" else ["--no-guess"]
         report = json.loads(self.call(*words, pinned=False))
         fetched = report.get("fetched") or {}
         line = {key: report[key] for key in ("mode", "n", "dim", "k")}

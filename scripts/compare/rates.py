@@ -8,6 +8,7 @@ from compare.table import digits, markdown, notes
 
 RATES = (10, 100, 1000)  # Mbit/s
 SEARCHES = (1, 10, 100, 1000)
+LARGEST = 10_000_000
 # Modes that leave the index at the server and hide the vectors from the server.
 PRIVATE = ("masked", "routed", "sealed")
 
@@ -25,7 +26,7 @@ def planned(run: Run, n: int, rate: int, searches: int) -> dict[str, float]:
 
 
 def sizes(run: Run) -> list[int]:
-    return sorted({plan["n"] for plan in run.plans})
+    return sorted({plan["n"] for plan in run.plans if plan["n"] <= LARGEST})
 
 
 def cell(times: dict[str, float]) -> str:

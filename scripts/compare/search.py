@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 
 from compare import modes, rates, scale, served, systems, texts
 from compare.modes import REFERENCE_N, label
@@ -50,8 +50,7 @@ def absent(set_name: str) -> str:
     return f"Absent: the run has no search of {REFERENCE_N:,} `{set_name}` vectors."
 
 
-def stages(run: Run, set_name: str, part: Container[str] = ()) -> str:
-    """All rows of a set, or the rows named in `part`."""
+def stages(run: Run, set_name: str) -> str:
     found = of(run, REFERENCE_N, set_name)
     if not found:
         return absent(set_name)
@@ -62,18 +61,12 @@ def stages(run: Run, set_name: str, part: Container[str] = ()) -> str:
     rows = [(name, [], cell(field)) for name, _, _, field in STAGES if field]
     rows += [
         ("of it in the server", [], lambda s: ms(s["server_ms"])),
-        ("recall@10", [], lambda s: f"{s['recall']:.3f}"),
         ("buckets read", [], buckets),
-        ("bytes up", [], lambda s: size(s["bytes_up"])),
-        ("bytes down", [], lambda s: size(s["bytes_down"])),
-        ("bytes once", [], lambda s: size(s["bytes_once"])),
         ("connect, once", [], lambda s: ms(s["connect_ms"])),
-        ("build, once", [], lambda s: f"{s['build_s']:.1f} s"),
     ]
     unlike = [label(s) for s in found if not s["transcripts_identical"]]
     alike = f"Messages differ between queries: {', '.join(unlike)}." if unlike else "All queries send messages of the same sizes."
-    shown = by_mode(found, [row for row in rows if not part or row[0] in part], [])
-    return shown if part and not unlike else f"{shown}\n\n{alike}"
+    return f"{by_mode(found, rows, [])}\n\n{alike}"
 
 
 def passes(s: dict) -> str:
@@ -126,14 +119,10 @@ def section(run: Run) -> str:
             texts.section(run),
             modes.section(run),
             "\n\n".join(f"![{what}](../plots/search_{name}.svg)" for what, name in PLOTS),
-            f"## Stages of a search, {REFERENCE_N:,} vectors of 128 dimensions",
+            f"## Stages of a search, {REFERENCE_N:,} clustered vectors of 128 dimensions",
             "Client and server run in one process, without a network. [How private search works](../search.md) describes the modes. Here the one-time download "
             "of `sealed` is larger than the whole index, so the planner advises against `sealed`.",
-            "### Of clustered vectors",
             stages(run, "clustered"),
-            "### Of uniform vectors",
-            stages(run, "uniform", UNLIKE),
-            "On this set, a search that reads only some buckets misses most neighbours.",
             rates.section(run),
             systems.section(run),
             "## Without protection",
@@ -146,8 +135,6 @@ def section(run: Run) -> str:
     )
 
 
-# The columns that depend on the set.
-UNLIKE = ("total", "recall@10", "buckets read", "bytes down")
 PLOTS = (("latency", "latency"), ("bytes", "bytes"), ("bytes of a session", "session"), ("recall against bytes", "recall"))
 
 

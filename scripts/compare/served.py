@@ -12,10 +12,8 @@ HEAD = (
     "first search of a new process",
     "bytes once",
     "server's memory",
-    "server's start",
     "build",
     "peak memory of the build",
-    "index on disk",
 )
 
 
@@ -39,10 +37,8 @@ def row(line: dict) -> list[str]:
         ms(line["first_ms"]),
         size(line["bytes_once"]),
         size(line["server_bytes"]),
-        time(line["start_s"] * 1e9),
         f"{digits(line['build_s'])} s",
         size(line["build_bytes"]),
-        size(line["disk_bytes"]),
     ]
 
 
