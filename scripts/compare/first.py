@@ -45,7 +45,7 @@ def searches(run: Run, n: int) -> tuple[str, str]:
     ours = "; ".join(f"{mode} {time(row['search_ms'] * 1e6)}, recall {row['recall']:.3f}" for mode, row in found if row)
     plain = [(name, run.get("search/plain", f"faiss-python {key}", f"clustered {n}x128")) for name, key in FAISS]
     theirs = [f"{name}, unprotected, {time(m.median_ns)}" for name, m in plain if m]
-    if other := systems.ratio(run, n):
+    if other := systems.beside(run, n):
         theirs.append(other)
     return ours or ABSENT, "; ".join(theirs) or ABSENT
 

@@ -93,10 +93,10 @@ def faults(run: Run, files: Iterable[Path]) -> list[str]:
     return found
 
 
-def head(run: Run, machine: Machine, date: str, load: str = "") -> str:
+def head(run: Run, machine: Machine, date: str, revision: str, load: str) -> str:
     lines = [
+        ["commit", revision],
         *([["other load", load]] if load else []),
-        ["commit", commit()],
         ["processor", machine.cpu],
         ["processors, memory", f"{machine.threads}, {machine.memory}"],
         ["system", machine.system],
@@ -111,11 +111,11 @@ def head(run: Run, machine: Machine, date: str, load: str = "") -> str:
     return markdown(["", "this run"], lines, words=True)
 
 
-def method(run: Run, machine: Machine, date: str, load: str = "") -> str:
+def method(run: Run, machine: Machine, date: str, revision: str, load: str) -> str:
     return "\n\n".join(
         [
             "# Method",
-            head(run, machine, date, load),
+            head(run, machine, date, revision, load),
             "These rules hold for all chapters, unless a section says otherwise. Sections of other days name their date and machine.",
             notes(
                 "Times are medians. Each benchmark runs on one thread with its own core.",
@@ -127,11 +127,11 @@ def method(run: Run, machine: Machine, date: str, load: str = "") -> str:
     )
 
 
-def pages(run: Run, machine: Machine, date: str, load: str = "") -> dict[str, str]:
+def pages(run: Run, machine: Machine, date: str, revision: str, load: str = "") -> dict[str, str]:
     """The text of each page, by the page's name."""
     found = {
         "README": first.section(run, machine.cpu, date),
-        "method": method(run, machine, date, load),
+        "method": method(run, machine, date, revision, load),
         "search": search.section(run),
         "network": network.section(run),
         "retrieval": retrieval.section(run),
@@ -215,6 +215,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--levels", help="SIMD levels; by default those that the example cpu_levels prints"
     )
+    parser.add_argument("--commit", default=commit(), help="the measured revision; by default that of this tree")
     parser.add_argument("--load-note", default=os.environ.get("SORDINO_BENCH_LOAD", ""), help="words about what else the machine did during the run")
     parser.add_argument("--partial", action="store_true", help="write the pages even if a mode has no row or the run has several dates")
     parser.add_argument("--out", type=Path, default=ROOT / "docs/benchmarks")
@@ -239,11 +240,11 @@ def main() -> None:
     if not args.partial:
         if found := faults(run, files):
             raise SystemExit("No page was written:\n  " + "\n  ".join(found) + "\n--partial writes them all the same.")
-        history.keep(run, commit(), describe(args.levels).cpu)
+        history.keep(run, args.commit, describe(args.levels).cpu)
     date = datetime.now(timezone.utc).strftime("%d %B %Y")
     args.out.mkdir(parents=True, exist_ok=True)
     args.plots.mkdir(parents=True, exist_ok=True)
-    for name, text in pages(run, describe(args.levels), date, args.load_note).items():
+    for name, text in pages(run, describe(args.levels), date, args.commit, args.load_note).items():
         (args.out / name).write_text(text)
     for name, picture in plots.all_plots(run).items():
         (args.plots / name).write_text(picture)

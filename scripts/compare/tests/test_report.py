@@ -58,13 +58,13 @@ class Tables(unittest.TestCase):
 
 
 def everything(run: Run) -> str:
-    return "\n".join(report.pages(run, MACHINE, "today").values())
+    return "\n".join(report.pages(run, MACHINE, "today", "a revision").values())
 
 
 class Document(unittest.TestCase):
     def test_all_pages_are_there_with_and_without_measurements(self) -> None:
         for run in (fixture(), Run()):
-            pages = report.pages(run, MACHINE, "today")
+            pages = report.pages(run, MACHINE, "today", "a revision")
             self.assertEqual({f"{name}.md" for name, _ in first.CHAPTERS} | {"README.md"}, set(pages))
             for name, text in pages.items():
                 self.assertTrue(text.startswith("# "), name)
@@ -80,10 +80,10 @@ class Document(unittest.TestCase):
     def test_the_first_page_is_short_and_has_its_numbers(self) -> None:
         for run in (fixture(), Run()):
             self.assertEqual(len(first.numbers(run)), 11)
-            self.assertLess(len(report.pages(run, MACHINE, "today")["README.md"].split()), 900)
+            self.assertLess(len(report.pages(run, MACHINE, "today", "a revision")["README.md"].split()), 900)
 
     def test_links_between_the_pages_lead_somewhere(self) -> None:
-        pages = report.pages(Run(), MACHINE, "today")
+        pages = report.pages(Run(), MACHINE, "today", "a revision")
         for text in pages.values():
             for name, anchor in re.findall(r"\]\((\w+\.md)?#([\w-]+)\)", text):
                 titles = re.findall(r"^#+ (.*)", pages[name] if name else text, re.M)
