@@ -48,12 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn print_pir<P: Protocol>(scheme: &str, size: impl ToString, params: &Params<P>) {
     let size = size.to_string();
-    print(
-        "pir/database_bytes",
-        scheme,
-        &size,
-        params.database_bytes(),
-    );
+    print("pir/database_bytes", scheme, &size, params.database_bytes());
     print("pir/hint_bytes", scheme, &size, params.hint_len());
     print("pir/query_bytes", scheme, &size, params.query_len());
     print("pir/answer_bytes", scheme, &size, params.answer_len());

@@ -81,7 +81,7 @@ fn updates_that_say_nothing_or_of_records_that_are_not_there_are_refused() {
     for (options, why) in [
         (
             "@some.jsonl --id-column id --payload-column text",
-            "line 2: no member text",
+            "line 2: member text: expected a value, or null, which empties it",
         ),
         ("@texts.csv --no-guess --payload-column text", "--id-column"),
         (

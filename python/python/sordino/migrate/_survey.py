@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, time
 from decimal import Decimal
-from math import isfinite
+from math import isfinite, isinf
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -199,7 +199,7 @@ def kind(value: Any) -> str:
 
 def text(value: Any) -> str:
     """Converts a text to a value of the type with this name."""
-    return value if isinstance(value, str) else str(_payloads.plain(value))
+    return value if isinstance(value, str) else str(_payloads.plain(without_infinite(value)))
 
 
 def _holes(value: Any) -> int:
@@ -210,6 +210,17 @@ def _holes(value: Any) -> int:
         return not value.is_finite()
     inner: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return sum(map(_holes, inner))
+
+
+def without_infinite(value: Any) -> Any:
+    """A value with None for each infinite number, which a payload cannot have; the survey counts these."""
+    if isinstance(value, float):
+        return None if isinf(value) else value
+    if isinstance(value, Decimal):
+        return None if value.is_infinite() else value
+    if isinstance(value, dict):
+        return {name: without_infinite(inner) for name, inner in value.items()}
+    return [without_infinite(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def id_kind(id: Any) -> str:

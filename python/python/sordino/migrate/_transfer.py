@@ -11,7 +11,7 @@ from .._client import Client
 from .._errors import Error, IdsError, InputError, PayloadError
 from .._records import Batch
 from ._store import PAGE
-from ._survey import leaves, numbered, text
+from ._survey import leaves, numbered, text, without_infinite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,7 +178,7 @@ class Transfer:
             inner = {path[0] for path, _ in leaves(row.metadata) if path not in self._plan.attributes}
             value = {"text": row.text, "metadata": {name: row.metadata[name] for name in row.metadata if name in inner}}
         try:
-            (payload,) = _payloads.encoded([value])
+            (payload,) = _payloads.encoded([without_infinite(value)])
         except PayloadError as error:
             raise Fault(str(error)) from None
         if len(payload) > _PAYLOAD:
@@ -191,7 +191,7 @@ class Transfer:
             word = self._plan.attributes.get(path)
             if word == "float":
                 # JSON has no NaN or infinite numbers, so such values are left out.
-                found[".".join(path)] = _payloads.plain(float(value))
+                found[".".join(path)] = _payloads.plain(without_infinite(float(value)))
             elif word is not None:
                 found[".".join(path)] = text(value) if word == "text" else value
         for name, value in found.items():
