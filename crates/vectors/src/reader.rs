@@ -65,7 +65,7 @@ pub struct Reader {
 enum Source {
     Rows(Rows),
     #[cfg(feature = "arrow")]
-    Table(crate::table::Table),
+    Table(Box<crate::table::Table>),
     #[cfg(feature = "text")]
     Text(crate::text::Text),
 }

@@ -195,7 +195,7 @@ impl Reader {
         Self {
             dim: table.dim(),
             len: table.len_hint(),
-            ..Self::of(Source::Table(table), None, skip)
+            ..Self::of(Source::Table(Box::new(table)), None, skip)
         }
     }
 

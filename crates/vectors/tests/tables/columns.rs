@@ -169,6 +169,10 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
 
 /// Other programs, and filters, name such a number by its shortest digits.
 #[test]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the nearest float of 32 bits is meant"
+)]
 fn narrow_floats_are_the_numbers_that_people_write() {
     let written: [f64; 6] = [0.1, -0.7, 1e-7, 3.4e38, 16_777_216.0, 0.0];
     let singles = Float32Array::from_iter_values(written.map(|x| x as f32));

@@ -426,7 +426,12 @@ fn a_second_ending_says_nothing_of_the_content() {
     let batch = table(vec![("v", lists())]);
     let gzip = parquet::basic::Compression::GZIP(GzipLevel::default());
     let head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n";
-    let npy = [b"\x93NUMPY\x01\0", &[head.len() as u8, 0][..], head].concat();
+    let npy = [
+        b"\x93NUMPY\x01\0",
+        &[u8::try_from(head.len()).unwrap(), 0][..],
+        head,
+    ]
+    .concat();
     let numbers = [1f32, -2.0, 3.0, 4.0];
     let files = [
         ("df.parquet.gzip", others::parquet(&batch, gzip)),
