@@ -11,6 +11,7 @@ use crate::{ColumnNames, Error};
 
 mod blobs;
 mod dictionary;
+mod floats;
 mod ipc;
 mod json;
 mod pandas;

@@ -13,8 +13,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
+use super::floats::{of_half, of_single};
 use super::strings::{bytes, is_bytes, is_text, text};
-use super::values::{of_half, of_single};
 use crate::Error;
 use crate::column::Column;
 

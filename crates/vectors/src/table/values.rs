@@ -7,9 +7,9 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use half::f16;
 use uuid::Uuid;
 
+use super::floats::{of_half, of_single};
 use super::json;
 use super::strings::{bytes, is_bytes, is_text, text};
 use crate::Error;
@@ -153,21 +153,6 @@ pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column
         DataType::FixedSizeBinary(_) => owned(column.as_fixed_size_binary().iter()),
         _ => json::column(column, name, first)?,
     })
-}
-
-/// The number that people write for a float of 32 bits: 0.1 and not 0.10000000149011612, so that a filter finds it.
-pub(super) fn of_single(x: f32) -> f64 {
-    x.to_string().parse().unwrap_or_else(|_| f64::from(x))
-}
-
-/// The number that people write for a float of 16 bits.
-pub(super) fn of_half(x: f16) -> f64 {
-    // No such number needs more than five digits.
-    let written = (0..5).map(|digits| format!("{:.digits$e}", x.to_f64()).parse());
-    let mut written = written.filter_map(Result::ok);
-    written
-        .find(|y| f16::from_f64(*y) == x)
-        .unwrap_or_else(|| x.to_f64())
 }
 
 fn owned<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> Column {
