@@ -11,9 +11,7 @@ import argparse
 import asyncio
 import json
 import os
-import re
 import shlex
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,8 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-sys.path.insert(0, str(Path(__file__).parent / "peers" / "python"))
+sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("peers/python", ".")]
 from sets import DIM, clustered  # noqa: E402
+from texts import free_port, memory, wait_for  # noqa: E402
 
 # The searches of a client, by the line's rate in Mbit/s: slow lines have few, since each takes seconds.
 SEARCHES = {0: 50, 10: 3, 100: 10, 1000: 30}
@@ -114,28 +113,6 @@ class Relay:
 
         asyncio.run_coroutine_threadsafe(end(), self.loop).result()
         self.loop.call_soon_threadsafe(self.loop.stop)
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def wait_for(port, process):
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            if process.poll() is not None:
-                raise SystemExit("the server stopped before it listened") from None
-            time.sleep(0.005)
-
-
-def memory(process, name):
-    """A line of the process's status, in bytes: `RssAnon` is memory that no file backs, `VmHWM` the peak. Zero if the process has ended."""
-    found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
-    return 1024 * int(found[1]) if found else 0
 
 
 class Bed:

@@ -30,10 +30,20 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def resident(process):
-    """The bytes of the process's memory that no file backs."""
-    status = Path(f"/proc/{process.pid}/status").read_text()
-    return 1024 * int(re.search(r"RssAnon:\s+(\d+)", status)[1])
+def wait_for(port, process):
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            if process.poll() is not None:
+                raise SystemExit("the server stopped before it listened") from None
+            time.sleep(0.005)
+
+
+def memory(process, name):
+    """A line of the process's status, in bytes: `RssAnon` is memory that no file backs, `VmHWM` the peak. Zero if the process has ended."""
+    found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+    return 1024 * int(found[1]) if found else 0
 
 
 class Bed:
@@ -71,19 +81,12 @@ class Bed:
         serve = ("serve", way, "--key", "owner.pub", "--plaintext", "--anyone", "--listen", f"127.0.0.1:{port}")
         server = subprocess.Popen(self.command(*serve), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port), 1).close()
-                    break
-                except OSError:
-                    if server.poll() is not None:
-                        raise SystemExit(f"{way}: the server stopped") from None
-                    time.sleep(0.005)
+            wait_for(port, server)
             figures = {"start_s": time.monotonic() - start}
             words = ("query", "--connect", f"http://127.0.0.1:{port}", "--key", "reader.key", "--file", queries)
             report = json.loads(self.call(*words, "--json", "--no-cache"))
             figures["network_ms"] = report["search_ms_median"]
-            figures["server_bytes"] = resident(server)
+            figures["server_bytes"] = memory(server, "RssAnon")
         finally:
             server.terminate()
             server.wait()

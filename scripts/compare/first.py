@@ -40,12 +40,12 @@ def against(run: Run, ours: Key, *peers: Key) -> tuple[str, str]:
 
 
 def searches(run: Run, n: int) -> tuple[str, str]:
-    """Masked and routed searches that bring ten texts, beside faiss and the other private system that ran."""
+    """Masked and routed searches that bring ten texts, compared with faiss and another private system."""
     found = [(mode, modes.with_texts(run, "clustered", n, mode)) for mode in ("masked", "routed")]
     ours = "; ".join(f"{mode} {time(row['search_ms'] * 1e6)}, recall {row['recall']:.3f}" for mode, row in found if row)
     plain = [(name, run.get("search/plain", f"faiss-python {key}", f"clustered {n}x128")) for name, key in FAISS]
     theirs = [f"{name}, unprotected, {time(m.median_ns)}" for name, m in plain if m]
-    if other := systems.beside(run, n):
+    if other := systems.hevec(run, n):
         theirs.append(other)
     return ours or ABSENT, "; ".join(theirs) or ABSENT
 

@@ -76,7 +76,7 @@ def measured(run: Run) -> str:
     return markdown(["128 dimensions", *(name for name, _ in found)], rows)
 
 
-def beside(run: Run, n: int) -> str:
+def hevec(run: Run, n: int) -> str:
     """HEVEC's time, for the first page."""
     m = of(run, n)
     return f"HEVEC, ids alone, {time(taken(m))}" if m else ""

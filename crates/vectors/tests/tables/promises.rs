@@ -85,7 +85,7 @@ fn of_pandas(index: &str) -> [(Format, Vec<u8>); 2] {
     with_index(index, &table(columns), 1024)
 }
 
-/// The metadata of pandas with this index, in files whose batches and row groups have at most so many rows.
+/// The metadata of pandas with this index, in files whose batches and row groups have at most this number of rows.
 fn with_index(index: &str, batch: &RecordBatch, most: usize) -> [(Format, Vec<u8>); 2] {
     let said = format!("{{\"index_columns\": {index}, \"columns\": []}}");
     let said = std::collections::HashMap::from([("pandas".to_owned(), said)]);
