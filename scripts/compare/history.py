@@ -42,4 +42,4 @@ def section() -> str:
     rows = [[what, *(line["numbers"].get(what, "-") for line in found)] for what in names]
     rows[:0] = [[key, *(line[key] for line in found)] for key in ("date", "commit", "processor")]
     about = "Compare two versions only if their processor is the same. To compare two commits on one machine, run `scripts/bench.sh --against`."
-    return "\n\n".join(["# History", "The main numbers of each version, each from one whole run.", markdown(["", *(line["version"] for line in found)], rows, words=True), about])
+    return "\n\n".join(["# History", "The main numbers of each version. [Method](method.md) tells how quiet the machine was.", markdown(["", *(line["version"] for line in found)], rows, words=True), about])
