@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from compare import authorization, homomorphic, modes, retrieval, served, signatures, systems
 from compare.run import Run
-from compare.table import Key, digits, faster, fastest, markdown, ratio, size, time
+from compare.svg import Ratios, ratio_chart
+from compare.table import Key, Row, digits, faster, fastest, markdown, peer, peers, size, time
 
 ABSENT = "not in this run"
 FAISS = (("FAISS flat", "flat"), ("FAISS IVF", "ivf, 16 probes"))
@@ -25,18 +26,21 @@ CHAPTERS = (
 
 
 PLOTS = (
+    ("search_recall", "Recall of each mode against the bytes that a search moves"),
     ("search_session", "All bytes that a client moves, by its number of searches"),
-    ("lines_100", "Predicted time of a hundred searches at 100 Mbit/s"),
-    ("pir_throughput", "Database bytes that PIR scans in a second"),
-    ("mldsa", "Time to verify one signature, alone and in a batch of 32"),
+    ("search_lines", "Where the time of a search with texts goes, on three lines"),
+    ("speed", "Each comparison of the table: points left of 1 are losses"),
 )
 
 
-def against(run: Run, ours: Key, *peers: Key) -> tuple[str, str]:
+def against(run: Run, row: Row) -> tuple[str, str]:
     """Sordino's figure, and the figure of each peer with its ratio."""
-    base = ours.time(run)
-    found = [(key.name(), key.time(run)) for key in peers]
-    return time(base) if base else ABSENT, "; ".join(f"{name} {time(ns)} ({ratio(ns, base)})" for name, ns in found if ns) or ABSENT
+    found = peers(run, row)
+    return ours(run, row), "; ".join(f"{name} {peer(theirs)}" for name, theirs in found.items()) or ABSENT
+
+
+def ours(run: Run, row: Row) -> str:
+    return time(row.ours.time(run)) if isinstance(row.ours, Key) and row.ours.time(run) else ABSENT
 
 
 def searches(run: Run, n: int) -> tuple[str, str]:
@@ -78,49 +82,94 @@ def scan(run: Run) -> tuple[str, str]:
     return ours, "; ".join([f"read bandwidth {retrieval.throughput(bandwidth)}", *theirs])
 
 
-def products(run: Run) -> tuple[str, str]:
-    labels = homomorphic.LABELS
-    names = ("fhe", "lattigo-v6-go depth one", "tenseal-python mm")
-    return against(run, homomorphic.row("score", "64x128"), *(Key("ckks/score", n, "64x128", label=labels[n]) for n in names))
+def primitives(run: Run) -> list[Row]:
+    """One row of each primitive besides PIR. The note says what the row means."""
+    fpe, sign, each, labels = "fpe/encrypt", "mldsa/verify", "hash/each", homomorphic.LABELS
+    lists = fastest(run, each, signatures.HASH_BACKENDS, "100000x64B")
+    return [
+        Row(
+            "64 encrypted products of 128 dimensions",
+            None,
+            homomorphic.row("score", "64x128"),
+            [Key("ckks/score", n, "64x128", label=labels[n]) for n in ("fhe", "lattigo-v6-go depth one", "tenseal-python mm")],
+            note="The peers' schemes can compute more than products.",
+        ),
+        Row(
+            "FF1, 16 digits",
+            None,
+            Key(fpe, "ff1", "16"),
+            [Key(fpe, "ff1-ubiq-go", "16", label="ubiq (Go)"), Key(fpe, "ff1-fpe-crate", "16", label="crate fpe")],
+            note="In a batch, each encryption takes less time.",
+        ),
+        Row(
+            "ML-DSA-87, one verification, key as bytes",
+            None,
+            Key(sign, "sordino fresh", signatures.SET),
+            signatures.keys(sign, ("circl-go fresh", "libcrux fresh", "aws-lc-rs fresh", "ml-dsa fresh"), signatures.SET),
+            note="In a batch of one key, each verification takes less time.",
+        ),
+        Row(
+            "BLAKE3, 100,000 messages of 64 B",
+            None,
+            Key(each, lists.function if lists else "", "100000x64B"),
+            signatures.one_thread("100000x64B"),
+            note="For single messages, both take the same time.",
+        ),
+        Row(
+            "A Cedar decision, uncached, 3 policies",
+            None,
+            authorization.key("sordino", 3),
+            authorization.peers(3),
+            note="An index finds the policies that matter.",
+        ),
+    ]
 
 
 def numbers(run: Run) -> list[list[str]]:
-    fpe, sign, each = "fpe/encrypt", "mldsa/verify", "hash/each"
-    best = fastest(run, each, signatures.HASH_BACKENDS, "100000x64B")
-    rows = (
+    rows = [
         ("A search that brings ten texts, 100,000 x 128", searches(run, 100_000), "This is the price of hiding the query."),
         ("The same, 1,000,000 x 128", searches(run, 1_000_000), "Routed mode scores some clusters only."),
         ("All bytes of 100 searches, 100,000 x 128", session(run), "A client of many searches moves less in local mode, if it may hold the index."),
         ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Requests that wait share a scan."),
         ("Build with texts, and memory, 1,000,000 x 128", built(run), "faiss keeps vectors without texts."),
         ("PIR, one answer over 1 GiB", scan(run), "The scan runs near memory speed. Peers without a hint do more work."),
-        ("64 encrypted products of 128 dimensions", products(run), "The peers' schemes can compute more than products."),
-        (
-            "FF1, 16 digits",
-            against(run, Key(fpe, "ff1", "16"), Key(fpe, "ff1-ubiq-go", "16", label="ubiq (Go)"), Key(fpe, "ff1-fpe-crate", "16", label="crate fpe")),
-            "In a batch, each encryption takes less time.",
-        ),
-        (
-            "ML-DSA-87, one verification, key as bytes",
-            against(
-                run,
-                Key(sign, "sordino fresh", signatures.SET),
-                *signatures.keys(sign, ("circl-go fresh", "libcrux fresh", "aws-lc-rs fresh", "ml-dsa fresh"), signatures.SET),
-            ),
-            "In a batch of one key, each verification takes less time.",
-        ),
-        (
-            "BLAKE3, 100,000 messages of 64 B",
-            against(run, Key(each, best.function if best else "", "100000x64B"), *signatures.one_thread("100000x64B")),
-            "For single messages, both take the same time.",
-        ),
-        (
-            "A Cedar decision, uncached, 3 policies",
-            against(run, authorization.key("sordino", 3), *authorization.peers(3)),
-            "An index finds the policies that matter.",
-        ),
-    )
+        *((row.label, against(run, row), row.note) for row in primitives(run)),
+    ]
     return [[what, f"**{ours}**", theirs, why] for what, (ours, theirs), why in rows]
+
+
+def search_ratios(run: Run, n: int) -> list[Ratios]:
+    """The times of faiss and HEVEC, divided by the time of a masked or routed search."""
+    size = f"clustered {n}x128"
+    plain = [(name, m.median_ns) for name, key in FAISS if (m := run.get("search/plain", f"faiss-python {key}", size)) and m.median_ns]
+    found = []
+    for mode in ("masked", "routed"):
+        if texts := modes.with_texts(run, "clustered", n, mode):
+            found.append(Ratios(f"{mode}, ten texts, {n:,}", [(f"{name}, unprotected", ns / texts["search_ms"] / 1e6) for name, ns in plain]))
+    ids, other = modes.one(run, "clustered", n, "masked"), systems.of(run, n)
+    if ids and other:
+        found.append(Ratios(f"masked, ids alone, {n:,}", [("HEVEC", systems.taken(other) / ids["search_ms"] / 1e6)]))
+    return found
+
+
+def ratios(run: Run) -> list[Ratios]:
+    """Every comparison of the first page."""
+    found = [*search_ratios(run, 100_000), *search_ratios(run, 1_000_000)]
+    if (best := fastest(run, "pir/answer", retrieval.BACKENDS, "1GiB")) and best.median_ns:
+        whole = [(name, m.median_ns / best.median_ns) for name, m in retrieval.systems(run) if m.parameter == "1GiB" and m.median_ns]
+        found.append(Ratios("PIR, 1 GiB", whole))
+    for row in (*retrieval.ROWS, *primitives(run)):
+        each = [(name, factor) for name, (_, factor) in peers(run, row).items() if factor]
+        found.append(Ratios(row.label.replace(", key as bytes", "").replace(" of 128 dimensions", ""), each))
+    return [Ratios(row.name, [(name.partition(" (")[0], factor) for name, factor in row.peers]) for row in found]
+
+
+def speed(run: Run) -> str:
+    return ratio_chart("A peer's time divided by Sordino's", "right of 1: the peer takes longer; left of 1: Sordino takes longer", ratios(run), times)
+
+
+def times(x: float) -> str:
+    return f"{x:.2g}x" if x < 1 else f"{digits(x)}x".replace(".00x", "x").replace(".0x", "x")
 
 
 def losses(run: Run) -> str:

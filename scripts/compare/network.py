@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from compare.run import Run
 from compare.stated import OLDER_SERVER
 from compare.table import digits, markdown, notes, time
@@ -17,6 +19,7 @@ def section(run: Run) -> str:
         vectors = ", ".join(f"{n:,}" for n in sizes) + " vectors" if sizes else ""
         rows = [served(load, len(sizes) > 1) for load in sorted(run.loads, key=order)]
         parts.append(markdown([vectors, *HEAD], rows))
+        parts.extend(bound(run))
     else:
         parts.append("Sordino: absent, the run has no lines of `network_search --load --json`.")
     parts.append(
@@ -29,6 +32,21 @@ def section(run: Run) -> str:
     )
     parts.append(OLDER_SERVER)
     return "\n\n".join(parts)
+
+
+def bound(run: Run) -> list[str]:
+    """What eight clients could reach at most, from the processor time of a request."""
+    found = {load["clients"]: load for load in run.loads if (load["mode"], load["what"]) == ("masked", "requests") and "server_processor_ms" in load}
+    if 1 not in found or 8 not in found:
+        return []
+    one, eight, cores = found[1], found[8], os.cpu_count() or 1
+    spent = {load["clients"]: load["server_processor_ms"] + load["client_processor_ms"] for load in (one, eight)}
+    most, used = cores * 1e3 / spent[8], one["per_second"] * spent[1] / 1e3
+    return [
+        f"{cores} processors bound the throughput of eight masked clients. One client alone keeps {digits(used)} of them busy. With eight clients, a request takes "
+        f"{time(spent[8] * 1e6)} of processor time, so {cores} processors answer at most {digits(most)} a second. The run reached {eight['per_second'] / most:.0%} "
+        f"of this bound, and {digits(eight['per_second'] / one['per_second'])} times the requests of one client."
+    ]
 
 
 def order(load: dict) -> tuple:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from compare import modes, preserving, rates, retrieval
+from compare import first, modes, preserving, rates, retrieval, served
 from compare.run import Run
 from compare.svg import Bar, Line, bar_chart, line_chart
 from compare.table import Key, digits, fastest, size, time
@@ -252,4 +252,5 @@ def all_plots(run: Run) -> dict[str, str]:
         mldsa,
         blake3,
     )
-    return {f"{plot.__name__}.svg": plot(run) for plot in drawn} | rates.charts(run)
+    drawn_elsewhere = {"search_lines.svg": served.lines_chart(run, modes.REFERENCE_N), "speed.svg": first.speed(run)}
+    return {f"{plot.__name__}.svg": plot(run) for plot in drawn} | drawn_elsewhere | rates.charts(run)

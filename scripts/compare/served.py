@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from compare import rates
+from compare import modes, rates
 from compare.run import Run
+from compare.svg import Parts, parts_chart
 from compare.table import digits, markdown, notes, size, time
 
 HEAD = (
@@ -59,6 +60,21 @@ def over_lines(run: Run) -> str:
             cells.append(f"{ms(line['first_ms'])}, **{ms(line['search_ms'])}** ({ms(plan) if plan else '-'})" if line else "-")
         rows.append(cells)
     return markdown(["vectors of 128", *(f"{rate} Mbit/s" for rate in found)], rows)
+
+
+def lines_chart(run: Run, n: int) -> str:
+    """Where the time of a further search goes. The server's part was measured in one process, and the rest is the client's."""
+    panels = []
+    for rate in sorted({line["rate"] for line in run.served if line["rate"]}):
+        bars = []
+        for mode in modes.MODES:
+            here, far, alone = of(run, n, mode), of(run, n, mode, rate), modes.one(run, "clustered", n, mode)
+            if here and far and alone:
+                server = min(alone["server_ms"] or 0.0, here["search_ms"])
+                bars.append(Parts(mode, [server, here["search_ms"] - server, max(far["search_ms"] - here["search_ms"], 0.0)]))
+        panels.append((f"{rate} Mbit/s, round trip {run.served[0]['delay_ms']:.0f} ms", bars))
+    title = f"A search that brings ten texts, {n:,} vectors of 128 dimensions"
+    return parts_chart(title, ("server scores", "client, and fetch of texts", "line"), panels, ms)
 
 
 def section(run: Run) -> str:

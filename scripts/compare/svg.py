@@ -1,4 +1,4 @@
-"""Line charts and bar charts as SVG: logarithmic axes, a legend, colours that all eyes tell apart."""
+"""Charts as SVG: lines, bars, parts of bars, and ratios. Colours that all eyes tell apart."""
 
 from __future__ import annotations
 
@@ -244,3 +244,75 @@ def bar_chart(
         body.append(text(axis.at(tick), y, shown(tick), "middle", size=11))
     body.append(text((left + right) / 2, y + 24, x_label, "middle"))
     return page(860, round(y + 40), title, body)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A bar of parts that follow each other. Its values are in the order of the chart's parts."""
+
+    name: str
+    values: Sequence[float]
+
+
+def parts_chart(
+    title: str,
+    parts: Sequence[str],
+    panels: Sequence[tuple[str, Sequence[Parts]]],
+    shown: Callable[[float], str],
+) -> str:
+    """Horizontal bars of parts, in panels below each other. Each panel has its own linear axis from 0."""
+    panels = [(name, bars) for name, bars in panels if bars]
+    if not panels:
+        return page(860, 120, title, [text(20, 60, "not measured in this run")])
+    left, right, row = 120, 700, 21
+    y, body = 60.0, []
+    for i, part in enumerate(parts):
+        body.append(f'<rect x="{left + 200 * i}" y="{y - 10:.1f}" width="12" height="12" fill="{COLOURS[i]}"/>')
+        body.append(text(left + 200 * i + 18, y, part))
+    y += 28
+    for name, bars in panels:
+        body.append(text(20, y + 6, name, weight="bold"))
+        y += 16
+        axis = Axis(0.0, max(sum(bar.values) for bar in bars), left, right, logarithmic=False)
+        for bar in bars:
+            body.append(text(left - 8, y + 12, bar.name, "end"))
+            done = 0.0
+            for i, value in enumerate(bar.values):
+                start, end = axis.at(done), axis.at(done + value)
+                body.append(f'<rect x="{start:.1f}" y="{y:.1f}" width="{end - start:.1f}" height="{row - 6}" fill="{COLOURS[i]}"/>')
+                done += value
+            body.append(text(axis.at(done) + 6, y + 12, shown(done), size=11))
+            y += row
+        y += 18
+    return page(860, round(y + 6), title, body)
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """One comparison: each peer's time divided by ours."""
+
+    name: str
+    peers: Sequence[tuple[str, float]]
+
+
+def ratio_chart(title: str, x_label: str, rows: Sequence[Ratios], shown: Callable[[float], str]) -> str:
+    """A row of points for each comparison. A line marks 1, and the text names the fastest peer."""
+    rows = [row for row in rows if row.peers]
+    if not rows:
+        return page(860, 120, title, [text(20, 60, "not measured in this run")])
+    values = [ratio for row in rows for _, ratio in row.peers]
+    left, right, top, height = 290, 640, 48, 24
+    axis = Axis(*span([*values, 1.0]), left, right)
+    bottom = top + height * len(rows)
+    body = [stroke(axis.at(tick), top, axis.at(tick), bottom) for tick in axis.ticks()]
+    body += [text(axis.at(tick), bottom + 18, shown(tick), "middle", size=11) for tick in axis.ticks()]
+    body.append(stroke(axis.at(1.0), top, axis.at(1.0), bottom, INK))
+    for i, row in enumerate(rows):
+        y = top + height * i + 14
+        body.append(text(left - 8, y + 4, row.name, "end"))
+        for _, ratio in row.peers:
+            body.append(marker("circle", axis.at(ratio), y, COLOURS[0 if ratio >= 1.0 else 1]))
+        name, least = min(row.peers, key=lambda peer: peer[1])
+        body.append(text(right + 12, y + 4, f"{name} {shown(least)}", size=11))
+    body.append(text((left + right) / 2, bottom + 40, x_label, "middle"))
+    return page(900, bottom + 56, title, body)
