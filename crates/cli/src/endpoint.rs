@@ -12,7 +12,7 @@ pub(crate) struct EndpointArgs {
     /// Log in with this client's key.
     #[arg(long, value_name = "CLIENT_KEY", requires = "connect")]
     client_key: Option<PathBuf>,
-    /// Show this token, which was issued to that client. The default is the text in the variable SORDINO_TOKEN.
+    /// Show the token in this file, which was issued to that client. The default is the text in the variable SORDINO_TOKEN.
     #[arg(long, value_name = "TOKEN", requires = "client_key")]
     token: Option<PathBuf>,
     /// Trust servers whose certificate is signed by one of these, in PEM. The default is what this system trusts.

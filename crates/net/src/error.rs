@@ -48,7 +48,8 @@ pub enum Error {
     Roots,
     /// A proxy's address is malformed. It may contain a password, so the error does not repeat it.
     #[error(
-        "the proxy: expected http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT; HTTPS and SOCKS proxies are not supported"
+        "the proxy: expected http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT; write @, : and / of a user or password as %40, %3A and %2F. HTTPS \
+         and SOCKS proxies are not supported"
     )]
     Proxy,
     /// A certificate or its key cannot be used.
@@ -200,8 +201,8 @@ impl Error {
         match self {
             Self::Unreachable(_) | Self::Broken(_) => Kind::Away,
             Self::Refused(Refusal::Rate | Refusal::Busy) => Kind::Busy,
-            // A server has a new run when it starts. Clients then log in again, and owners sign again.
-            Self::Refused(Refusal::Signature | Refusal::Instance | Refusal::Login) => Kind::Away,
+            // Clients then log in again, and owners sign again.
+            error if error.is_of_restart() => Kind::Away,
             Self::Refused(refusal) if refusal.is_passing() => Kind::Away,
             Self::Refused(_) => Kind::Refused,
             Self::Stale { .. } => Kind::Stale,
@@ -218,6 +219,12 @@ impl Error {
             },
             _ => Kind::Local,
         }
+    }
+
+    /// True for refusals of a server that was restarted since the client connected: a server has a new run when it starts.
+    pub(crate) fn is_of_restart(&self) -> bool {
+        let refusals = [Refusal::Signature, Refusal::Instance, Refusal::Login];
+        matches!(self, Self::Refused(refusal) if refusals.contains(refusal))
     }
 
     /// The same work, done again with fresh secrets, may succeed a little later: the server was busy, could not be reached, or

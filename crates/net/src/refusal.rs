@@ -29,7 +29,7 @@ pub enum Refusal {
     #[error("the request was seen before")]
     Replayed,
     /// The server does not know the login: it was started again, or the login is over.
-    #[error("the login is not known to the server, or over: connect again")]
+    #[error("the login is not known to the server, or over: ask again")]
     Login,
     /// The token is not accepted here, or does not allow this request.
     #[error(

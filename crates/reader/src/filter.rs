@@ -153,15 +153,13 @@ impl Condition {
         &self,
         segments: &(impl Iterator<Item = &'a Attributes> + Clone),
     ) -> Result<(), Error> {
-        let text = &Value::Text(Box::default());
         let (name, relation, values) = match self {
             Self::All(all) | Self::Any(all) => {
                 return all.iter().try_for_each(|one| one.check(segments));
             }
             Self::Not(one) => return one.check(segments),
             Self::Is(name, relation, value) => (name, Some(*relation), slice::from_ref(value)),
-            Self::Like(name, value) => (name, None, slice::from_ref(value)),
-            Self::Has(name, _) => (name, None, slice::from_ref(text)),
+            Self::Like(name, _) | Self::Has(name, _) => (name, None, &[][..]),
             Self::In(name, values) => (name, Some(Relation::Equal), &values[..]),
             Self::Null(name) => (name, None, &[][..]),
         };
@@ -176,6 +174,14 @@ impl Condition {
                 found: value.kind().name(),
                 expected: column.kind().name(),
             };
+            return Err(fault.into());
+        }
+        let operator = match self {
+            Self::Like(..) => Some("like"),
+            Self::Has(..) => Some("has"),
+            _ => None,
+        };
+        if let Some(fault) = operator.and_then(|one| texts::misfit(name, columns.clone(), one)) {
             return Err(fault.into());
         }
         if let Some(fault) = texts::odd_date(name, columns.clone(), relation, values) {
@@ -571,6 +577,24 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_postgres_are_named() {
+        let rows = |texts: &[&str]| {
+            let column = Column::Text(texts.iter().map(|&text| Some(text.into())).collect());
+            Attributes::new(texts.len(), [("tags".to_owned(), column)]).unwrap()
+        };
+        let filter = Filter::parse("tags has 'a'").unwrap();
+        let braces = rows(&["{a,\"b c\"}", "{}"]);
+        let error = filter.passing([&braces].into_iter()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("texts in braces such as {a,"), "{error}");
+        assert!(error.contains("to_json"), "{error}");
+        // One text of another form may be a list.
+        let mixed = rows(&["{a}", "[\"a\"]"]);
+        let passing = filter.passing([&mixed].into_iter()).unwrap();
+        assert_eq!(passing, [vec![false, true]]);
+    }
+
+    #[test]
     fn a_name_of_other_signs_is_told_to_stand_in_backquotes() {
         for text in [
             "ts:integer = 1",
@@ -638,7 +662,23 @@ mod tests {
             ),
             (
                 "year like '2%'",
+                "filter: attribute year is int, and like needs text: compare the attribute by =, !=, <, <=, >, >=, in or between",
+            ),
+            (
+                "new has true",
+                "filter: attribute new is bool, and has needs text: compare the attribute by =, !=, <, <=, >, >=, in or between",
+            ),
+            (
+                "year = '2020'",
                 "filter: attribute year is int, and is compared with text: write the value without quotes",
+            ),
+            (
+                "new = 1",
+                "filter: attribute new is bool, and is compared with int: write true or false, without quotes",
+            ),
+            (
+                "year = true",
+                "filter: attribute year is int, and is compared with bool: write a number",
             ),
             (
                 "lang like 2",

@@ -20,9 +20,6 @@ const MAX_COLUMNS: usize = 64;
 /// The size in bytes of the longest name.
 const MAX_NAME: usize = 64;
 
-/// The size in bytes of the longest text.
-const MAX_VALUE: usize = 4096;
-
 /// The attributes of some records, row by row. Each column has a value or nothing in each row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
@@ -31,6 +28,9 @@ pub struct Attributes {
 }
 
 impl Attributes {
+    /// The size in bytes of the longest text.
+    pub const MAX_TEXT: usize = 4096;
+
     /// Records without attributes.
     #[must_use]
     pub fn none(rows: usize) -> Self {
@@ -74,8 +74,11 @@ impl Attributes {
                 }
                 Column::Text(texts) => {
                     let longest = texts.iter().flatten().map(|text| text.len()).max();
-                    if let Some(found) = longest.filter(|&len| len > MAX_VALUE) {
-                        let why = format!("a text of {found} bytes: expected at most {MAX_VALUE}");
+                    if let Some(found) = longest.filter(|&len| len > Self::MAX_TEXT) {
+                        let why = format!(
+                            "a text of {found} bytes: expected at most {}",
+                            Self::MAX_TEXT
+                        );
                         return Err(refused(why));
                     }
                 }

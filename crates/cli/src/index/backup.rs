@@ -81,16 +81,26 @@ struct Report<'a> {
 pub(super) fn backup(args: &Backup, output: Output) -> Result<(), Error> {
     let owner = keys::public(&args.key)?;
     let (from, to) = (Place::of(&args.index)?, Place::of(&args.backup)?);
-    let folder = |place: &Place| place.root().canonicalize().ok();
-    if from.is_here() && to.is_here() && folder(&from).is_some() && folder(&from) == folder(&to) {
-        return Err(Error::Arguments(format!(
-            "{}: this is the index itself: name another folder for the backup",
-            args.backup.display()
-        )));
-    }
+    check_apart(&from, &to)?;
     let named = Error::index(&args.index);
     let copied = from.copy_to(&to, &owner).map_err(named)?;
     report(&args.backup, &copied, output)
+}
+
+/// Refuses to copy a folder into itself.
+fn check_apart(from: &Place, to: &Place) -> Result<(), Error> {
+    let known = |folder: &Path| folder.canonicalize().ok();
+    let (Some(source), Ok(target)) = (known(from.root()), std::path::absolute(to.root())) else {
+        return Ok(());
+    };
+    let nearest = target.ancestors().find_map(known);
+    if from.is_here() && to.is_here() && nearest.is_some_and(|at| at.starts_with(&source)) {
+        return Err(Error::Arguments(format!(
+            "{}: it is, or lies in, the folder that is copied: name a folder elsewhere",
+            to.root().display()
+        )));
+    }
+    Ok(())
 }
 
 pub(super) fn restore(args: &Restore, output: Output) -> Result<(), Error> {
@@ -104,6 +114,7 @@ pub(super) fn restore(args: &Restore, output: Output) -> Result<(), Error> {
         }
     };
     let (from, to) = (Place::of(backup)?, Place::of(index)?);
+    check_apart(&from, &to)?;
     let copied = from.restore_to(&to, &owner).map_err(Error::index(backup))?;
     report(index, &copied, output)
 }

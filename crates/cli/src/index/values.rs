@@ -134,6 +134,7 @@ impl Attribute {
 
     /// Refuses values that a filter would compare wrongly. `lines` is true for text files.
     pub(super) fn check(&self, column: &Column, first: usize, lines: bool) -> Result<(), Search> {
+        self.check_length(column, first)?;
         if lines || matches!(column, Column::Json(_)) {
             self.check_single(column, first)?;
         }
@@ -141,6 +142,24 @@ impl Attribute {
             return Ok(());
         }
         self.check_typed(column, first)
+    }
+
+    /// Refuses a text that no attribute can hold.
+    fn check_length(&self, column: &Column, first: usize) -> Result<(), Search> {
+        let (Column::Text(texts) | Column::Json(texts)) = column else {
+            return Ok(());
+        };
+        let long = |text: &Option<Box<str>>| {
+            text.as_ref()
+                .is_some_and(|it| it.len() > Attributes::MAX_TEXT)
+        };
+        match texts.iter().position(long) {
+            None => Ok(()),
+            Some(at) => Err(self.unexpected(
+                first + at,
+                "a text of at most 4,096 bytes, as attributes are: keep longer texts as payloads (--payload)",
+            )),
+        }
     }
 
     /// Refuses objects, and lists that `has` cannot test: a condition would compare their whole text.

@@ -29,6 +29,11 @@ pub(crate) fn shown(path: Option<&Path>, key: &ClientKey) -> Result<Option<Shown
     let set = std::env::var_os(VARIABLE).filter(|text| !text.is_empty());
     let (name, bytes, form) = match (path, set.map(OsString::into_encoded_bytes)) {
         (Some(path), _) => {
+            if parse(path.as_os_str().as_encoded_bytes()).is_ok() {
+                return Err(Error::Usage(format!(
+                    "--token names a file, and this is the text of a token: put the text into the variable {VARIABLE}"
+                )));
+            }
             let bytes = files::read(path, TEXT_LEN).map_err(Error::at(path))?;
             (path, bytes, "a file of `sordino token issue`")
         }

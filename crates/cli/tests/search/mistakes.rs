@@ -85,7 +85,12 @@ fn mistakes_around_an_index_are_told_with_what_to_do() {
         (
             "index backup @local @local --key @owner.pub",
             1,
-            "this is the index itself",
+            "it is, or lies in, the folder that is copied",
+        ),
+        (
+            "index backup @local @local/day/one --key @owner.pub",
+            1,
+            "it is, or lies in, the folder that is copied",
         ),
         (
             "index push @nowhere http://localhost:1 --key @owner.key",
@@ -179,6 +184,16 @@ fn tables_are_refused_with_the_line_and_what_was_expected() {
         error.contains("long.jsonl: line 2: column t: expected a payload of at most 1048572 bytes"),
         "{error}"
     );
+    // A text that is too long for an attribute is one record's fault.
+    let line = "index build @long.jsonl @index --key @owner.key --attribute t";
+    let error = failed(&place.line(line), 1);
+    assert!(
+        error.contains("long.jsonl: line 2: column t: expected a text of at most 4,096 bytes"),
+        "{error}"
+    );
+    let left_out = done(&place.line(&format!("{line} --on-error skip --json")));
+    assert!(left_out.contains("\"n\":1,\"left_out\":1"), "{left_out}");
+    fs::remove_dir_all(place.path("index")).unwrap();
     // In all modes but one, an index may have fewer records than a search returns.
     let two = Vectors::new(2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
     fs::write(place.path("two.npy"), npy(&two)).unwrap();

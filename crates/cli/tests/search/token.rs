@@ -260,6 +260,12 @@ fn a_server_lets_holders_of_tokens_in() {
     fs::write(place.path("wrong.token"), "hello").unwrap();
     let error = failed(&place.line(&format!("{query} --token @wrong.token")), 2);
     assert!(error.contains("not a token"), "{error}");
+    let line = "token attenuate @alice.token @text.token --key @alice.key --holder @bob.pub --text";
+    done(&place.line(line));
+    let text = fs::read_to_string(place.path("text.token")).unwrap();
+    let error = failed(&place.line(&format!("{query} --token {}", text.trim())), 2);
+    assert!(error.contains("SORDINO_TOKEN"), "{error}");
+    assert!(!error.contains(text.trim()), "{error}");
     for text in ["hello", " "] {
         let mut asked = command(&place.line(&query));
         let asked = asked.env("SORDINO_TOKEN", text).output().unwrap();

@@ -33,6 +33,29 @@ pub enum FilterFault {
         /// The attribute's type.
         expected: &'static str,
     },
+    /// The filter asks for a pattern or a member, and the attribute holds no texts.
+    #[error(
+        "filter: attribute {name} is {found}, and {operator} needs text: compare the attribute by =, !=, <, <=, >, >=, in or between"
+    )]
+    Operator {
+        /// The attribute.
+        name: String,
+        /// The operator, `like` or `has`.
+        operator: &'static str,
+        /// The attribute's type.
+        found: &'static str,
+    },
+    /// The filter asks for a member of lists that are not written in JSON.
+    #[error(
+        "filter: attribute {name} holds texts in braces such as {known}, and `has` needs lists in JSON such as [\"a\", \"b\"]: write the \
+         lists in JSON (in Postgres by to_json), and build again"
+    )]
+    List {
+        /// The attribute.
+        name: String,
+        /// One of its values.
+        known: String,
+    },
     /// The filter compares dates or instants with a text that is neither.
     #[error(
         "filter: attribute {name} holds dates or instants such as {known}, and is compared with another text: write a date as YYYY-MM-DD"
@@ -51,6 +74,8 @@ fn hint(name: &str, found: &str, expected: &str) -> String {
         ("text", _) => {
             format!(": put the value in quotes, or build the index with --attribute {name}:{found}")
         }
+        ("bool", _) => ": write true or false, without quotes".to_owned(),
+        (_, "bool") => ": write a number".to_owned(),
         (_, "text") => ": write the value without quotes".to_owned(),
         _ => String::new(),
     }

@@ -125,7 +125,8 @@ pub(super) fn check_len(part: &Part, found: u64) -> Result<(), Error> {
     Err(Error::Malformed {
         what: part.kind.name(),
         why: format!(
-            "{} bytes{longer}, expected {}",
+            "{} bytes{longer}, expected {}: its file is damaged or cut short. Stop using this copy, and restore it from its \
+             owner or a backup",
             found.min(part.len + 1),
             part.len
         ),

@@ -34,6 +34,7 @@ impl Tunnels {
     /// The proxy for this server, if there is one.
     pub(crate) fn to(&self, server: &Uri) -> Result<Option<Arc<Intercept>>, Fault> {
         let found = match self {
+            Self::Through(proxy) if is_torn(proxy) => return Err(Fault::Proxy),
             Self::Through(proxy) => {
                 let found = Matcher::builder().all(proxy.as_str()).build();
                 Some(found.intercept(server).ok_or(Fault::Proxy)?)
@@ -41,11 +42,23 @@ impl Tunnels {
             Self::OfEnvironment(_) if is_plain_or_here(server) => None,
             Self::OfEnvironment(matcher) => matcher.intercept(server),
         };
+        let is_odd = |proxy: &Intercept| {
+            let authority = proxy.uri().authority();
+            proxy.uri().scheme_str() != Some("http")
+                || authority.is_none_or(|at| at.as_str().contains('@'))
+        };
         match found {
-            Some(proxy) if proxy.uri().scheme_str() != Some("http") => Err(Fault::Proxy),
+            Some(proxy) if is_odd(&proxy) => Err(Fault::Proxy),
             found => Ok(found.map(Arc::new)),
         }
     }
+}
+
+/// True if the library would take a part of the password for the host: signs in it must be written as %40 and the like.
+fn is_torn(proxy: &str) -> bool {
+    let login = proxy.rsplit_once('@').map_or("", |(login, _)| login);
+    let login = login.split_once("://").map_or(login, |(_, login)| login);
+    login.contains(['@', '/', '?', '#'])
 }
 
 /// True if the server has no TLS or is on this machine.
@@ -214,6 +227,8 @@ mod tests {
             "",
             "socks5://proxy.example:1080",
             "https://proxy.example",
+            "http://me:p@ss@proxy.example:3128",
+            "http://me:p/ss@proxy.example:3128",
             "ftp://x",
             "http://",
         ] {

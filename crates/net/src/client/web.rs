@@ -110,12 +110,23 @@ impl<P: Post> WebConnection<P> {
         self
     }
 
-    /// Sends one message and waits for the reply, which has at most `limit` bytes.
+    /// Sends one message and waits for the reply, which has at most `limit` bytes. If the server was restarted since the last
+    /// message, logs in again, and sends the same bytes again: the server did not answer them.
     ///
     /// # Errors
     /// [`Error::Refused`] if the server refuses the request; [`Error::Status`] if the call ends with another status;
     /// [`Error::Reply`] if the reply is not one that an honest server sends; the errors of [`Post`].
     pub async fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+        let is_known = self.instance.is_some();
+        match self.exchange_once(message, limit).await {
+            Err(error) if is_known && error.is_of_restart() => {
+                self.exchange_once(message, limit).await
+            }
+            reply => reply,
+        }
+    }
+
+    async fn exchange_once(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let mut tag = None;
         if let Some(key) = self.key.clone() {
             let instance = self.instance().await?;
@@ -144,8 +155,7 @@ impl<P: Post> WebConnection<P> {
     /// After an error about the run, the signature or the login, the server may have been restarted. So the next call
     /// asks for its current run.
     fn forget_instance(&mut self, error: Option<&Error>) {
-        if let Some(Error::Refused(Refusal::Instance | Refusal::Signature | Refusal::Login)) = error
-        {
+        if error.is_some_and(Error::is_of_restart) {
             self.instance = None;
             self.login = None;
         }

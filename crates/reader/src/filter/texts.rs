@@ -126,6 +126,35 @@ pub(super) fn odd_date<'a>(
     })
 }
 
+/// The fault of `like` or `has` for an attribute that holds no texts, or of `has` for one whose texts are all in braces, as
+/// Postgres writes lists.
+pub(super) fn misfit<'a>(
+    name: &str,
+    columns: impl Iterator<Item = &'a Column>,
+    operator: &'static str,
+) -> Option<FilterFault> {
+    let name = shown(name);
+    let mut known = None;
+    for column in columns {
+        let Column::Text(texts) = column else {
+            let found = column.kind().name();
+            return Some(FilterFault::Operator {
+                name,
+                operator,
+                found,
+            });
+        };
+        for text in texts.iter().flatten() {
+            match text.starts_with('{') && text.ends_with('}') {
+                true => known.get_or_insert(text),
+                false => return None,
+            };
+        }
+    }
+    let known = shown(known?);
+    (operator == "has").then_some(FilterFault::List { name, known })
+}
+
 /// True if `is` holds for a text or, for a list in JSON, for one of its texts.
 pub(super) fn any(text: &str, is: impl Fn(&str) -> bool) -> bool {
     let members = || serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap_or_default();

@@ -30,16 +30,17 @@ pub(super) fn records(
 ) -> Result<Records, Error> {
     let mut bytes = BufReader::with_capacity(1 << 16, bytes);
     let start = bytes.fill_buf().map_err(Error::Read)?;
-    let (ends, marked) = (Ends::of(start), start.starts_with(MARK));
+    let marked = start.starts_with(MARK);
     bytes.consume(if marked { MARK.len() } else { 0 });
-    let wrong = move |error| ends.wrong(error);
     let quotes = Quotes::default();
     let bytes = quotes.followed(bytes, delimiter);
+    let followed = quotes.clone();
+    let wrong = move |error| wrong(&followed, error);
     let mut rows = ReaderBuilder::new()
         .delimiter(delimiter)
         .trim(Trim::Headers)
         .from_reader(bytes);
-    let head = rows.headers().map_err(wrong)?.clone();
+    let head = rows.headers().map_err(&wrong)?.clone();
     quotes.check()?;
     check_head(&head)?;
     found.put(head.iter());
@@ -57,7 +58,7 @@ pub(super) fn records(
             None => {
                 quotes.check()?;
                 let fault = before.into_iter().next();
-                return Err(fault.map_or(Error::NoVectors, wrong));
+                return Err(fault.map_or(Error::NoVectors, &wrong));
             }
         }
     };
@@ -70,9 +71,9 @@ pub(super) fn records(
     let rows = before.into_iter().map(Err).chain([Ok(first)]).chain(rows);
     let records = rows.map(move |row| {
         quotes.check()?;
-        let row = row.map_err(wrong)?;
+        let row = row.map_err(&wrong)?;
         let field = |at: usize| row.get(at).unwrap_or_default();
-        let line = row.position().map_or(0, |at| ends.line(at));
+        let line = row.position().map_or(0, |at| quotes.line(at));
         let name = |at: usize| head.get(at).unwrap_or_default();
         let of_column =
             |(at, error): (usize, String)| fault(line, format!("column {}: {error}", name(at)));
@@ -223,52 +224,32 @@ fn not_a_number(text: &str, delimiter: u8) -> String {
              keep_default_na=False); t.apply(lambda c: c.str.replace(',', '.') if c.str.fullmatch('([-+0-9.eE]*,?[-+0-9eE]*)').all() else \
              c).to_csv('base.csv', index=False)\"` writes it"
         ),
+        false if pointed.is_empty() => "the field is empty: expected a number. Write the number, or leave the record out (on the command line \
+                                        --on-error skip)"
+            .to_owned(),
         false => "expected a number".to_owned(),
     }
 }
 
-/// The kinds of line end in a file.
-#[derive(Clone, Copy)]
-enum Ends {
-    Lf,
-    CrLf,
-}
-
-impl Ends {
-    /// The kind of the first line's end, if it is in these bytes.
-    fn of(start: &[u8]) -> Self {
-        let end = start.iter().position(|&byte| byte == b'\n');
-        match end {
-            Some(end) if start[..end].ends_with(b"\r") => Self::CrLf,
-            _ => Self::Lf,
+/// The fault of a record that the decoder refuses.
+fn wrong(quotes: &Quotes, error: csv::Error) -> Error {
+    let line = error.position().map_or(1, |at| quotes.line(at));
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => Error::Read(error),
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => {
+            let why = "the number that the first line names. Put a field with a comma, a quotation mark, \
+                       a line feed or a carriage return in quotation marks, without a space before them";
+            fault(
+                line,
+                format!("{len} fields: expected {expected_len}, {why}"),
+            )
         }
-    }
-
-    /// The line of a record after the header. If lines end with two characters, the decoder counts a record as
-    /// beginning before the second of them.
-    fn line(self, at: &csv::Position) -> u64 {
-        at.line() + u64::from(matches!(self, Self::CrLf))
-    }
-
-    fn wrong(self, error: csv::Error) -> Error {
-        let line = error.position().map_or(1, |at| self.line(at));
-        match error.into_kind() {
-            csv::ErrorKind::Io(error) => Error::Read(error),
-            csv::ErrorKind::UnequalLengths {
-                expected_len, len, ..
-            } => {
-                let why = "the number that the first line names. Put a field with a comma, a quotation mark, \
-                           a line feed or a carriage return in quotation marks, without a space before them";
-                fault(
-                    line,
-                    format!("{len} fields: expected {expected_len}, {why}"),
-                )
-            }
-            csv::ErrorKind::Utf8 { .. } => {
-                let why = "it is not UTF-8: convert the file, for instance with `iconv -f WINDOWS-1252 -t UTF-8 FILE > base.csv`";
-                fault(line, why.to_owned())
-            }
-            other => fault(line, format!("{other:?}")),
+        csv::ErrorKind::Utf8 { .. } => {
+            let why = "it is not UTF-8: convert the file, for instance with `iconv -f WINDOWS-1252 -t UTF-8 FILE > base.csv`";
+            fault(line, why.to_owned())
         }
+        other => fault(line, format!("{other:?}")),
     }
 }

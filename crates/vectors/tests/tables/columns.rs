@@ -313,6 +313,12 @@ fn text_is_read_as_it_is_written() {
             "v,w\r\n[1],2\r\nx,3\r\n",
             "line 3: column v: number 1 is not one: expected numbers such as",
         ),
+        // The first bytes, which name the format, end before the first line does.
+        (
+            Format::Csv,
+            "v,a_column_whose_name_is_longer_than_any_magic_number_of_a_format\r\n[1],2\r\nx,3\r\n",
+            "line 3: column v: number 1 is not one: expected numbers such as",
+        ),
         (
             Format::Csv,
             "v\n\"[0,12573; -0,1321]\"\n",

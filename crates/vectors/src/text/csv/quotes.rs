@@ -1,4 +1,4 @@
-//! Finds quotation marks that are not closed.
+//! Finds quotation marks that are not closed, and the kind of line end.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::FORMAT;
 use crate::Error;
 use crate::text::MAX_RECORD;
 
-/// Follows the quotation marks of a file while its bytes are read.
+/// Follows the quotation marks and line ends of a file while its bytes are read.
 #[derive(Clone, Default)]
 pub(super) struct Quotes {
     /// The line of the field whose quotation mark is open; 0 if no mark is open.
@@ -16,6 +16,8 @@ pub(super) struct Quotes {
     at_end: Arc<AtomicBool>,
     /// The line of the first field that has text after its closing quotation mark; 0 if there is no such field.
     goes_on: Arc<AtomicU64>,
+    /// True if the first line ends with a carriage return and a line feed.
+    two_byte_ends: Arc<AtomicBool>,
 }
 
 impl Quotes {
@@ -25,9 +27,17 @@ impl Quotes {
             delimiter,
             quotes: self.clone(),
             field: Field::Start,
+            after_return: false,
             line: 1,
+            first_line: true,
             record: 0,
         }
+    }
+
+    /// The line of a record after the header. If lines end with two characters, the decoder counts a record as
+    /// beginning before the second of them.
+    pub(super) fn line(&self, at: &csv::Position) -> u64 {
+        at.line() + u64::from(self.two_byte_ends.load(Ordering::Relaxed))
     }
 
     /// Refuses a file that ended within quotation marks, since its last record may contain many. Also refuses a file with text
@@ -71,7 +81,9 @@ pub(super) struct Followed<R> {
     delimiter: u8,
     quotes: Quotes,
     field: Field,
+    after_return: bool,
     line: u64,
+    first_line: bool,
     /// The size in bytes of the record so far.
     record: usize,
 }
@@ -90,6 +102,11 @@ impl<R: Read> Read for Followed<R> {
                 (Field::Closing, b'"') => Field::Quoted,
                 (Field::Quoted, _) => Field::Quoted,
                 (_, b'\r' | b'\n') => {
+                    if byte == b'\n' && self.first_line {
+                        self.first_line = false;
+                        let two = &self.quotes.two_byte_ends;
+                        two.store(self.after_return, Ordering::Relaxed);
+                    }
                     self.record = 0;
                     Field::Start
                 }
@@ -101,6 +118,7 @@ impl<R: Read> Read for Followed<R> {
                     Field::Plain
                 }
             };
+            self.after_return = byte == b'\r';
             self.line += u64::from(byte == b'\n');
         }
         if self.record > MAX_RECORD {
