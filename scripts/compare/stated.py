@@ -29,8 +29,8 @@ measured tokens on 24 November 2026 (with overflow checks), cached checks and lo
 - Without other load, cedar-policy took 4.5 µs for 3 policies and 70 µs for 101, with overflow checks.
 - The times of a cached check and of a lookup each include 14 ns for making the request.
 - In a batch, one token took 7.9 µs (ML-DSA-65) or 6.5 µs (ML-DSA-44). A token alone took 21.5 µs (ML-DSA-65) or 18.1 µs (ML-DSA-44).
-- For the tag of a request, client and server each spent 1.4 µs at 1 KiB, 7.3 µs at 16 KiB and 16 µs at 64 KiB. BLAKE3 alone takes 3.0 µs
-  for 16 KiB."""
+- On the tag of a request, client and server each spent 1.4 µs (1 KiB), 7.3 µs (16 KiB) or 16 µs (64 KiB). BLAKE3 alone takes 3.0 µs for
+  16 KiB."""
 
 PYTHON = """\
 ## From Python
