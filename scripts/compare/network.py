@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compare.run import Run
+from compare.stated import OLDER_SERVER
 from compare.table import digits, markdown, notes, time
 
 WHAT = {"requests": "the server alone", "searches": "whole searches"}
@@ -26,6 +27,7 @@ def section(run: Run) -> str:
             "clients add no throughput.",
         )
     )
+    parts.append(OLDER_SERVER)
     return "\n\n".join(parts)
 
 

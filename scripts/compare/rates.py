@@ -47,7 +47,7 @@ def chart(run: Run, rate: int) -> str:
         for mode in (*PRIVATE, "local")
         if all(mode in planned(run, n, rate, 100) for n in sizes(run))
     ]
-    title = f"100 searches on a line of {rate} Mbit/s, all bytes and times of the first one included"
+    title = f"100 searches on a line of {rate} Mbit/s, with the download before the first search"
     return line_chart(
         title,
         "vectors of 128 dimensions",
