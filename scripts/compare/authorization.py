@@ -51,7 +51,7 @@ ROWS = (
 
 def casbin(run: Run) -> list[str]:
     found = any(m.function.startswith("casbin") for m in run.group(CHECK))
-    return ["casbin has only the grants of teams on folders, without the conditions and without the policies that forbid."] if found else []
+    return ["casbin evaluates only the policies that grant folders to teams, without conditions and without policies that forbid."] if found else []
 
 
 def section(run: Run) -> str:
@@ -62,11 +62,11 @@ def section(run: Run) -> str:
             notes(
                 "cedar-policy evaluates every policy for every request.",
                 *casbin(run),
-                "A check allocates no memory if one policy decides.",
-                "For tokens, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. A batch has tokens "
-                "of 32 holders, from one issuer.",
+                "If one policy decides a check, Sordino allocates no memory.",
+                "In the rows `32 tokens`, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. The tokens have "
+                "32 holders and one issuer.",
                 "In the rows `while policies change`, two threads make requests, and 99 of 100 requests repeat earlier requests. A third "
-                "thread replaces 101 policies ten times a second. `crates/authz/examples/authz.rs` measures these rows. Their times "
+                "thread replaces 101 policies ten times a second. `crates/authz/examples/authz.rs` measures these rows. The times "
                 "include reading the clock.",
             ),
             OLDER_CHECKS,

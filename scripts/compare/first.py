@@ -120,7 +120,7 @@ def primitives(run: Run) -> list[Row]:
             None,
             authorization.key("sordino", 3),
             authorization.peers(3),
-            note="An index finds the policies that matter.",
+            note="Sordino finds the policies of a request in an index.",
         ),
     ]
 
@@ -129,9 +129,9 @@ def numbers(run: Run) -> list[list[str]]:
     rows = [
         ("A search that brings ten texts, 100,000 x 128", searches(run, 100_000), "This is the price of hiding the query."),
         ("The same, 1,000,000 x 128", searches(run, 1_000_000), "Routed mode scores some clusters only."),
-        ("All bytes of 100 searches, 100,000 x 128", session(run), "A client of many searches moves less in local mode, if it may hold the index."),
-        ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Requests that wait share a scan."),
-        ("Build with texts, and memory, 1,000,000 x 128", built(run), "faiss keeps vectors without texts."),
+        ("All bytes of 100 searches, 100,000 x 128", session(run), "Local mode moves the fewest bytes for many searches, if the client may hold the index."),
+        ("Masked searches that a server answers on all cores, eight clients", throughput(run), "One scan answers all waiting requests."),
+        ("Build with texts, and memory, 1,000,000 x 128", built(run), "faiss stores no texts."),
         ("PIR, one answer over 1 GiB", scan(run), "The scan runs near memory speed. Peers without a hint do more work."),
         *((row.label, against(run, row), row.note) for row in primitives(run)),
     ]
@@ -193,8 +193,8 @@ def section(run: Run, machine: str, date: str) -> str:
     return "\n\n".join(
         [
             "# Benchmarks",
-            f"The main measurements of one machine ({machine}, {date}), on one thread unless a row says otherwise. A ratio above 1x means that the peer "
-            "takes longer. [Method](method.md) has the rules.",
+            f"This page has the main measurements of one machine ({machine}, {date}). They are for one thread, unless a row says otherwise. A ratio "
+            "above 1x means that the other program takes longer than Sordino. [Method](method.md) has the rules.",
             markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
             "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
             "## Where Sordino loses",
@@ -202,12 +202,13 @@ def section(run: Run, machine: str, date: str) -> str:
             losses(run),
             "## Chapters",
             ", ".join(f"[{title}]({name}.md)" for name, title in CHAPTERS) + ".",
-            "`scripts/bench.sh` measures your machine and writes these pages, except [measurements by hand](by-hand.md): do not edit them.",
+            "`scripts/bench.sh` measures your machine and writes these pages, so do not edit them. It does not write [measurements by hand](by-hand.md).",
         ]
     )
 
 
 LOSSES = """\
-- Unprotected search is faster. FAISS IVF answers in a fraction of the time, and its clients download no hint.
-- Sealed mode misses its target recall on vectors without clusters. Its hint can be larger than the index.
-- Masked mode scores all vectors, so its time and its bytes grow with the index."""
+- Unprotected search is faster than every mode of Sordino. FAISS IVF takes a fraction of the time, and its clients download no hint.
+- On vectors without clusters, sealed mode does not reach the recall for which its index was built. The hint of a sealed index can be larger
+  than the index.
+- Masked mode scores all vectors, so the time and the bytes of a search grow with the number of vectors."""

@@ -200,12 +200,11 @@ def section(run: Run) -> str:
             "## 64 dot products of 128 dimensions",
             compare(run, batch()),
             notes(
-                "Sordino packs vectors into the coefficients of one ring of degree 2,048 with a 50-bit modulus. Sordino needs neither rotations "
-                "nor a key at the server, and uses each secret for one query. The peers use slots, rotations and longer-lived keys.",
-                "By the MATZOV estimate, Sordino has 137 bits of security, and the reference's parameters (N = 2^14, modulus of 497 bits) about "
-                "110. Lattigo (N = 2^13, modulus of 155 bits) and TenSEAL (160 bits) have more than 128 bits.",
-                "Encryption times include encoding, and decryption times include decoding. `Sordino, slots and rotations` is this project's own "
-                "slot mode.",
+                "Sordino packs vectors into the coefficients of polynomials of degree 2,048, with a modulus of 50 bits. Its server needs neither "
+                "rotations nor a key, and each secret serves one query. The peers use slots, rotations and longer-lived keys.",
+                "By the MATZOV estimate, Sordino has 137 bits of security. The parameters of the [reference](reference.md#products) (N = 2^14, modulus "
+                "of 497 bits) have about 110. Lattigo (N = 2^13, modulus of 155 bits) and TenSEAL (160 bits) have more than 128.",
+                "Encryption times include encoding, and decryption times include decoding. `Sordino, slots and rotations` is Sordino's slot mode.",
             ),
             sizes(run),
             "## Row packing at every shape, and slot mode",
@@ -213,8 +212,8 @@ def section(run: Run) -> str:
             "## All vectors in one pass",
             column(run),
             notes(
-                "`real` scores floating-point vectors (open mode). `modular` scores exact residues under pads (masked mode). For "
-                "`score 4 queries, each`, the server reads the database once for all four queries.",
+                "`real` scores floating-point vectors (open mode). `modular` scores integers to which pads are added (masked mode). For "
+                "`score 4 queries, each`, the server reads the database once for four queries, and the cell is a quarter of the time.",
             ),
             column_sizes(run),
             "## The number-theoretic transform, modulus of 50 bits",
@@ -228,8 +227,8 @@ def of_vectors(run: Run) -> str:
         [
             "## Hashing of vectors (LSH)",
             compare(run, hashing(run), stated=True),
-            "A `search` hashes the query and scans all codes of 100,000 vectors. Sordino's hash rotates the vector by fast "
-            "transforms, which need fewer operations than hyperplanes.",
+            "In the rows `search`, Sordino hashes the query and scans the codes of 100,000 vectors. Sordino's hash rotates a vector by fast "
+            "transforms, which need fewer operations than products with hyperplanes.",
             compare(run, scanned(run)),
             tables(run),
         ]

@@ -80,7 +80,7 @@ def section(run: Run) -> str:
             markdown(head, [*named(run), *repeated(run)]),
             notes(
                 "All levels give the same results, bit for bit.",
-                "The column `avx2` shows the times of a processor without AVX-512, if its clock and caches are equal.",
+                "A processor without AVX-512, but with the same clock and caches, has the times of the column `avx2`.",
                 "`-` marks a level that the benchmark measures only under `as detected`.",
             ),
         ]

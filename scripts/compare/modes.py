@@ -89,7 +89,7 @@ def table(run: Run) -> str:
 def section(run: Run) -> str:
     parts = ["## Every mode on every set"]
     if not run.modes:
-        return "\n\n".join([*parts, "Sordino: absent, the run has no lines of `sordino bench --json`."])
+        return "\n\n".join([*parts, "Absent: this run did not measure the modes."])
     return "\n\n".join(
         [
             *parts,
@@ -97,7 +97,7 @@ def section(run: Run) -> str:
             notes(
                 "Server and client run in one process, on one thread. `bytes once` is the download before the first search.",
                 "Times are medians. The build plans sealed and routed mode for a recall of 0.95.",
-                "Searches without texts find ids alone. The last column adds ten texts.",
+                "In the last column, a search also fetches ten texts. In all other columns, it finds only ids.",
             ),
         ]
     )

@@ -21,13 +21,13 @@ def section(run: Run) -> str:
         parts.append(markdown([vectors, *HEAD], rows))
         parts.extend(bound(run))
     else:
-        parts.append("Sordino: absent, the run has no lines of `network_search --load --json`.")
+        parts.append("Absent: this run did not measure searches over a network.")
     parts.append(
         notes(
-            "Client and server are two processes on one machine, and share its cores. They talk over loopback, with TLS and a tag on each request. "
-            "In rows of `the server alone`, clients encrypt all queries before the measurement.",
-            "The server answers all waiting requests with [one scan](../../crates/net/README.md#speed). If one client's scans keep all cores busy, more clients "
-            "add no throughput.",
+            "Clients and server are two processes on one machine, and share its cores. They communicate over loopback with TLS, and each request has an "
+            "authentication tag. In the rows `the server alone`, clients encrypt all queries before the measurement.",
+            "The server answers all waiting requests with [one scan](../../crates/net/README.md#speed). If the scans for one client keep all cores busy, more "
+            "clients add no throughput.",
         )
     )
     parts.append(OLDER_SERVER)

@@ -309,7 +309,7 @@ def reference(_: Run) -> str:
             stated(),
             notes(
                 f"Decryption takes {spread(pairs)} as long as encryption.",
-                "The `Go` rows call Go from Python, and measure mostly the binding. The [chapter](fpe.md) calls these packages from Go.",
+                "The `Go` rows call Go packages from Python, so they measure mostly the binding. The [chapter](fpe.md) calls these packages from Go.",
                 "The `native` rows include a Python call too. No registry has the Riffpe library, so it is not a peer here. For n = 100, the "
                 "library's current code is three to four times faster than these figures.",
             ),

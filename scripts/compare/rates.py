@@ -47,7 +47,7 @@ def chart(run: Run, rate: int) -> str:
         for mode in (*PRIVATE, "local")
         if all(mode in planned(run, n, rate, 100) for n in sizes(run))
     ]
-    title = f"100 searches on a line of {rate} Mbit/s, all bytes and times of the first one included"
+    title = f"100 searches on a line of {rate} Mbit/s, with the download before the first search"
     return line_chart(
         title,
         "vectors of 128 dimensions",
@@ -79,12 +79,12 @@ def section(run: Run) -> str:
             markdown(head, rows, words=True),
             *(f"![{rate} Mbit/s](../plots/lines_{rate}.svg)" for rate in RATES),
             notes(
-                "`sordino plan --line` predicts these times for recall@10 of 0.95. It takes bytes from the formats, and the speed of one core "
-                "from a table.",
-                "Each column is the total for one client that makes this number of searches in turn, before the index changes. The total "
-                "includes downloads.",
-                "Each cell names the fastest mode in which readers do not hold the index. Local mode, in which readers hold the whole index, "
-                "follows where it is faster.",
+                "`sordino plan --line` predicts these times for a recall@10 of 0.95. It computes the bytes from the formats of messages, and reads the "
+                "speed of one core from a table.",
+                "The number above a column is the number of searches that one client makes, one after the other, before the index changes. The times "
+                "are for all these searches together, with downloads.",
+                "Each cell names the fastest mode in which readers do not hold the index. In local mode, readers hold the whole index. A cell names local "
+                "mode only where it is faster.",
             ),
         ]
     )

@@ -9,10 +9,10 @@ from compare.run import Run
 def section(run: Run) -> str:
     parts = [
         "# Reference documents",
-        "This page quotes the figures of public reports on similar software, next to Sordino's. The machines differ, so this page gives no "
-        "ratios; the other pages compare peers in one run. Two reports are on private search (Apple M4 Pro), one on "
-        "SimplePIR and DoublePIR (Apple Silicon), one on FPE (four machines). The reports on ML-DSA, BLAKE3 and authorization used an Apple M4 "
-        "Max. In each section, *the reference* is the report on the section's subject.",
+        "This page quotes figures of public reports on similar software, next to Sordino's. In each section, *the reference* is the report on the "
+        "section's subject. The machines differ, so this page gives no ratios; the other pages compare peers in one run.",
+        "The two reports on private search used an Apple M4 Pro, and the report on SimplePIR and DoublePIR used Apple Silicon. The report on FPE used "
+        "four machines. The reports on ML-DSA, BLAKE3 and authorization used an Apple M4 Max.",
     ]
     for title, answer in (
         ("Search", search.reference),

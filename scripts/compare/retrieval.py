@@ -220,10 +220,10 @@ def section(run: Run) -> str:
             "## Scans",
             "![throughput](../plots/pir_throughput.svg)",
             scans(run),
-            "`plain loop` makes the same scan by a simple loop, without Sordino's SIMD code.",
+            "`plain loop` is the same scan in a simple loop, without Sordino's SIMD code.",
             "## Peers built from source",
             sources(run),
-            "A [separate run](../../crates/pir/docs/peers.md) has InsPIRe, Spiral and Respire, and smaller databases.",
+            "A [separate run](../../crates/pir/docs/peers.md) measured InsPIRe, Spiral and Respire too, and smaller databases.",
             "## Several queries in one scan",
             batches(run),
             "## Without a hint",
@@ -236,16 +236,16 @@ def section(run: Run) -> str:
 def reference(run: Run) -> str:
     return "\n\n".join(
         [
-            "Records have 3 bytes. Do not use PIR for such a database: the whole 300 kB download is smaller than the hint of either scheme.",
+            "Records have 3 bytes. Do not use PIR for such a database: a download of all 300 kB is smaller than the hint of either scheme.",
             operations(run),
             notes(
-                "`prepared ahead` is the remaining time if the client computes the query's mask before it knows which record to fetch.",
+                "`prepared ahead` is the time that remains if the client computes most of a query before it knows which record to fetch.",
                 f"The reference's SimplePIR answers have 384 B, 1,200 B and 3,804 B. Sordino's answers have {answers(run)}: 12 bits for each "
                 "byte of a column, and a header.",
                 "The reference's parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
-                "The reference's DoublePIR sends the row selector unscaled, so noise destroys the record. In our simulation at sigma = 6.4, 199 of 200 "
-                "records were wrong; the reference's tests set sigma to 0. The reference's 12-byte answers do not decrypt. Sordino's answers follow the "
-                "published construction, and decrypt.",
+                "The reference's DoublePIR does not scale the row selector of a query, so noise destroys the record. In our simulation at sigma = 6.4, "
+                "199 of 200 records were wrong; the reference's tests set sigma to 0. The reference's 12-byte answers do not decrypt. Sordino's answers "
+                "follow the published construction, and decrypt.",
             ),
         ]
     )

@@ -61,26 +61,29 @@ def largest(run: Run) -> str:
     """The largest size that was measured, if it is larger than the sizes of other tables."""
     n = max(modes.sizes(run, "clustered"), default=0)
     if n <= MEASURED:
-        return "Sordino: absent, the run measured no ten million vectors (`SORDINO_BENCH_LONG=1`)."
-    return f"The run's largest index has {n:,} vectors, measured whole on this machine: [every mode](#every-mode-on-every-set)."
+        return "This run did not measure ten million vectors. `SORDINO_BENCH_LONG=1` adds them."
+    return f"The largest index that this run measured has {n:,} vectors: [every mode](#every-mode-on-every-set)."
 
 
 def section(run: Run) -> str:
     rows = [found for n in SIZES for mode in ("masked", "routed") if (found := row(run, n, mode))]
     if not rows:
-        return "## Beyond one machine\n\nSordino: absent, the run has no plans of such sizes."
+        return "## Beyond one machine\n\nAbsent: this run has no plans of such sizes."
     return "\n\n".join(
         [
             "## Beyond one machine",
             largest(run),
-            "We have not built the following indexes of 128 dimensions. The table scales what this run measured at a million vectors.",
+            "We did not build the indexes of the next table, which have 128 dimensions. The table scales up what this run measured at a million vectors.",
             markdown(HEAD, rows),
             notes(
-                f"A month has {MONTH_SEARCHES:,.0f} searches. A processor hour with 4 GB costs {CORE_HOUR:.2f} dollars, and a GB to readers {OUT_GB:.2f} dollars. "
-                "These are typical list prices for rent by the hour.",
-                "`holding` is the rent of the memory for a whole month. Its processors also search, so the sum counts the larger of searching and holding.",
-                f"`sordino plan` gives time and bytes at each size. We multiplied them by what the run measured at {MEASURED:,} vectors, divided by the plan for that size.",
-                f"Memory grows in proportion to the vectors, and a shard has {SHARD_BYTES / 1e9:.0f} GB. The plan has no masked mode for 1,000 million vectors.",
+                f"We assume {MONTH_SEARCHES:,.0f} searches a month. A processor with 4 GB of memory costs {CORE_HOUR:.2f} dollars an hour, and each GB to readers costs "
+                f"{OUT_GB:.2f} dollars. These are typical list prices for rent by the hour.",
+                "`holding` is the rent of the memory for a whole month. The rented processors also search, so `in all` adds `sending` to the larger of `searching` "
+                "and `holding`.",
+                f"`sordino plan` predicts time and bytes for each size. We multiplied each prediction by a factor: the measurement at {MEASURED:,} vectors, divided by "
+                "the prediction for this size.",
+                f"We assume that memory grows in proportion to the number of vectors. A shard has {SHARD_BYTES / 1e9:.0f} GB. For 1,000 million vectors, `sordino plan` has no "
+                "masked mode.",
             ),
         ]
     )

@@ -65,7 +65,7 @@ def stages(run: Run, set_name: str) -> str:
         ("connect, once", [], lambda s: ms(s["connect_ms"])),
     ]
     unlike = [label(s) for s in found if not s["transcripts_identical"]]
-    alike = f"Messages differ between queries: {', '.join(unlike)}." if unlike else "All queries send messages of the same sizes."
+    alike = f"The messages of different queries differ in these modes: {', '.join(unlike)}." if unlike else "The messages of all queries have the same sizes."
     return f"{by_mode(found, rows, [])}\n\n{alike}"
 
 
@@ -120,13 +120,13 @@ def section(run: Run) -> str:
             modes.section(run),
             "\n\n".join(f"![{what}](../plots/search_{name}.svg)" for what, name in PLOTS),
             f"## Stages of a search, {REFERENCE_N:,} clustered vectors of 128 dimensions",
-            "Client and server run in one process, without a network. [How private search works](../search.md) describes the modes. Here the one-time download "
-            "of `sealed` is larger than the whole index, so the planner advises against `sealed`.",
+            "Client and server run in one process, without a network. [How private search works](../search.md) describes the modes. For these vectors, the "
+            "one-time download of sealed mode is larger than the whole index, so `sordino plan` advises against sealed mode.",
             stages(run, "clustered"),
             rates.section(run),
             systems.section(run),
             "## Without protection",
-            "faiss on one thread shows what a search costs without privacy. Its vectors have the same distributions, but numpy drew them again.",
+            "faiss, on one thread, shows what a search costs without privacy. For faiss, numpy drew new vectors from the distributions of the tables above.",
             baseline(run),
             scale.section(run),
             PRECISION,
@@ -145,10 +145,10 @@ def reference(run: Run) -> str:
             notes(
                 "The reference made ten queries on one uniform set, on 12 cores, without a network.",
                 "The reference's server sees which 32 to 48 of 64 buckets a client fetches, and their number depends on the query.",
-                "In the reference's batch search, the client holds the centroids unencrypted and scores them itself, so encryption hides nothing from the "
-                "server.",
-                "The reference did not measure its 2 ms for decryption: its code decrypts inside the scoring stage.",
+                "In the reference's batch search, the client holds the centroids unencrypted and scores them itself. The encryption therefore hides nothing "
+                "from the server.",
+                "The reference's 2 ms for decryption are not a measurement: its code decrypts inside the scoring stage.",
             ),
-            "The table above shows the reference's tier 2.5, which stores vectors under AES-256-GCM.",
+            "The table shows the tier 2.5 of the reference's design, which stores vectors under AES-256-GCM.",
         ]
     )

@@ -80,7 +80,7 @@ def lines_chart(run: Run, n: int) -> str:
 def section(run: Run) -> str:
     parts = ["## Between two processes, with texts"]
     if not run.served:
-        return "\n\n".join([*parts, "Sordino: absent, the run has no lines of `scripts/lines.py`."])
+        return "\n\n".join([*parts, "Absent: this run did not measure searches between two processes."])
     here = [line for n, mode in each(run) if (line := of(run, n, mode))]
     first = run.served[0]
     return "\n\n".join(
@@ -90,14 +90,15 @@ def section(run: Run) -> str:
             notes(
                 "The command line searches a server on the same machine, without TLS, for ten results with texts of about 300 bytes. The server has one core.",
                 "`first search of a new process` starts with the command, and ends with the printed texts. It includes the download.",
-                "`server's memory` is memory that no file backs. A build uses all cores.",
+                "`server's memory` is the memory that no file backs. A build uses all cores.",
             ),
             "### Over a line",
             over_lines(run),
             notes(
-                f"A relay limits the rate of each direction, and adds a round trip of {first['delay_ms']:.0f} ms. It is a program, not a network: it loses no packets.",
-                "Each cell shows the first search of a new process, a further search, and in brackets what `sordino plan` predicts for a further search. "
-                "The prediction includes neither texts nor the round trip.",
+                f"Between client and server, a relay program limits the rate of each direction and adds a round trip of {first['delay_ms']:.0f} ms. Unlike a network, the "
+                "relay loses no packets.",
+                "Each cell has three times: the first search of a new process, a further search (bold), and in brackets what `sordino plan` predicts for a further "
+                "search. The prediction includes neither texts nor the round trip.",
             ),
         ]
     )

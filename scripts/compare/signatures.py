@@ -157,7 +157,7 @@ def section(run: Run) -> str:
             notes(
                 "In a batch, Sordino expands each key once, and fills the processor's SIMD lanes "
                 "with several signatures.",
-                "In rows with n keys, each signature has its own key.",
+                "In rows such as `8 signatures, 8 keys`, each signature has its own key.",
                 "libcrux stores nothing of a key between calls. Its cells for one key therefore repeat the figure for many keys. "
                 "AWS-LC stores a key as bytes, and expands it in each call.",
             ),
@@ -195,9 +195,9 @@ def blake3(run: Run) -> str:
             "![BLAKE3](../plots/blake3.svg)",
             compare(run, hashes(run), stated=True),
             notes(
-                "For one message, Sordino calls the official crate `blake3`, or Sordino's portable code if that is faster on the processor.",
+                "For one message, Sordino calls the official crate `blake3`. Where Sordino's portable code is faster, it uses this code.",
             ),
-            "The next table shows lists of messages on one thread, and hash trees:",
+            "The next table is for lists of messages on one thread, and for hash trees. `4096x256B` is a list of 4,096 messages of 256 bytes.",
             compare(run, lists(run)),
         ]
     )
@@ -208,7 +208,7 @@ def hash_reference(_: Run) -> str:
         [
             "The [chapter](hashing.md#blake3) has the figures.",
             notes(
-                "The reference's SIMD batch takes 21.1 µs for 64 KB; the reference's row of 1 MB with threads uses this batch too.",
+                "The reference's SIMD batch takes 21.1 µs for 64 KB. The reference's row of 1 MB with threads uses this batch too.",
             ),
         ]
     )

@@ -6,7 +6,7 @@ When a run of `scripts/bench.sh` replaces a row, delete it here.
 PRECISION = """\
 ## Vectors of many lengths
 
-On 28 November 2026 we measured recall@10 of 50 queries close to stored rows. Distances in double precision gave the true neighbours.
+On 28 November 2026 we measured the recall@10 of 50 queries close to stored rows. We found the true neighbours by distances in double precision.
 
 | 1,000 normal rows x 64, unless the row names a set | metric | masked | local |
 |---|---|---:|---:|
@@ -15,28 +15,28 @@ On 28 November 2026 we measured recall@10 of 50 queries close to stored rows. Di
 | 8 coordinates, rows of lengths from 1e-20 to 1e20 | Euclidean | 0.998 | 1 |
 | two clusters at -1000 and +1000, queries near one | Euclidean | 0.35 | 0.85 |
 
-Each recall is the lowest of up to three measurements. In the last row, the build prints a recall of 0.63 (masked) and 0.92 (local): the
-mean over both clusters. A second look finds the missing neighbours."""
+Each recall is the lowest of up to three measurements. For the last row, the build prints a recall of 0.63 (masked) and 0.92 (local), the
+mean over both clusters. With a second look, a search finds the missing neighbours."""
 
 OLDER_SERVER = """\
-On 25 November 2026 a `dev` build ran on two processors of a Zen 3 virtual machine (AVX2), in masked mode with `t = 8`. The server alone
-gave one client 96 answers a second, and eight clients 123 together."""
+On 25 November 2026 we measured a `dev` build on two processors of a Zen 3 virtual machine (AVX2), in masked mode with packing `t = 8`. The
+server alone gave 96 answers a second to one client, and 123 answers a second to eight clients together."""
 
 OLDER_CHECKS = """\
-We measured in three short runs on two busy cores, at real-time priority and without link-time optimisation. Tokens are of 24 November 2026,
-with overflow checks. The cached check and the lookup are of 25 November, and all other rows of 23 November.
+The figures below are older. Three short runs measured them on two busy cores, at real-time priority and without link-time optimisation. We
+measured tokens on 24 November 2026 (with overflow checks), cached checks and lookups on 25 November, and the rest on 23 November.
 
 - Without other load, cedar-policy took 4.5 µs for 3 policies and 70 µs for 101, with overflow checks.
-- A cached check and a lookup each include 14 ns for making the request.
+- The times of a cached check and of a lookup each include 14 ns for making the request.
 - In a batch, one token took 7.9 µs (ML-DSA-65) or 6.5 µs (ML-DSA-44). A token alone took 21.5 µs (ML-DSA-65) or 18.1 µs (ML-DSA-44).
-- Client and server each spent 1.4 µs on a request's tag at 1 KiB, 7.3 µs at 16 KiB and 16 µs at 64 KiB. BLAKE3 alone takes 3.0 µs
-  for 16 KiB."""
+- On the tag of a request, client and server each spent 1.4 µs (1 KiB), 7.3 µs (16 KiB) or 16 µs (64 KiB). BLAKE3 alone takes 3.0 µs for
+  16 KiB."""
 
 PYTHON = """\
 ## From Python
 
-On 23 November 2026, `python/benches/overhead.py` and its parts ran on two busy cores of an AMD EPYC virtual machine. They measured masked
-mode with 100,000 vectors of 128 dimensions. The first two rows use `dev` builds, and the last row a release wheel.
+On 23 November 2026, we ran `python/benches/overhead.py`, whole and in parts, on two busy cores of an AMD EPYC virtual machine. It measures
+masked mode with 100,000 vectors of 128 dimensions. The first two rows are for `dev` builds, and the last row is for a release wheel.
 
 | what | measured |
 |---|---|
@@ -45,10 +45,10 @@ mode with 100,000 vectors of 128 dimensions. The first two rows use `dev` builds
 | peak memory of a build, above the array's 51 MB | 199 to 254 MB |
 | a batch of 100 searches on one core and on two | best 0.73 and 0.40 s, medians 0.80 and 0.49 s |
 
-`python/benches/parquet.py` built masked indexes of one million vectors of 128 dimensions from 20 Parquet files, on two cores with AVX2.
-One process took 31.1 s with threads, two processes 28.9 s, and Ray's tasks 32.0 to 36 s. In routed mode, a build of 200,000 random vectors
-took 18.6 s in one process, 31.4 s in two and 42.9 s in Ray's tasks. Ray's workers yield to other programs unless you set
-`RAY_worker_niceness=0`.
+`python/benches/parquet.py` built masked indexes of one million vectors of 128 dimensions from 20 Parquet files, on two cores with AVX2. A
+build took 31.1 s in one process with threads, 28.9 s in two processes, and 32.0 to 36 s in Ray's tasks. In routed mode, a build of 200,000
+random vectors took 18.6 s in one process, 31.4 s in two, and 42.9 s in Ray's tasks. Ray's workers yield to other programs unless
+you set `RAY_worker_niceness=0`.
 
-We made 1,750 single additions to a LangChain store (384 dimensions, 300 letters, `dev` build). The median was 196 ms for the first 250
-additions, and 178 ms from the 1,500th on. Each addition made the folder 12 kB larger."""
+We added 1,750 texts of 300 letters to a LangChain store, one text at a time (384 dimensions, `dev` build). The median time of an addition
+was 196 ms for the first 250 texts, and 178 ms from the 1,500th text on. Each addition made the store's folder 12 kB larger."""

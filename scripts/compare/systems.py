@@ -65,7 +65,7 @@ ROWS = (
 def measured(run: Run) -> str:
     found = columns(run)
     if not found:
-        return "HEVEC and Opaque: absent, `scripts/peers/systems.sh` did not run."
+        return "Absent: this run did not measure HEVEC and Opaque."
 
     def cell(name: str, values: dict, key: str, show) -> str:
         value = values.get(key)
@@ -88,11 +88,13 @@ def section(run: Run) -> str:
             "## Other private systems",
             measured(run),
             notes(
-                "We built HEVEC and Opaque from source. Each has one thread and no network, as masked mode has here, and searches for ids alone.",
+                "We built HEVEC and Opaque from source. HEVEC, Opaque and masked mode ran on one thread, without a network, and found only ids.",
                 "Times of HEVEC and Opaque are processor times. If a system ran several times, its fastest run counts.",
-                "HEVEC (arXiv 2506.17336) hides the same data from the server. Its queries are encrypted, and its vectors uniform: its time depends on neither.",
-                "Opaque has the configuration of its README. Its server sees the fetched clusters, among decoys. Opaque does not tell its bytes.",
-                "HEVEC's client keeps no hint, and its server packs new rows without a key. Masked mode checks scores, and many readers can have keys.",
+                "HEVEC (arXiv 2506.17336) hides the same data from the server as masked mode. We measured HEVEC with encrypted queries and uniform vectors; its "
+                "time depends on neither.",
+                "Opaque ran with the configuration of its README. Opaque's server sees the fetched clusters, among decoys. Opaque does not report its bytes.",
+                "A client of HEVEC keeps no hint, and HEVEC's server packs new rows without a key. A client of masked mode checks scores, and many readers can "
+                "have keys.",
             ),
             "We did not run the systems of the next table. Their authors report these figures for their own machines:",
             markdown(["", "set", "reported", "machine", "what the server sees"], [list(row) for row in REPORTED], words=True),

@@ -30,7 +30,7 @@ HEAD = (
 def section(run: Run) -> str:
     parts = ["## Each way to fetch texts"]
     if not run.texts:
-        return "\n\n".join([*parts, "Sordino: absent, the run has no lines of `scripts/texts.py`."])
+        return "\n\n".join([*parts, "Absent: this run did not measure the ways to fetch texts."])
     first = run.texts[0]
     parts.append(
         f"We measured {first['mode']} mode with {first['n']:,} {first['what']}, vectors of {first['dim']} dimensions and k = {first['k']}, on "
@@ -39,11 +39,11 @@ def section(run: Run) -> str:
     parts.append(markdown(HEAD, [row(line) for line in run.texts]))
     parts.append(
         notes(
-            "In `a search`, client and server run in one process on one thread. Over loopback, client and server are two processes on the "
-            "same core, without TLS. "
-            f"Times are medians of {first['rounds']} alternating rounds, each of all queries. A build uses all cores.",
-            "`server's memory` is memory that no file backs, after one client's searches. `bytes once` includes what a client downloads to "
-            "search the vectors.",
+            "For `a search`, client and server run in one process on one thread. For `the same over loopback`, they are two processes on the same "
+            "core, without TLS.",
+            f"Times are medians of {first['rounds']} rounds. In each round, every way answers all queries. A build uses all cores.",
+            "`server's memory` is the memory that no file backs, after the searches of one client. `bytes once` is what a client downloads before its "
+            "first search, for vectors and texts.",
         )
     )
     return "\n\n".join(parts)
