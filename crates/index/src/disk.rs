@@ -87,7 +87,7 @@ pub trait Disk {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// The errors of the file system, also if the directory is not empty.
+    /// The errors of the file system, and an error if the directory is not empty.
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
         fs::remove_dir(path)
     }

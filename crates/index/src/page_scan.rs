@@ -84,7 +84,7 @@ impl PageScan {
     /// The table of these pages, which lie one after the other, under this seed.
     ///
     /// # Errors
-    /// [`Error::Lwe`] if they have another length.
+    /// [`Error::Lwe`] if the pages have another length.
     pub fn table(&self, seed: [u8; 32], pages: &[u8]) -> Result<ByteTable, Error> {
         let (params, shape, len) = (Self::params(), self.shape, self.shape.rows());
         let Some(deal) = self.deal(seed) else {
@@ -186,7 +186,7 @@ impl PageScan {
     /// Reads the hint that clients download.
     ///
     /// # Errors
-    /// [`Error`] if it is not the hint of such a table under this seed.
+    /// [`Error`] if `downloaded` is not the hint of such a table under this seed.
     pub fn client(&self, seed: [u8; 32], downloaded: &[u8]) -> Result<column::Client, Error> {
         let mut client = column::Client::empty(&self.outer(), seed, Self::params().n())?;
         let mut rest = downloaded;

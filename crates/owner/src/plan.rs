@@ -125,7 +125,7 @@ impl Plan {
     /// every mode: one for each result, after the search.
     ///
     /// # Errors
-    /// [`Error::Payload`] if they are too long.
+    /// [`Error::Payload`] if the payloads are too long.
     pub fn with_payloads(self, len: usize) -> Result<Self, Error> {
         let (sizes, conditions) = ((self.n, self.wish.k), self.wish.conditions());
         let payloads = Retrieval::new(sizes, (Some(len), None), &conditions)?;

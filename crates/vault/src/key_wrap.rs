@@ -32,7 +32,7 @@ pub trait KeyWrap {
     /// Unwraps a secret.
     ///
     /// # Errors
-    /// An error of the service, also if it did not wrap these bytes.
+    /// An error of the service, and an error if the service did not wrap these bytes.
     fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, KeyWrapError>;
 }
 

@@ -76,11 +76,11 @@ class Index:
         Parameters
         ----------
         vectors : array_like of shape (n, dim), path or iterator
-            The vectors, as for `sordino.build`. All are held in memory.
+            The vectors, as for `sordino.build`. The call holds all of them in memory.
         ids : sequence of int, str or uuid.UUID, optional
             n ids of the kind that the index has; integers from 0 to 2**64 - 1. Without ids, records get the numbers
             after the highest id, so that vectors added twice are stored twice. Ids, payloads and attributes belong to
-            the vectors by their position: an index of pandas is not looked at.
+            the vectors by their position; the index of a pandas object is ignored.
         payloads : sequence, optional
             The payloads, as for `sordino.build`. If the index had none, the other records get empty ones.
         attributes : mapping or data frame, optional
@@ -90,7 +90,7 @@ class Index:
             who were granted the label can read them. A replaced record gets this label.
         leave_empty : bool, default False
             Store the records without payloads, or without attributes, although the index has them. A replaced record
-            loses its own. `update` changes payloads and attributes and keeps vectors.
+            loses the ones that it had. `update` changes payloads and attributes and keeps vectors.
 
         Returns
         -------

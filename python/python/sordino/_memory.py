@@ -63,7 +63,7 @@ _LOOK = 30.0
 # The seconds that an answer waits for the server to store a change.
 _SENT = 1.0
 
-# The seconds after which a silent server counts as unreachable, and the seconds for which it is then not asked.
+# The seconds after which a silent server counts as unreachable, and the seconds that the memory then waits before it asks again.
 _SILENT, _PATIENCE = 1.0, 10.0
 
 # The error of a reader without a place to read from.

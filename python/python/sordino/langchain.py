@@ -279,7 +279,7 @@ class SordinoVectorStore(VectorStore):
         k : int, default 4
             The number of documents.
         fetch_k : int, default 20
-            The number of nearest documents that are chosen from.
+            The number of nearest documents among which the `k` are chosen.
         lambda_mult : float, default 0.5
             1 for documents that are near, 0 for documents that differ from one another.
         filter : dict or callable, optional
@@ -312,7 +312,7 @@ class SordinoVectorStore(VectorStore):
         k : int, default 4
             The number of documents.
         fetch_k : int, default 20
-            The number of nearest documents that are chosen from.
+            The number of nearest documents among which the `k` are chosen.
         lambda_mult : float, default 0.5
             1 for documents that are near, 0 for documents that differ from one another.
         filter : dict or callable, optional

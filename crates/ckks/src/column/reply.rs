@@ -80,8 +80,8 @@ impl Reply {
     /// Reads a message.
     ///
     /// # Errors
-    /// [`Error`] if the kind or version is wrong, the set is unknown, or the length does not fit the count. If answers
-    /// are whole, also if one of them is not below `q`.
+    /// [`Error`] if the kind or version is wrong, the set is unknown, or the length does not fit the count. For whole
+    /// answers, also [`Error`] if one of them is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (params, shape, state, body) = split(message)?;
         let reply = Self {

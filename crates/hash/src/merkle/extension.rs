@@ -82,7 +82,7 @@ impl Extension {
     /// any `new` is accepted.
     ///
     /// # Errors
-    /// [`Error::ProofMismatch`] if it does not begin with that list.
+    /// [`Error::ProofMismatch`] if the proof does not show that.
     pub fn verify(&self, old: &Hash, new: &Hash) -> Result<(), Error> {
         let joins = Joins::new();
         let mut rest = self.nodes.iter();

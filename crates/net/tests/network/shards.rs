@@ -170,8 +170,8 @@ fn clients_cannot_tell_shards_from_one_server() {
             }
             let quiet = r#"shard_again_total{shard="1"} 0"#;
             assert!(metrics.contains(quiet), "{metrics}");
-            // This query has the right length but cannot be decoded. All shards say so, also when
-            // they are asked again.
+            // This query has the right length but cannot be decoded. All shards say so, and say so
+            // again when they are asked again.
             let mut wrong = request.clone();
             wrong[50] ^= 0xff;
             let refused = connection.exchange(&wrong, 100).unwrap_err();

@@ -34,7 +34,7 @@ impl KeyFile {
     /// The reader's keys, from a reader's file or the owner's.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn reader(&self) -> Result<ReaderKeys, Error> {
         match self.kind {
             KeyKind::Owner => Ok(self.owner()?.reader()),
@@ -51,7 +51,8 @@ impl KeyFile {
     /// A reader's public key, from its own file or the pair's.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
+    /// [`Error::KeyKind`] if the file holds a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped
+    /// for it.
     pub fn reader_public(&self) -> Result<ReaderPublicKey, Error> {
         match self.kind {
             KeyKind::ReaderPair => Ok(ReaderSecret::from_bytes(*self.secret()).public()),
