@@ -172,7 +172,8 @@ pub enum Message {
     GetParts = 103,
     /// The parts, one after the other.
     Parts = 104,
-    /// The edition, and an encrypted query for scores: of the centroids, or in open and masked mode of all vectors.
+    /// The edition, and an encrypted query for the scores of the centroids. In open and masked mode, for the scores of
+    /// all vectors.
     Score = 105,
     /// The encrypted scores.
     Scored = 106,

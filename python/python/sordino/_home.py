@@ -137,7 +137,7 @@ class Settings:
     index: the folder of the index, if readers share one.
     label: the label of what is remembered here. Only readers with a grant of the label can read that.
     roots, token: files that connections need, as `sordino.Client` takes them.
-    erase_within: seconds in which what was forgotten leaves the folder, while a process of this memory runs.
+    erase_within: the seconds within which forgotten memories leave the folder, while a process of this memory runs.
     """
 
     name: str

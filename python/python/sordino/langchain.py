@@ -69,10 +69,9 @@ class SordinoVectorStore(VectorStore):
     - A `filter`, which is a dict of metadata or a function of a document, runs on the client. The part about
       `attributes` applies before documents are ranked; the rest applies to the `max_results` nearest. A warning
       tells if fewer than `k` are left.
-    - A value of a filter dict must be equal. `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`,
-      `$lt`, `$lte`, `$in` and `$nin`; `$and`, `$or` and `$not` join.
-      `{"tags": {"$contains": "x"}}` tests for a member of a list. A document without the name passes only `$ne` and `$nin`. `$gt`, `$gte`, `$lt` and `$lte` also take a
-      date or a datetime.
+    - A plain value in a filter dict tests for equality. `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
+      `$lte`, `$in` and `$nin`; `$and`, `$or` and `$not` join. `{"tags": {"$contains": "x"}}` tests for a member of a list. A document
+      without the name passes only `$ne` and `$nin`. `$gt`, `$gte`, `$lt` and `$lte` also take a date or a datetime.
     - `get_by_ids` is a private fetch: the server sees that documents were fetched and about how many.
     - `max_marginal_relevance_search` embeds the texts of the candidates again, unless vectors are kept.
     - Ids are texts of any form.

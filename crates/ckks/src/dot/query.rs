@@ -14,7 +14,7 @@ use super::reply::Reply;
 use crate::wire::{Head, Kind};
 use crate::{Error, wire};
 
-/// The size in bytes of an uploaded coefficient: `q` has 50 bits, of which the upload drops two.
+/// The size in bytes of an uploaded coefficient: `q` has 50 bits, and the upload drops two of them.
 const COEFFICIENT_LEN: usize = 6;
 const _: () = assert!(Q >> DROPPED < 1 << (8 * COEFFICIENT_LEN));
 

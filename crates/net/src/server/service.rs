@@ -134,7 +134,8 @@ impl Service {
     /// directory that the served version was read from. The owner signs each step; an index may have `most` bytes.
     ///
     /// # Errors
-    /// [`sordino_server::Error::Locked`] if another process changes the directory. Other errors if it cannot be read.
+    /// [`sordino_server::Error::Locked`] if another process changes the directory. Other errors if the directory cannot
+    /// be read.
     pub fn accept_changes(
         &self,
         dir: impl AsRef<Path>,

@@ -110,7 +110,7 @@ impl Shards {
         u16::try_from(self.lines.len()).unwrap_or(Shard::MOST)
     }
 
-    /// Replaces the servers of one shard. While it has none, requests are refused.
+    /// Replaces the servers of one shard. While the shard has no server, requests are refused.
     pub(crate) fn reach(
         &self,
         shard: u16,
