@@ -79,8 +79,8 @@ impl Plan {
     /// Plans an index of `n` vectors of `dim` dimensions, for the cosine.
     ///
     /// # Errors
-    /// [`Error`] if there are no vectors or too many, `k` is 0 or above `n`, or the recall is not between 0 and 1. Also if
-    /// a second look has fewer candidates than results, or more than 64.
+    /// [`Error`] if there are no vectors or too many, `k` is 0 or above `n`, or the recall is not between 0 and 1. The
+    /// call also fails if a second look has fewer candidates than results, or more than 64.
     pub fn new(n: usize, dim: usize, wish: Wish) -> Result<Self, Error> {
         Self::for_metric(n, dim, Metric::Cosine, wish)
     }

@@ -149,7 +149,7 @@ class LockedError(Error, BlockingIOError):
 
 
 class SegmentsError(Error):
-    """The index has the most segments that are allowed: call `Index.compact`."""
+    """The index has the largest allowed number of segments: call `Index.compact`."""
 
 
 class NothingLeftError(Error):

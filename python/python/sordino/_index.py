@@ -681,10 +681,10 @@ def build(
         The vectors, of up to 8192 dimensions. A file may be larger than memory: .npy, .fvecs, .bvecs, .fbin,
         .u8bin, .i8bin, .parquet, .arrow, .jsonl or .csv. An iterator gives arrays, or `Batch`es with their own ids,
         payloads and attributes, and is read once. Any numeric dtype is converted to float32 in chunks. A float32
-        array in C order is not copied as a whole. Of a data frame or a file that is a table, columns with usual names
-        are taken where no argument is given: ids from `id`; payloads from the only one of `text`, `content` and
-        `document`; vectors from the only one of `vector`, `embedding` and `embeddings`. `Index.taken` and the log
-        `sordino` say which. To leave one out, give the vectors as an array.
+        array in C order is not copied as a whole. In a data frame or a file that is a table, columns with usual names
+        replace missing arguments: ids from `id`; payloads from the only one of `text`, `content` and `document`;
+        vectors from the only one of `vector`, `embedding` and `embeddings`. `Index.taken` and the log `sordino` say
+        which. To leave one out, give the vectors as an array.
     key : OwnerKey
         The owner's key, from `sordino.keygen()`. Keep it: without it, nobody can change the index.
     ids : sequence of int, str or uuid.UUID, optional
@@ -693,11 +693,11 @@ def build(
     payloads : sequence, optional
         n values of up to 1,048,572 bytes each. They are compressed and packed into pages of one length. A search
         returns the payloads of its results; one that is far longer than the others is cut short. bytes and str (as
-        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. A text
-        of JSON loses its quotes, as by the command. Dates and instants become ISO 8601, in UTC if they have
-        a time zone. Durations become seconds (`PT90.5S`), and `Decimal` a text of its digits. Lists and dicts may
-        contain such values; bytes in them become base64, missing values null. From a data frame, pass a column, its
-        name, or `.to_dict("records")`.
+        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. A value that
+        becomes a JSON text is stored without its quotes. Dates and instants become ISO 8601, in UTC if they have a time
+        zone. Durations become seconds (`PT90.5S`), and `Decimal` a text of its digits. Lists and dicts may contain such
+        values; bytes in them become base64, missing values null. From a data frame, pass a column, its name, or
+        `.to_dict("records")`.
     attributes : mapping or data frame, optional
         Columns of n values by name, for filters (`Client.search(where=...)`). A column has one type: 64-bit
         integers, floats, bool, or str of up to 4096 bytes. A list of str, int or bool becomes JSON text, for `has`. Dates

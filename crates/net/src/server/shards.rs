@@ -137,8 +137,8 @@ impl Shards {
     ///
     /// # Errors
     /// [`Error::Shard`]: with [`Stale`](sordino_server::Error::Stale) if the shards have several versions, as for a
-    /// while after a change. Also if one is of another index, in another place, cannot be reached, or gives out what
-    /// the owner did not sign.
+    /// while after a change. The same error if a shard is of another index, is in another place, cannot be reached, or
+    /// sends something that the owner did not sign.
     pub fn open(&self) -> Result<Server, Error> {
         let opened = self.gather(None)?;
         opened.ok_or_else(|| Error::Reply("of no version".to_owned()))
