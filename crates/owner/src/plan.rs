@@ -154,9 +154,9 @@ impl Plan {
         self.payloads.as_ref()
     }
 
-    /// The ways to fetch payloads, or the slots of the second look if there is one. Each has the cost of pages that are
-    /// laid for it, or the reason why it is not possible. A build takes the one that [`payloads`](Self::payloads) or
-    /// [`second_look`](Self::second_look) returns. Empty if records carry nothing.
+    /// The ways to fetch payloads, or the slots of the second look if there is one. Each offer has the cost of pages
+    /// that are laid out for that way, or the reason why the way is not possible. A build takes the way that
+    /// [`payloads`](Self::payloads) or [`second_look`](Self::second_look) returns. Empty if records carry nothing.
     ///
     /// # Errors
     /// Only errors that planning the same payloads gave.

@@ -38,9 +38,9 @@ impl Service {
     ///
     /// # Security
     /// A client must never send the same encrypted query twice, since an observer of both learns that it is one search.
-    /// Here the service repeats the query, within itself. A shard that gets it twice learns only that the service asked
-    /// twice: it could have computed the answer again by itself. Nothing in the query decides when or how often the
-    /// service asks.
+    /// Here the service repeats a query only to its own shards. A shard that gets it twice learns only that the service
+    /// asked twice: it could have computed the answer again by itself. Nothing in the query decides when or how often
+    /// the service asks.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
