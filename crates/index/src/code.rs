@@ -39,7 +39,8 @@ impl Codec {
     }
 
     /// The codec that a build tries first for vectors that every client downloads. Metrics other than the cosine need the
-    /// finer one. Of 20,000 image descriptors, 8 bits found 0.947 of the ten nearest by distance, and 12 bits 0.9965.
+    /// finer one. Among 20,000 image descriptors, 8 bits found 0.947 of the ten nearest by distance, and 12 bits found
+    /// 0.9965.
     #[must_use]
     pub fn of_downloads(metric: Metric) -> Self {
         match metric {

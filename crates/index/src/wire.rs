@@ -1,5 +1,5 @@
-//! The heads of messages and files: a magic number, a version, a kind, a length. Also the bodies of queries, which the reader
-//! writes and the server reads.
+//! The heads of messages and files (a magic number, a version, a kind and a length), and the bodies of queries, which
+//! the reader writes and the server reads.
 //!
 //! Bodies need no lengths of their own. All sizes follow from the signed manifest, so a reader knows the length of a body before
 //! it reads it.

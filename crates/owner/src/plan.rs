@@ -417,7 +417,7 @@ mod tests {
         let near = |found: u64, bytes: u64| (bytes..bytes + 200).contains(&found);
         assert!(near(masked.cost.up, 48 * 11_776), "{masked:?}");
         assert!(near(masked.cost.down, 109_640 * 15 / 8), "{masked:?}");
-        // Also 2 bytes for the base and the scale of each row.
+        // The download also has 2 bytes for the base and the scale of each row.
         assert!(near(masked.cost.once, 1714 * 4864 + 200_000), "{masked:?}");
         assert!(masked.cost.up + masked.cost.down <= 900_000 && masked.cost.once <= 10_000_000);
         assert!(near(open.cost.up, 48 * 8192), "{open:?}");

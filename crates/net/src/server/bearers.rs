@@ -110,7 +110,7 @@ impl Bearers {
         }
     }
 
-    /// The client that signed this login and showed this token, if both are valid. Also the state in which they were
+    /// The client that signed this login and showed this token, if both are valid, and the state in which they were
     /// valid.
     pub(crate) fn admit(&self, token: &[u8], signed: &Signed) -> Result<(Entrant, u64), Refusal> {
         let (time, instant) = (now(), Instant::now());

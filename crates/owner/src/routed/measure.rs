@@ -167,7 +167,7 @@ impl Clusters {
         let groups = order.chunks_exact(grid.clusters as usize);
         let best = groups.filter_map(|group| {
             let score = |cluster: &&u32| near[**cluster as usize];
-            // Of equally near clusters it takes the first, like a client's route.
+            // If clusters are equally near, this takes the first, like a client's route.
             let group = group.iter().rev();
             group.max_by(|a, b| score(a).total_cmp(&score(b)))
         });

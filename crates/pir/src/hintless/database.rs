@@ -120,7 +120,7 @@ impl Database {
         &self.slots
     }
 
-    /// Tile `tile` of all rows, for the polynomials that share loads, from polynomial `first` on. Also the number of
+    /// Tile `tile` of all rows, for the polynomials that share loads, from polynomial `first` on; and the number of
     /// these polynomials.
     pub(crate) fn shared(&self, tile: usize, first: usize) -> (&[u64], usize) {
         let (polys, held) = (self.params.unit_polys(), held(&self.params, first));
