@@ -70,7 +70,7 @@ impl Running {
 }
 
 /// The first half of a digest in eight groups of four, for people to compare. An attacker who makes both contents
-/// finds two with the same text in 2^64 tries. For a given content it takes 2^128.
+/// finds two with the same text in 2^64 tries. For a given content the attacker needs 2^128.
 #[must_use]
 pub fn short(digest: &Digest) -> String {
     let pairs = digest[..16].chunks_exact(2);

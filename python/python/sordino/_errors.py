@@ -231,8 +231,8 @@ class SearchError(IntegrityError):
 def _after_wrong(then: type[Error]) -> type[Error]:
     """A wrong answer, followed by another failure of the server.
 
-    The class is a `SearchError`, and also of the class of that failure. A program that tries again after some
-    errors thus does the same after both. Otherwise the server could see from the program's behaviour whether the answer mattered.
+    The class is a subclass of `SearchError` and of that failure's class. A program that tries again after some errors thus does the same
+    after both. Otherwise the server could see from the program's behaviour whether the answer mattered.
     """
     if issubclass(then, SearchError):
         return then

@@ -186,7 +186,7 @@ class Index:
             One payload for each id.
         attributes : mapping or data frame, optional
             The attributes to change, as for `sordino.build`. Other attributes stay. None removes a record's value. The
-            values belong to the ids by their position: an index of pandas is not looked at.
+            values belong to the ids by their position: the index of a pandas object is ignored.
 
         Returns
         -------

@@ -319,8 +319,8 @@ class Memory:
             return []
 
     def _labelled(self, found: Iterator[Remembered]) -> Iterator[Exported]:
-        """Memories with their labels. The owner's have text and label from one version, or from the journal. What was forgotten meanwhile has no label
-        any more, and is left out."""
+        """Memories with their labels. An owner gets text and label from one version, or from the journal. A memory that was forgotten
+        meanwhile has no label any more, and is left out."""
         while some := list(itertools.islice(found, _BLOCK)):
             # The journal comes first, as in `_fresh`.
             waiting = {one.id: one for one in self._writer.waiting()} if self._writer else {}
@@ -372,7 +372,8 @@ class Memory:
         }
 
     def others(self, where: Where) -> tuple[list[str], list[str], str | None]:
-        """What there is, for a choice that nothing matches: tags and authors, those first that are most like one that was asked for, and the times."""
+        """What there is, for a choice that nothing matches: the tags and authors, with the ones most like the requested ones first, and the
+        times."""
         records = [one.record for one in self.all()]
         tags = _likest([tag for record in records for tag in record.tags], where.tags)
         authors = _likest([record.by for record in records], [where.by or ""])
@@ -596,8 +597,8 @@ class Memory:
         return self._among(client, row, where)
 
     def _among(self, client: Client, row: Any, where: Where) -> list[Remembered]:
-        """The nearest of all memories that match, for the case that many records that do not match are nearer. This reads all memories first. Then it
-        searches only among memories with the times of the memories that match."""
+        """The nearest of all memories that match. It is used if many records that do not match are nearer. This reads all memories first.
+        Then it searches only among memories with the times of the memories that match."""
         listed = self._by_time(client, where)
         records: dict[int, Record] = {}
         for first in range(0, len(listed), _BLOCK):
@@ -813,7 +814,7 @@ def _number(value: Any) -> int:
 
 
 def _likest(there: Iterable[str], asked: Sequence[str]) -> list[str]:
-    """The first of these words, each once: those first that are most like one that was asked for, then those that are there most often."""
+    """Some of these words, each once. The words that are most like a requested word come first, then the most frequent words."""
     counted = Counter(there)
 
     def likeness(word: str) -> float:

@@ -58,8 +58,8 @@ _MOST_SEGMENTS = 256
 # manifests.
 _KEPT = 256
 
-# The additions by writers after which the owner's process makes room for more; at most 64 are possible. Below it, the tries of a change
-# if a writer adds first each time.
+# The number of additions by writers after which the owner's process makes room for more; at most 64 are possible. The number of tries of a
+# change if a writer adds first each time.
 _TAKEN_IN = 16
 _TRIES = 8
 
@@ -187,8 +187,8 @@ class Writer:
         raise LockedError("other programs change this memory all the time: try again")
 
     def waiting(self) -> list[Waiting]:
-        """The memories of the journal that are not in the index yet. Others are, or were forgotten, and stay in the journal until the server
-        knows that."""
+        """The memories of the journal that are not in the index yet. The journal's other memories are in the index or were forgotten. They
+        stay in the journal until the server knows that."""
         entries, there = self._journal.read(), self._replica.lasted()
         return [one for one in entries if one.id not in there]
 

@@ -58,8 +58,8 @@ impl Params {
 
     /// `N = 8192`, `log QP = 140`: one product and its rescaling. Scale `2^40`.
     ///
-    /// Worst errors measured for slots in [-1, 1]: fresh 1.2e-9, of a sum 1.6e-9, after a rotation 6e-8. Of a rescaled
-    /// product with a plaintext: 1.2e-8.
+    /// Worst errors measured for slots in [-1, 1]: fresh 1.2e-9, of a sum 1.6e-9, after a rotation 6e-8, of a rescaled
+    /// product with a plaintext 1.2e-8.
     #[must_use]
     pub fn slots_4096() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();

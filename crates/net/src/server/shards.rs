@@ -28,9 +28,9 @@ const THREADS: usize = 2;
 /// The servers that hold the shards of an index, in their order: one or more for each shard, and one connection to each.
 ///
 /// # Security
-/// There is no key here. Shards let in everyone who reaches them, so only this process may reach them. What a shard
-/// says is checked as far as it is public. That is its index, version and place, lengths, and the owner's signature on
-/// all that clients download. Clients notice a shard that computes wrong scores, like a server that does.
+/// This type holds no key. Shards let in everyone who reaches them, so only this process may reach them. The public
+/// part of a shard's replies is checked: its index, version and place, lengths, and the owner's signature on all that
+/// clients download. Clients notice a shard that computes wrong scores, like a server that does.
 pub struct Shards {
     runtime: Option<Runtime>,
     lines: Vec<Arc<Line>>,
