@@ -509,7 +509,7 @@ def _checked_folder(folder: str | os.PathLike[str], settings: Settings, key: str
 
 
 def _check_files(settings: Settings) -> None:
-    """Refuses settings that name files or a folder of an index that are not there."""
+    """Refuses settings that name missing files, or a missing folder of an index."""
     roots = content(settings.roots, "roots")
     if roots is not None and b"BEGIN CERTIFICATE" not in roots:
         raise InputError(f"roots = {settings.roots!r}: no certificate in it; expected a file in PEM, with BEGIN CERTIFICATE")

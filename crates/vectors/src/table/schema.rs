@@ -331,7 +331,7 @@ fn field_names(fields: &Fields) -> impl Iterator<Item = &str> {
     fields.iter().map(|field| field.name().as_str())
 }
 
-/// The names and types of columns, for a message: a table may have thousands.
+/// The names and types of columns, cut short for a message, since a table may have thousands.
 fn listed(fields: &Fields, suits: fn(&DataType) -> bool) -> String {
     let suiting = fields.iter().filter(|field| suits(field.data_type()));
     let names = cut(suiting.map(|field| {
