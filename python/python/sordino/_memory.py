@@ -295,7 +295,7 @@ class Memory:
             yield from (one for one in self._read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
 
     def exported(self) -> tuple[Iterator[Exported], str | None]:
-        """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
+        """All memories, and None. If they cannot be read, the memories that this folder still has, and the reason."""
         try:
             first = list(itertools.islice(found := self.all(), 1))
             return self._labelled(itertools.chain(first, found)), None
@@ -391,7 +391,7 @@ class Memory:
         )
 
     def note(self) -> str | None:
-        """What the last answer should be read with, such as a server that could not be reached."""
+        """A note for the reader of the last answer, for example that a server could not be reached."""
         held, unfit = (held_note(self._writer.held), unfit_note(self._writer.unfit)) if self._writer else (None, None)
         return ". ".join(filter(None, [self._gap, self._trouble, held, unfit, self._left_out(), None if self._pusher is None else self._pusher.note()])) or None
 

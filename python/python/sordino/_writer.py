@@ -467,7 +467,8 @@ class Writer:
         return found
 
     def _numbers(self, state: State, many: int) -> list[int]:
-        """Numbers for new memories, the next ones. With writers, who could store something else under the next numbers first, they are random."""
+        """Numbers for new memories: the next ones. If there are writers, the numbers are random, since a writer could store something under
+        the next ones first."""
         following = self._following(state)
         if not state.writers and following + many <= DRAWN:
             return list(range(following, following + many))
@@ -568,7 +569,7 @@ class Pusher:
         return self.stopped() or f"kept here, and sent to the server as soon as it can be: {self._trouble or 'it takes its time'}"
 
     def note(self) -> str | None:
-        """What the server lacks of what was changed here, and why, if a try to send it failed."""
+        """The changes of this folder that the server lacks, and why, if a try to send them failed."""
         if self._trouble is None:
             return None
         return self.stopped() or f"What was changed here last is not at the server yet, and is sent as soon as it can be: {self._trouble}"
