@@ -141,8 +141,7 @@ fn follow(service: &Service, new: &mpsc::Sender<()>) {
                 }
             }
             // For a while after a change, shards have different versions. Each reason is logged once. A lasting
-            // failure is
-            // retried less often, because each attempt downloads the new parts.
+            // failure is retried less often, because each attempt downloads the new parts.
             Err(error) => {
                 if !error.is_passing() {
                     pause = DAMAGED;

@@ -52,7 +52,7 @@ pub fn of(bytes: &[u8]) -> Digest {
         .as_bytes()
 }
 
-/// The digest of bytes that arrive one after the other. It does not depend on how they are cut.
+/// The digest of bytes that arrive in pieces. It does not depend on where the pieces begin and end.
 #[derive(Clone, Debug, Default)]
 pub struct Running(blake3::Hasher);
 

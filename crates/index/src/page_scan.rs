@@ -159,7 +159,7 @@ impl PageScan {
     /// One piece of the hint, encoded together with `segments`, and the hint of that piece.
     ///
     /// # Errors
-    /// None for a table of this shape with its [`segments`](Self::segments).
+    /// No error for a table of this shape with its [`segments`](Self::segments).
     pub fn encode(
         &self,
         table: &ByteTable,
@@ -172,7 +172,7 @@ impl PageScan {
     /// The hint that clients download: the hints of all pieces, one after the other.
     ///
     /// # Errors
-    /// None for a table of this shape.
+    /// No error for a table of this shape.
     pub fn downloaded(&self, table: &ByteTable, seed: [u8; 32]) -> Result<Vec<u8>, Error> {
         let segments = self.segments(seed)?;
         let mut downloaded = Vec::with_capacity(self.hint_len()?);
@@ -266,7 +266,7 @@ impl PageScan {
     /// The size in bytes of a query.
     ///
     /// # Errors
-    /// None for sizes that were checked.
+    /// No error for sizes that were checked.
     pub fn query_len(&self) -> Result<usize, Error> {
         let secret = column::Query::encoded_len(&self.outer(), Self::params().n())?;
         Ok(self.words_len() + secret)
