@@ -22,7 +22,7 @@ pub(super) struct Current {
 }
 
 impl Current {
-    /// The file's content before the index is opened.
+    /// The file of an index that is opened next. Its present content counts as seen.
     pub(super) fn of(place: Place) -> Self {
         let mut current = Self::unseen(place);
         current.seen = current.read();

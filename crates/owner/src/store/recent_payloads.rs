@@ -214,8 +214,8 @@ fn unmoved(recent: &[StoredPart<'_>], shared: u64) -> usize {
     moved.unwrap_or(recent.len())
 }
 
-/// The number of parts, from the oldest on, that stay unchanged if a change adds `bytes` bytes. Later parts are written together
-/// with it.
+/// The number of parts, from the oldest on, that stay unchanged if a change adds `bytes` bytes. Later parts are written
+/// together with the change.
 fn kept(recent: &[StoredPart<'_>], shared: u64, bytes: u64) -> usize {
     let mut kept = unmoved(recent, shared);
     let mut written: u64 = recent[kept..].iter().map(StoredPart::bytes).sum();

@@ -231,7 +231,8 @@ fn check_fixed(kind: &DataType) -> Result<(), Error> {
     Ok(())
 }
 
-/// Finds a column with this name, or within structures named by the parts before its dots.
+/// Finds a column with this name. If the name has dots, the parts before them may name structures that contain the
+/// column.
 fn find(
     fields: &Fields,
     name: &str,
