@@ -9,8 +9,8 @@
 //! few copies of the pages instead of `F`. The answer also has pages that the client did not ask for.
 //!
 //! A row of the table has a hint for each of the `G` pages of an answer: `F`, or one for each slot. They are encoded piece by
-//! piece. A piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all of them for the first page, then for the
-//! second, and so on. Answers have the same order.
+//! piece. A piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all its rows for the first page, then
+//! for the second, and so on. Answers have the same order.
 
 use std::ops::Range;
 
@@ -143,7 +143,7 @@ impl PageScan {
     /// An empty list of pieces of the hint.
     ///
     /// # Errors
-    /// None, after the sizes were checked.
+    /// No error, since the sizes were checked.
     pub fn segments(&self, seed: [u8; 32]) -> Result<Segments, Error> {
         Ok(Segments::new(&self.outer(), seed, Self::params().n())?)
     }

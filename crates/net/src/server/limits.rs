@@ -57,9 +57,10 @@ pub struct Limits {
     /// The most by which a client's clock may differ from the server's. Signatures are remembered
     /// twice as long.
     pub skew: Duration,
-    /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by it.
+    /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by this
+    /// time.
     pub leeway: Duration,
-    /// The time for requests in flight when the server is stopped.
+    /// The time that requests in flight have to end after the server is stopped.
     pub drain: Duration,
 }
 
