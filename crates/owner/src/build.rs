@@ -131,7 +131,7 @@ pub fn open<R: CryptoRng + ?Sized>(
 /// vectors or the queries. The metric is the cosine.
 ///
 /// # Errors
-/// [`Error`] if `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+/// [`Error`] if `k` is 0 or above the number of vectors, there are too many vectors, or one of them is zero.
 pub fn masked<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,

@@ -277,7 +277,7 @@ class Home:
         return ReaderKey.load(pair)
 
     def opened(self, key: OwnerKey | WriterKey | ReaderKey, restored: bool = False, pin: bytes | None = None) -> Index:
-        """The index, in its folder on this machine. Raises `NoIndexError`, which says how it comes back."""
+        """The index, in its folder on this machine. Raises `NoIndexError`, which says how to bring it back."""
         try:
             return open_index(self.index, key=key, restored=restored, pin=pin)
         except NoIndexError:
