@@ -340,8 +340,7 @@ impl Tenants {
             options.after(&before).open_dir(&dir)
         });
         let server = server.map_err(Error::index(&dir))?;
-        // A push may have replaced the version while this one was opened. In that case, the server reads the folder
-        // again.
+        // A push may have replaced the version while this one was opened. If so, the server reads the folder again.
         let replaced = self.indexes.replace_after(name, &before, server);
         if let (true, Some(tenant)) = (replaced, self.open.get_mut(name)) {
             tenant.current.saw(now);
