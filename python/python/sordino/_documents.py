@@ -698,7 +698,7 @@ def _placed(place: Index | str | os.PathLike[str] | None) -> tuple[str, bool]:
 
 
 def _is_secret(value: Any) -> bool:
-    """Return True for Haystack's `Secret`, which has a text when it is asked."""
+    """Return True for Haystack's `Secret`, whose text is known once it is resolved."""
     return hasattr(value, "resolve_value")
 
 

@@ -81,7 +81,7 @@ impl KeyFile {
     /// The writer's keys.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn writer(&self) -> Result<WriterKeys, Error> {
         match self.kind {
             KeyKind::Writer => {
@@ -95,7 +95,8 @@ impl KeyFile {
     /// A writer's public key, from its file or the secret key's.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
+    /// [`Error::KeyKind`] if the file holds a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped
+    /// for it.
     pub fn writer_public(&self) -> Result<WriterPublicKey, Error> {
         match self.kind {
             KeyKind::Writer => Ok(self.writer()?.secret().public()),
