@@ -3,11 +3,10 @@
 //! `mldsa/verify`, parameter = parameter set: `fresh` starts from the encoded key, `expanded`
 //! from whatever the implementation can keep of a key. `mldsa/batch`, parameter = parameter set x
 //! batch size: `one key` and `many keys` (a new key for each signature, none seen before);
-//! `rayon` is a batch on all threads of the global pool.
-//! `scripts/peers` measures AWS-LC. `pqcrypto-mldsa` is no peer: its code (PQClean's) accepts signatures
-//! whose z is too long, so its time is for less than a verification.
-//! Messages have 64 bytes, contexts are empty. `SORDINO_BENCH_LONG` adds the batches of the
-//! other sets and backends at all sizes.
+//! `rayon` is a batch on all threads of the global pool. `scripts/peers` measures AWS-LC. `pqcrypto-mldsa` is no peer:
+//! its code (PQClean's) accepts signatures whose z is too long, so its time is for less than a verification. Messages
+//! have 64 bytes, contexts are empty. `SORDINO_BENCH_LONG` adds the batches of the other sets and backends at all
+//! sizes.
 
 use std::hint::black_box;
 
@@ -23,7 +22,8 @@ use sordino_mldsa::{
 
 mod settings;
 
-/// Signers: more than the keys that the benched verifiers keep, and the largest batch.
+/// The number of signers: more than the number of keys that the benched verifiers keep, and the size of the largest
+/// batch.
 const KEYS: u8 = 128;
 const SIZES: [usize; 4] = [8, 32, 64, 128];
 

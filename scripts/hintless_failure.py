@@ -243,7 +243,7 @@ def convolved(columns, fold, record_len, p, depth, fold_depth, k0, k1):
     sigma = math.sqrt(of_sum(columns, fold, p, depth, fold_depth)) / unit
     within = float(radius(p)) / unit
     def tail(x):
-        # Beyond the radius the function continues as a straight line, so it is convex everywhere and never smaller.
+        # Beyond the radius the function continues as a straight line, so it is convex everywhere and never below the true tail.
         if x < 0: return .5 - x / sigma / math.sqrt(2 * math.pi)
         return math.erfc(x / sigma / math.sqrt(2)) / 2
     fail = math.fsum(a * (tail(within - x) + tail(within + x)) for x, a in rounded(k1 - k0).items())

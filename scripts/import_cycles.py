@@ -148,8 +148,8 @@ def imported(file):
 
 
 def file_graph(crate):
-    """For each file, by its module, the files that it imports, each with the lines. A name that is exported again counts for the file that
-    defines it."""
+    """For each file, by its module, the files that it imports, each with the lines of the imports. A name that is exported again counts for
+    the file that defines it."""
     files = {tuple(module(crate, file)): file for file in sources(crate) if module(crate, file)}
     names = {here: imported(file) for here, file in files.items()}
 

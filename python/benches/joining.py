@@ -2,9 +2,9 @@
 
   python python/benches/joining.py INDEX OWNER_KEY [--sordino PATH] [--searches N] [--ray]
 
-python/benches/parquet.py keeps INDEX and OWNER_KEY. Searches take turns among the servers, which are processes of the command,
-one replica a shard; --ray adds two shards under Ray Serve. Times are from a request to its whole reply, without the client's
-work. Processor time is per search, of the gathering server alone, and does not depend on what else the machine does.
+Make INDEX and OWNER_KEY with python/benches/parquet.py, which keeps them. Each server is a process of the command, and each shard has one
+replica. Searches take turns among the servers. --ray adds two shards under Ray Serve. Times are from a request to its whole reply, without
+the client's work. Processor time is per search, of the gathering server alone, and does not depend on what else the machine does.
 """
 
 import argparse

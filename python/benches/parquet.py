@@ -2,9 +2,9 @@
 
   python python/benches/parquet.py [--records N] [--dim D] [--files N] [--times N] [--mode MODE] [--keep FOLDER]
 
-One process reads the files one after the other, or threads or Ray's tasks read ahead. Or processes or Ray's tasks make segments,
-and in routed and sealed mode assign records to clusters. Needs pyarrow, and Ray for Ray's lines. Prints a table with the best of
---times runs, which take turns. --keep leaves the files, the last index (FOLDER/index) and the owner's keys there.
+There are three kinds of builds. One process reads the files one after the other; threads or Ray's tasks read ahead; or processes or Ray's
+tasks make segments and, in routed and sealed mode, assign records to clusters. Needs pyarrow, and Ray for Ray's lines. Prints a table with
+the best of --times runs, which take turns. --keep leaves the files, the last index (FOLDER/index) and the owner's keys there.
 """
 
 import argparse

@@ -44,7 +44,8 @@ type Records<'py> = (
 
 #[pymethods]
 impl Reader {
-    /// Opens a file. Of a table, it reads these columns, with ids of this kind. No record may have one of `absent`.
+    /// Opens a file. If the file is a table, the reader takes these columns, with ids of this kind. No record may have
+    /// one of `absent`.
     #[new]
     #[pyo3(signature = (path, vectors=None, ids=None, payloads=None, absent=Vec::new(), id_kind=None))]
     fn new(

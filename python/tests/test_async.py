@@ -64,7 +64,7 @@ def test_a_cancelled_call_takes_nothing_from_the_others(index, key, vectors):
         found = await asyncio.gather(*tasks, return_exceptions=True)
         assert isinstance(found[0], asyncio.CancelledError)
         assert [int(one.ids[0, 0]) for one in found[1:]] == list(range(1, 20))
-        # Searches that wait for their turn are told of the end, and none hangs.
+        # Searches that wait for their turn learn that the client has closed, and none hangs.
         tasks = [asyncio.create_task(client.search(vectors[:50], k=1)) for _ in range(20)]
         await asyncio.sleep(0)
         await client.close()

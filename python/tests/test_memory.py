@@ -1245,7 +1245,7 @@ def test_a_memory_without_room_takes_no_label_that_was_not_granted(home, tmp_pat
     for n in range(64):
         alice.remember(made(f"note {n}"), embedding(["x"]), ["hr"])
         alice.flush()
-    # Also a process that starts now knows what was granted.
+    # A process that starts now also knows the grants.
     for writer in (alice, Contributor(Home(folder))):
         writer.remember(made("it waits"), embedding(["x"]), ["hr"])
         for label in ("law", None):

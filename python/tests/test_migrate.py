@@ -444,7 +444,7 @@ def test_what_a_client_raises_is_an_error_of_its_store():
 
 def test_what_a_terminal_would_obey_is_escaped(run, monkeypatch, capsys):
     evil = "\x1b]0;title\x07\x1b[2J\nall rows are records\x9b\u202e"
-    # The first is a report; the second is an error, that an id comes twice.
+    # The first output is a report. The second is an error about an id that comes twice.
     for number, name in enumerate([lambda at: f"{evil}{at}", lambda at: evil]):
         store = Rows(rows(3, metadata=lambda at: {evil: "x"}, id=name))
         monkeypatch.setattr(_command, "_opened", lambda options, store=store: store)

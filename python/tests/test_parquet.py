@@ -75,7 +75,7 @@ def test_folders_in_a_folder_are_named_and_tables_refused(tmp_path):
         list(batches(tmp_path / "lake", vectors="v"))
     read = list(batches(sorted((tmp_path / "lake").rglob("*.parquet")), vectors="v"))
     assert [batch.vectors[0, 0] for batch in read] == [2023, 2024]
-    # A folder whose name ends as a file's is none, and files next to folders are read.
+    # A folder whose name ends like a file's name is not read as a file, and files next to folders are read.
     (tmp_path / "lake" / "old.parquet").mkdir()
     pq.write_table(pa.table({"v": [[1.0, 1.0]]}), tmp_path / "lake" / "x.parquet")
     assert len(list(batches(tmp_path / "lake", vectors="v"))) == 1

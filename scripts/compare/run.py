@@ -156,7 +156,7 @@ def read(
             run.missing.append((line["function"], line["reason"]))
             continue
         found, before = peer(line), run.get(line["group"], line["function"], line["parameter"])
-        # Of several runs of a whole system, the fastest one counts.
+        # If a whole system ran several times, the fastest run counts.
         if not (before and before.more.get("cpu_ns", 0) < line.get("cpu_ns", 0)):
             run.add([found])
     run.searches.extend(all_lines(searches))

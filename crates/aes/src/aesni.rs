@@ -8,7 +8,7 @@ use core::arch::x86_64::{
     _mm_setr_epi8, _mm_setzero_si128, _mm_shuffle_epi8, _mm_unpackhi_epi64, _mm_xor_si128,
 };
 
-/// A scheduled key, and with its token the proof that the processor has AES-NI.
+/// A scheduled key. Its token proves that the processor has AES-NI.
 #[derive(Clone)]
 pub struct Key {
     schedule: Schedule,

@@ -8,7 +8,7 @@ use core::arch::aarch64::{
     vreinterpretq_u64_u8, vrev64q_u8,
 };
 
-/// A scheduled key, and with its token the proof that the processor has the AES instructions.
+/// A scheduled key. Its token proves that the processor has the AES instructions.
 #[derive(Clone)]
 pub struct Key {
     schedule: Schedule,

@@ -52,7 +52,7 @@ pub fn encrypt<const N: usize>(schedule: &Schedule, blocks: &mut [__m512i; N]) {
     }
 }
 
-/// A key of counter mode, and with its token the proof that the processor has VAES.
+/// A key of counter mode. Its token proves that the processor has VAES.
 pub(crate) struct Counter {
     token: Avx512Vaes,
     schedule: Schedule,

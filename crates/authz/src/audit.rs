@@ -13,9 +13,9 @@
 //! | root | [`sordino_hash::merkle::root`] of `d_0, .., d_(n-1)` |
 //! | head | `n`, `d_(n-1)`, the root and a time, signed with ML-DSA-65 |
 //!
-//! Each entry is stored with its digest behind it, so a fault in storage is named at its entry. An attacker who changes
-//! an entry and computes all digests again contradicts the signed head. The head then says that the entries are not its
-//! own.
+//! Each entry is stored with its digest behind it, so an error names the entry that a fault in storage has changed. An
+//! attacker who changes an entry and computes all digests again contradicts the signed head. The error then says that
+//! the entries are not the head's.
 //!
 //! # Security
 //! A head vouches for the entries that were there when it was signed. So sign heads so often that you can bear the loss

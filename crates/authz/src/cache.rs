@@ -8,10 +8,10 @@
 //!
 //! # Form
 //!
-//! The table has sets of four slots. A word next to each set holds sixteen bits of the hash of every slot. So nearly
-//! always at most one slot is looked at. The crate `arc-swap` swaps a slot as a whole: a reader sees an entry before or
-//! after a change and never waits. Tags are written after their slot. A reader that comes between misses, or looks at
-//! an entry whose key then differs.
+//! The table has sets of four slots. A word next to each set holds sixteen bits of the hash of every slot. So a reader
+//! nearly always examines at most one slot. The crate `arc-swap` swaps a slot as a whole: a reader sees an entry before
+//! or after a change and never waits. Tags are written after their slot. A reader that comes between the two writes
+//! misses the entry, or compares an entry whose key differs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -74,7 +74,7 @@ fn expression(value: &Value) -> Result<RestrictedExpression, Refused> {
     })
 }
 
-/// Converts a value of an entity. Of an extension value, this crate records only its presence.
+/// Converts a value of an entity. For an extension value, this crate records only that it is present.
 pub(crate) fn value(result: EvalResult) -> Result<Value, Error> {
     Ok(match result {
         EvalResult::Bool(value) => Value::Bool(value),

@@ -42,8 +42,9 @@ impl Schema {
     /// Reads a schema.
     ///
     /// # Errors
-    /// [`Error::Schema`] if it does not parse, names something that it does not declare, or has an attribute twice in one
-    /// record. [`Error::TooLarge`] above 4 MiB. [`Error::Expression`] beyond 40 brackets within each other.
+    /// [`Error::Schema`] if the text does not parse, names something that it does not declare, or has an attribute
+    /// twice in one record. [`Error::TooLarge`] above 4 MiB. [`Error::Expression`] beyond 40 brackets within each
+    /// other.
     pub fn parse(text: &str) -> Result<Self, Error> {
         bounds::schema(text)?;
         check_keys(text)?;

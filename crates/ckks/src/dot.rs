@@ -2,7 +2,7 @@
 //!
 //! `floor(N / d)` vectors share one polynomial, with their coordinates reversed, so that one
 //! product of polynomials holds all their dot products as coefficients. This needs no rotations, no
-//! evaluation keys, no embedding, and depth one.
+//! evaluation keys and no embedding, and has depth one.
 //!
 //! | symbol | meaning |
 //! |---|---|

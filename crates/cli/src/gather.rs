@@ -65,7 +65,7 @@ asks a failed shard once more, and answers with whole replies of one version, or
 the shards. It waits for shards that have not started, and moves to the next version when all shards have it. It takes
 the same signals as `sordino serve`.";
 
-/// Runs `sordino gather`, until it is told to stop.
+/// Runs `sordino gather` until a signal tells it to stop.
 ///
 /// # Errors
 /// Fails if a shard has a wrong index, place or signature, or an address cannot be listened on.
@@ -141,8 +141,7 @@ fn follow(service: &Service, new: &mpsc::Sender<()>) {
                 }
             }
             // For a while after a change, shards have different versions. Each reason is logged once. A lasting
-            // failure is
-            // retried less often, because each attempt downloads the new parts.
+            // failure is retried less often, because each attempt downloads the new parts.
             Err(error) => {
                 if !error.is_passing() {
                     pause = DAMAGED;

@@ -25,7 +25,7 @@ pub enum Level {
     Warn,
     /// Changes of the index and of the configuration, and refusals that somebody may have to act on.
     Info,
-    /// Also refusals for want of places or budget.
+    /// All of this, and refusals because no place or budget is left.
     Debug,
 }
 

@@ -230,7 +230,7 @@ fn files(args: &Args) -> String {
     format!("{data} {index}{column}")
 }
 
-/// A word of a command, in quotes where a shell would read more in it than itself.
+/// A word of a command, in quotes if a shell would not read it literally.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./,:+=@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

@@ -100,7 +100,7 @@ struct Listening<'a> {
     version: u64,
 }
 
-/// Runs `sordino proxy`, until it is told to stop.
+/// Runs `sordino proxy` until a signal tells it to stop.
 ///
 /// # Errors
 /// Fails if the proxy cannot read its keys or token, reach the server, or listen on the address.

@@ -89,7 +89,7 @@ version, and clients repeat queries about the old one. It follows the certificat
 clients' keys, the rates and the log level again, from --config and the files themselves; after a mistake in them it
 reports the mistake and keeps the old settings. At SIGTERM or Ctrl-C it answers the requests in progress and stops.";
 
-/// Runs `sordino serve`, until it is told to stop.
+/// Runs `sordino serve` until a signal tells it to stop.
 ///
 /// # Errors
 /// Fails if the index is not the owner's or is damaged, or an address cannot be listened on.

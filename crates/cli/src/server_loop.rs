@@ -161,7 +161,7 @@ impl<S: Source> Serve<S> {
         }
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until a signal tells the process to stop.
     pub(crate) fn run(mut self, mut signals: Signals) -> Result<(), Error> {
         self.say("serving")?;
         self.warn();

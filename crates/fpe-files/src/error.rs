@@ -290,7 +290,8 @@ impl Error {
 const SHORT: &str =
     "; --on-error keep leaves such values in clear, --on-error skip leaves out their records";
 
-/// Adds the values that a format expects to an error that only names the place of a fault, or what to do with the value.
+/// Completes an error that only names the place of a fault: adds the values that the format expects, or says what to do
+/// with the value.
 struct Expected(sordino_fpe::Error, &'static str);
 
 impl std::fmt::Display for Expected {

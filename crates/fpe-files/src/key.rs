@@ -19,7 +19,7 @@ const MAX_FILE: u64 = 128;
 /// Reads the key from a key file.
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be read, [`Error::KeyFile`] if it is not a key file.
+/// [`Error::File`] if the file cannot be read, [`Error::KeyFile`] if it is not a key file.
 pub fn read_key(path: &Path) -> Result<AesKey, Error> {
     let mut text = Zeroizing::new(Vec::with_capacity(256));
     let file = File::open(path).map_err(Error::at(path))?;
@@ -67,7 +67,7 @@ fn unlike(text: &[u8]) -> &'static str {
 /// Writes a new key of this size to a file, which must not exist.
 ///
 /// # Errors
-/// [`Error::KeyExists`] if the file exists. [`Error::File`] if it cannot be written; then no file is left.
+/// [`Error::KeyExists`] if the file exists. [`Error::File`] if the file cannot be written; then no file is left.
 pub fn generate_key(path: &Path, size: AesSize) -> Result<(), Error> {
     let mut key = Zeroizing::new(vec![0; size.bytes()]);
     SysRng

@@ -201,7 +201,7 @@ pub fn transform_csv(
     let mut record = Record::default();
     let mut layout = None;
     while record.read(&mut input, delimiter)? {
-        // A record without fields is the blank lines at the end.
+        // A record without fields consists of the blank lines at the end.
         if record.len() == 0 {
             output.write_all(record.bytes())?;
             continue;

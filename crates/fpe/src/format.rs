@@ -84,10 +84,10 @@ pub enum Segment {
 /// 4. the template: 4 bytes for each character that counts, 0 if it is encrypted or of a check, and else its code point
 ///    plus 1.
 ///
-/// In the template of a text the characters that pass do not count. In the template of an e-mail address, the passing
-/// characters of the local part count. Of the domain, with the last `@`, each character counts as its small letters,
-/// and white space does not count. A pattern has the template of its text with all separators. Social security numbers
-/// and dates have an empty template. With [`Format::bind_spelling`] every character of the text counts as it is.
+/// In the template of a text, the characters that pass do not count. In the template of an e-mail address, the passing
+/// characters of the local part count. The domain, with the last `@`, counts in small letters and without white space.
+/// A pattern has the template of its text with all separators. Social security numbers and dates have an empty
+/// template. With [`Format::bind_spelling`] every character of the text counts as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     shape: Shape,

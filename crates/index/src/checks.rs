@@ -32,9 +32,9 @@ pub const COUNT: usize = 40;
 /// The number of positions whose bits are drawn together.
 pub const RUN: usize = 32;
 
-/// Rows of a group, for rows of `width` coordinates. Noise grows with the coordinates and with the rows of a group. Up to 192
-/// coordinates a group has 1,216 rows, so check rows add 3.3 %. From 522 coordinates on it has 416 rows, and check rows add 9.6
-/// %.
+/// The number of rows in a group, for rows of `width` coordinates. Noise grows with the coordinates and with the rows
+/// of a group. Up to 192 coordinates, a group has 1,216 rows, so check rows add 3.3 %. From 522 coordinates on, a group
+/// has 416 rows, so they add 9.6 %.
 #[must_use]
 pub fn group(width: usize) -> usize {
     RUN * (7296 / width.max(1)).clamp(13, 38)

@@ -14,8 +14,8 @@ pub const SCALES_HEAD_LEN: usize = 3;
 /// `Residual6` 0.980, `Residual4` 0.93.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Codec {
-    /// 8 bits a coordinate of the residual to a base of the index's frame. A step is a 127th of the row's scale, which is not
-    /// less than its largest coordinate.
+    /// 8 bits for each coordinate of the residual to a base of the index's frame. A step is 1/127 of the row's scale,
+    /// and the scale is at least the row's largest coordinate.
     Int8,
     /// 6 bits a coordinate of the difference to the bucket's centroid.
     Residual6,
@@ -39,7 +39,8 @@ impl Codec {
     }
 
     /// The codec that a build tries first for vectors that every client downloads. Metrics other than the cosine need the
-    /// finer one. Of 20,000 image descriptors, 8 bits found 0.947 of the ten nearest by distance, and 12 bits 0.9965.
+    /// finer one. Among 20,000 image descriptors, 8 bits found 0.947 of the ten nearest by distance, and 12 bits found
+    /// 0.9965.
     #[must_use]
     pub fn of_downloads(metric: Metric) -> Self {
         match metric {

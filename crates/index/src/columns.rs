@@ -47,7 +47,7 @@ impl Scheme {
     /// A segment's rows, encoded for scoring together with `segments`, and their hint.
     ///
     /// # Errors
-    /// [`Error`] if they are not rows of this width.
+    /// [`Error`] if `rows` are not rows of this width.
     pub fn encode(self, segments: &Segments, rows: &[u8]) -> Result<(Database, Hint), Error> {
         Ok(match self.rows {
             Rows::Open => segments.encode(&in_place(rows, f32::from_le_bytes))?,

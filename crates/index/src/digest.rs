@@ -52,7 +52,7 @@ pub fn of(bytes: &[u8]) -> Digest {
         .as_bytes()
 }
 
-/// The digest of bytes that arrive one after the other. It does not depend on how they are cut.
+/// The digest of bytes that arrive in pieces. It does not depend on where the pieces begin and end.
 #[derive(Clone, Debug, Default)]
 pub struct Running(blake3::Hasher);
 
@@ -70,7 +70,7 @@ impl Running {
 }
 
 /// The first half of a digest in eight groups of four, for people to compare. An attacker who makes both contents
-/// finds two with the same text in 2^64 tries. For a given content it takes 2^128.
+/// finds two with the same text in 2^64 tries. For a given content the attacker needs 2^128.
 #[must_use]
 pub fn short(digest: &Digest) -> String {
     let pairs = digest[..16].chunks_exact(2);

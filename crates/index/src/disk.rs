@@ -55,7 +55,7 @@ pub trait Disk {
     /// reader expects.
     ///
     /// # Errors
-    /// The errors of the file system. Also an error for anything that is not a file: a directory, a pipe, a device.
+    /// The errors of the file system, and an error for anything that is not a file: a directory, a pipe, a device.
     fn read(&self, path: &Path, most: u64) -> io::Result<Bytes> {
         self.read_into(path, most, Vec::new())
     }
@@ -87,7 +87,7 @@ pub trait Disk {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// The errors of the file system, also if the directory is not empty.
+    /// The errors of the file system, and an error if the directory is not empty.
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
         fs::remove_dir(path)
     }

@@ -167,7 +167,7 @@ impl<D: Disk> Folder<D> {
     /// Reads and checks a part.
     ///
     /// # Errors
-    /// [`Error`] if it cannot be read, or has another length or digest.
+    /// [`Error`] if the part cannot be read, or has another length or digest.
     pub fn part(&self, part: &Part) -> Result<Bytes, Error> {
         self.part_into(part, Vec::new())
     }

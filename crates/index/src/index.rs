@@ -78,7 +78,7 @@ impl Index {
     /// Reads an index and checks every byte of it against the owner's signature.
     ///
     /// # Errors
-    /// [`Error`] if it is truncated, changed, longer than its manifest says, or not signed by `owner`.
+    /// [`Error`] if the index is truncated, changed, longer than its manifest says, or not signed by `owner`.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed { what: "index", why };
         let body = wire::strip_file_head(wire::INDEX, bytes)?;

@@ -9,8 +9,8 @@
 //! few copies of the pages instead of `F`. The answer also has pages that the client did not ask for.
 //!
 //! A row of the table has a hint for each of the `G` pages of an answer: `F`, or one for each slot. They are encoded piece by
-//! piece. A piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all of them for the first page, then for the
-//! second, and so on. Answers have the same order.
+//! piece. A piece has [`PIECE`](crate::page_scan::PIECE) rows, with the hints of all its rows for the first page, then
+//! for the second, and so on. Answers have the same order.
 
 use std::ops::Range;
 
@@ -84,7 +84,7 @@ impl PageScan {
     /// The table of these pages, which lie one after the other, under this seed.
     ///
     /// # Errors
-    /// [`Error::Lwe`] if they have another length.
+    /// [`Error::Lwe`] if the pages have another length.
     pub fn table(&self, seed: [u8; 32], pages: &[u8]) -> Result<ByteTable, Error> {
         let (params, shape, len) = (Self::params(), self.shape, self.shape.rows());
         let Some(deal) = self.deal(seed) else {
@@ -143,7 +143,7 @@ impl PageScan {
     /// An empty list of pieces of the hint.
     ///
     /// # Errors
-    /// None, after the sizes were checked.
+    /// No error, since the sizes were checked.
     pub fn segments(&self, seed: [u8; 32]) -> Result<Segments, Error> {
         Ok(Segments::new(&self.outer(), seed, Self::params().n())?)
     }
@@ -159,7 +159,7 @@ impl PageScan {
     /// One piece of the hint, encoded together with `segments`, and the hint of that piece.
     ///
     /// # Errors
-    /// None for a table of this shape with its [`segments`](Self::segments).
+    /// No error for a table of this shape with its [`segments`](Self::segments).
     pub fn encode(
         &self,
         table: &ByteTable,
@@ -172,7 +172,7 @@ impl PageScan {
     /// The hint that clients download: the hints of all pieces, one after the other.
     ///
     /// # Errors
-    /// None for a table of this shape.
+    /// No error for a table of this shape.
     pub fn downloaded(&self, table: &ByteTable, seed: [u8; 32]) -> Result<Vec<u8>, Error> {
         let segments = self.segments(seed)?;
         let mut downloaded = Vec::with_capacity(self.hint_len()?);
@@ -186,7 +186,7 @@ impl PageScan {
     /// Reads the hint that clients download.
     ///
     /// # Errors
-    /// [`Error`] if it is not the hint of such a table under this seed.
+    /// [`Error`] if `downloaded` is not the hint of such a table under this seed.
     pub fn client(&self, seed: [u8; 32], downloaded: &[u8]) -> Result<column::Client, Error> {
         let mut client = column::Client::empty(&self.outer(), seed, Self::params().n())?;
         let mut rest = downloaded;
@@ -266,7 +266,7 @@ impl PageScan {
     /// The size in bytes of a query.
     ///
     /// # Errors
-    /// None for sizes that were checked.
+    /// No error for sizes that were checked.
     pub fn query_len(&self) -> Result<usize, Error> {
         let secret = column::Query::encoded_len(&self.outer(), Self::params().n())?;
         Ok(self.words_len() + secret)

@@ -52,7 +52,7 @@ impl OwnerPublicKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// [`Error`] if it is not 2,592 bytes long.
+    /// [`Error`] if the key is not 2,592 bytes long.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let expanded = ExpandedKey::from_bytes(bytes).map_err(|_| {
             let why = format!(

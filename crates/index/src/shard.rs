@@ -77,8 +77,8 @@ impl Shard {
         share(self.number - 1)..share(self.number)
     }
 
-    /// The numbers of the rows that this shard holds, of `count` in blocks of `block`. The last block may be
-    /// incomplete. If the shard holds none, the range is empty and at the first row.
+    /// The numbers of the rows that this shard holds, if an index has `count` rows in blocks of `block` rows. The last
+    /// block may be incomplete. If the shard holds none, the range is empty and at the first row.
     #[must_use]
     pub fn rows(self, count: usize, block: usize) -> Range<usize> {
         let blocks = self.range(count.div_ceil(block));

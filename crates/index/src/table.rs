@@ -16,7 +16,7 @@ use crate::manifest::{ENTRY_LEN, Grid, Routed};
 /// An empty list of segments for the hint of a table.
 ///
 /// # Errors
-/// None for a manifest that was checked.
+/// No error for a manifest that was checked.
 pub fn segments(mode: &Routed) -> Result<Segments, Error> {
     let params = mode.grid.packing.params();
     Ok(Segments::new(&params, mode.hint_seed, Grid::params().n())?)
@@ -96,7 +96,7 @@ impl Filling {
 /// The hint of one of the table's groups, encoded together with `segments`, and the hint of that.
 ///
 /// # Errors
-/// None for a table that was [filled](Filling), with the [`segments`] of its mode.
+/// No error for a table that was [filled](Filling), with the [`segments`] of its mode.
 ///
 /// # Panics
 /// Panics if the table has no such group.

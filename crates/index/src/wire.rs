@@ -1,5 +1,5 @@
-//! The heads of messages and files: a magic number, a version, a kind, a length. Also the bodies of queries, which the reader
-//! writes and the server reads.
+//! The heads of messages and files (a magic number, a version, a kind and a length), and the bodies of queries, which
+//! the reader writes and the server reads.
 //!
 //! Bodies need no lengths of their own. All sizes follow from the signed manifest, so a reader knows the length of a body before
 //! it reads it.
@@ -172,7 +172,8 @@ pub enum Message {
     GetParts = 103,
     /// The parts, one after the other.
     Parts = 104,
-    /// The edition, and an encrypted query for scores: of the centroids, or in open and masked mode of all vectors.
+    /// The edition, and an encrypted query for the scores of the centroids. In open and masked mode, for the scores of
+    /// all vectors.
     Score = 105,
     /// The encrypted scores.
     Scored = 106,

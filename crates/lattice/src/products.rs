@@ -69,8 +69,8 @@ impl Operands<'_> {
     /// Adds the sums to `first` and `second`, canonical.
     ///
     /// # Panics
-    /// Panics if the lengths of the two differ, or they or the width are not a multiple of [`LANES`]. Also if a row or
-    /// a pair lies outside its slice.
+    /// Panics if the lengths of the two differ, or they or the width are not a multiple of [`LANES`]. It also panics if
+    /// a row or a pair lies outside its slice.
     pub fn add_to(&self, modulus: Modulus, first: &mut [u64], second: &mut [u64]) {
         self.add_by(Kernels::of(Backend::detect()), modulus, first, second);
     }
@@ -127,8 +127,8 @@ fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
     modulus.reduce_wide(low + (middle << HALF) + (high << (2 * HALF)))
 }
 
-/// Bits of the lower half of a value that has two halves. 4096 products of halves fit 62 bits, and products of pairs of
-/// them 63.
+/// Bits of the lower half of a value that has two halves. A sum of 4096 products of halves has at most 62 bits, and a
+/// sum of 4096 pairs of such products has 63.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const HALF: i32 = 25;
 

@@ -116,7 +116,7 @@ impl std::fmt::Debug for Store {
 /// Writes a new file with `contents`, and waits until it is stored.
 ///
 /// # Errors
-/// The errors of writing the file, also if it exists already.
+/// The errors of writing the file, and an error if it exists already.
 pub fn write_new(
     path: &Path,
     contents: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

@@ -122,8 +122,8 @@ impl ByteTable {
     /// A table of columns that lie one after the other.
     ///
     /// # Errors
-    /// The errors of [`from_columns`](Self::from_columns). Also [`Error::Length`] if `bytes` does not have the length of
-    /// the shape.
+    /// The errors of [`from_columns`](Self::from_columns). [`Error::Length`] if `bytes` does not have the length of the
+    /// shape.
     pub fn from_slice(
         params: &Params,
         shape: Shape,

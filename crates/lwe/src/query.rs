@@ -98,7 +98,8 @@ impl Query {
     ///
     /// # Errors
     /// [`Error`] if the kind or version is wrong, the set is unknown, or the shape exceeds the limits of the set.
-    /// Also if the length does not fit these. The function checks all this before it allocates memory.
+    /// The call also fails if the length does not fit the set and the shape. The function checks all this before it
+    /// allocates memory.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = message.split_first_chunk::<HEAD_LEN>().ok_or(Error::Kind)?;
         let &[a, b, c, d, version, set, zero, also_zero, ..] = head;

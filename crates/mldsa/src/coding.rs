@@ -15,8 +15,8 @@ pub(crate) type HintBits = [u16; 16];
 
 /// FIPS 204, Algorithm 21: `HintBitUnpack`, of the last `omega + k` bytes of a signature.
 ///
-/// Returns false for an invalid encoding. In one, positions do not rise strictly inside a polynomial, counts fall
-/// or exceed omega, or bytes after the last position are not zero. `hint` then has no meaning.
+/// Returns false for an invalid encoding: positions do not rise strictly inside a polynomial, counts fall or exceed
+/// omega, or bytes after the last position are not zero. `hint` then has no meaning.
 pub(crate) fn hint_bit_unpack(set: &Set, bytes: &[u8], hint: &mut [HintBits; 8]) -> bool {
     let (positions, counts) = bytes.split_at(set.omega);
     *hint = [[0; 16]; 8];

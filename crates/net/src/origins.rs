@@ -48,7 +48,7 @@ pub struct CrossOrigin {
 
 impl CrossOrigin {
     /// Lets pages of these origins send requests by these methods and with these headers.
-    /// Without any origin no page may ask, and no answer has a header about that.
+    /// Without any origin, no page may ask, and answers have no headers about origins.
     #[must_use]
     pub fn new(origins: Vec<Origin>, methods: &'static str, headers: &'static str) -> Self {
         Self {

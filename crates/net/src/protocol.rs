@@ -1,6 +1,6 @@
 //! Names and lengths that both ends of a connection must use.
 
-/// The bytes of a reply that are sent together.
+/// The number of bytes in each piece of a reply, except the last.
 pub(crate) const CHUNK: usize = 64 << 10;
 
 /// The most bytes of a part in one step of a change.
@@ -14,7 +14,7 @@ pub(crate) const REFUSAL: &str = "sordino-refusal";
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const INDEX: &str = "sordino-index";
 
-/// The metadata key of the two versions of a stale request.
+/// The metadata key of the two versions that a server names when it refuses a stale request.
 pub(crate) const STALE: &str = "sordino-stale";
 
 /// The protocol that TLS negotiates (RFC 7301): HTTP/2.

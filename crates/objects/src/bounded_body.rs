@@ -54,7 +54,8 @@ mod tests {
     use std::net::TcpListener;
     use tokio_stream::StreamExt;
 
-    /// A store whose replies all have this head, and a body without an end. Also the number of MiB of it that were read.
+    /// A store whose replies all have this head and an endless body. The thread returns the number of MiB of the body
+    /// that were read.
     fn endless(head: &'static str) -> (String, std::thread::JoinHandle<usize>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

@@ -197,8 +197,8 @@ impl Disk for Objects {
         self.meta(path).map_or(0, |meta| meta.size)
     }
 
-    /// True for the folder itself, which need not be created. Also true if the store does not say, because what may exist must
-    /// not be removed.
+    /// True for the folder itself, which need not be created. Also true if the store does not answer, because a file
+    /// that may exist must not be removed.
     fn exists(&self, path: &Path) -> bool {
         let missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
         path == self.root() || !self.meta(path).is_err_and(missing)

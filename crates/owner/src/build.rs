@@ -62,8 +62,8 @@ pub fn sealed<R: CryptoRng + ?Sized>(
 /// vectors and the queries, nor which clusters a search scores.
 ///
 /// # Errors
-/// [`Error`] if `k` is 0 or above the number of vectors, or the recall is not between 0 and 1. Also if there are too
-/// many vectors, or one of them is zero.
+/// [`Error`] if `k` is 0 or above the number of vectors, or the recall is not between 0 and 1. The call also fails if
+/// there are too many vectors, or one of them is zero.
 pub fn routed<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,
@@ -131,7 +131,7 @@ pub fn open<R: CryptoRng + ?Sized>(
 /// vectors or the queries. The metric is the cosine.
 ///
 /// # Errors
-/// [`Error`] if `k` is 0 or above the number of vectors, there are too many, or one of them is zero.
+/// [`Error`] if `k` is 0 or above the number of vectors, there are too many vectors, or one of them is zero.
 pub fn masked<R: CryptoRng + ?Sized>(
     rng: &mut R,
     keys: &OwnerKeys,

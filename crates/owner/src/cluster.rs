@@ -92,8 +92,8 @@ pub(crate) fn centroids(
     Vectors::new(dim, centroids).expect("centroids are finite")
 }
 
-/// Different vectors, those first that fit their own cluster worst. Empty clusters restart at them. If there are fewer
-/// such vectors than empty clusters, the remaining clusters stay unchanged.
+/// Different vectors, beginning with the ones that fit their own cluster worst. Empty clusters restart at them. If
+/// there are fewer such vectors than empty clusters, the remaining clusters stay unchanged.
 fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<Item = &'a [f32]> {
     let mut worst: Vec<(f32, &[f32])> = (nearest.iter())
         .zip(sample.rows())

@@ -1,6 +1,6 @@
 //! Deals clusters into groups. Clusters that the same query wants go to different groups.
 //!
-//! A search of routed mode reads the best cluster of each group. So of two wanted clusters in one group it loses the
+//! A search of routed mode reads the best cluster of each group. So if it wants two clusters of one group, it loses the
 //! second. Sample queries show the size of the loss. The `j`th cluster in a query's order holds, on average, some of
 //! its nearest vectors that no earlier cluster holds. Their number is the weight of a pair whose second cluster is
 //! `j`th, summed over many queries. The deal makes the sum of weights inside groups small.
@@ -12,8 +12,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Computes the weights from the orders of clusters for some queries, best first. `gains` is the share of its
-    /// nearest that a query finds first in its `j`th cluster.
+    /// Computes the weights from the orders of clusters for some queries, best first. `gains[j]` is the share of a
+    /// query's nearest vectors that it finds first in its `j`th cluster.
     pub(crate) fn new(clusters: usize, orders: &[Vec<(u32, f32)>], gains: &[f32]) -> Self {
         let mut weights = vec![0.0; clusters * clusters];
         for order in orders {

@@ -120,7 +120,7 @@ pub(crate) fn lengths(lens: &[usize], least: usize) -> Vec<u32> {
     let of_records = records
         .into_iter()
         .flat_map(|len| (0..8).map(move |power| len.saturating_mul(1 << power).saturating_add(1)));
-    // Also lengths that fill the polynomials of retrieval without a hint.
+    // These lengths fill the polynomials of retrieval without a hint.
     let of_polys = (1..=12).map(|polys| 1792 * polys - TAG_LEN - 16 + 1);
     let lens = of_records.chain(of_polys).filter_map(|len| {
         let len = u32::try_from(len).ok()?.next_multiple_of(PAGE_STEP);
@@ -173,8 +173,8 @@ mod tests {
     fn a_thousand_searches_but_one_have_all_of_their_records() {
         let rng = &mut StdRng::seed_from_u64(2);
         assert_eq!(fetched(rng, &[1; 50], 10), 10);
-        // One record of a hundred has 20 more pages. Of ten results, four are such records in one search of ten
-        // thousand.
+        // One record in a hundred has 20 more pages. One search in ten thousand has four such records among its ten
+        // results.
         let counts: Vec<u32> = (0..10_000)
             .map(|at| if at % 100 == 7 { 21 } else { 1 })
             .collect();

@@ -79,8 +79,8 @@ impl Plan {
     /// Plans an index of `n` vectors of `dim` dimensions, for the cosine.
     ///
     /// # Errors
-    /// [`Error`] if there are no vectors or too many, `k` is 0 or above `n`, or the recall is not between 0 and 1. Also if
-    /// a second look has fewer candidates than results, or more than 64.
+    /// [`Error`] if there are no vectors or too many, `k` is 0 or above `n`, or the recall is not between 0 and 1. The
+    /// call also fails if a second look has fewer candidates than results, or more than 64.
     pub fn new(n: usize, dim: usize, wish: Wish) -> Result<Self, Error> {
         Self::for_metric(n, dim, Metric::Cosine, wish)
     }
@@ -125,7 +125,7 @@ impl Plan {
     /// every mode: one for each result, after the search.
     ///
     /// # Errors
-    /// [`Error::Payload`] if they are too long.
+    /// [`Error::Payload`] if the payloads are too long.
     pub fn with_payloads(self, len: usize) -> Result<Self, Error> {
         let (sizes, conditions) = ((self.n, self.wish.k), self.wish.conditions());
         let payloads = Retrieval::new(sizes, (Some(len), None), &conditions)?;
@@ -154,9 +154,9 @@ impl Plan {
         self.payloads.as_ref()
     }
 
-    /// The ways to fetch payloads, or the slots of the second look if there is one. Each has the cost of pages that are
-    /// laid for it, or the reason why it is not possible. A build takes the one that [`payloads`](Self::payloads) or
-    /// [`second_look`](Self::second_look) returns. Empty if records carry nothing.
+    /// The ways to fetch payloads, or the slots of the second look if there is one. Each offer has the cost of pages
+    /// that are laid out for that way, or the reason why the way is not possible. A build takes the way that
+    /// [`payloads`](Self::payloads) or [`second_look`](Self::second_look) returns. Empty if records carry nothing.
     ///
     /// # Errors
     /// Only errors that planning the same payloads gave.
@@ -417,7 +417,7 @@ mod tests {
         let near = |found: u64, bytes: u64| (bytes..bytes + 200).contains(&found);
         assert!(near(masked.cost.up, 48 * 11_776), "{masked:?}");
         assert!(near(masked.cost.down, 109_640 * 15 / 8), "{masked:?}");
-        // Also 2 bytes for the base and the scale of each row.
+        // The download also has 2 bytes for the base and the scale of each row.
         assert!(near(masked.cost.once, 1714 * 4864 + 200_000), "{masked:?}");
         assert!(masked.cost.up + masked.cost.down <= 900_000 && masked.cost.once <= 10_000_000);
         assert!(near(open.cost.up, 48 * 8192), "{open:?}");

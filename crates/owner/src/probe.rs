@@ -36,8 +36,9 @@ pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
 /// The position of the first of these recalls that is enough for the request. Each belongs to a longer search than the one
 /// before.
 ///
-/// Codes may be too short for the margin, even in the longest search. Then it is the first recall that reaches the request and is
-/// close to the highest. If none reaches the request, it is the first that is close to the highest.
+/// Codes may be too short for the margin, even in the longest search. Then the first recall that reaches the request
+/// and is close to the highest is enough. If none reaches the request, the first recall that is close to the highest is
+/// enough.
 pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
     let highest = recalls.iter().copied().fold(0.0, f64::max);
     let least = if reaches(highest, target(wish)) {

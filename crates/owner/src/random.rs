@@ -1,4 +1,5 @@
-//! Public seeds and names. They are hashes of a generator's output, never the output itself. Also numbers derived from a seed.
+//! Public seeds and names, which are hashes of a generator's output, never the output itself; and numbers derived from
+//! a seed.
 
 use rand_core::CryptoRng;
 use sordino_pir::Seed;

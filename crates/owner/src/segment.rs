@@ -328,8 +328,8 @@ impl<'a> SegmentWriter<'a> {
     }
 }
 
-/// Joins the codes of several content keys to one, to which an id is bound. Without readers of its own, an index has
-/// only one code.
+/// Joins the codes of several content keys into one code, to which an id is bound. Without readers of its own, an index
+/// has only one code.
 pub(crate) fn bound<'a>(codes: impl Iterator<Item = (u32, &'a Vec<u8>)>, own: bool) -> Vec<u8> {
     let mut all = Vec::new();
     for (number, code) in codes {

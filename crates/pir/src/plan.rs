@@ -25,7 +25,8 @@ pub enum Candidate {
 pub struct Cost {
     /// The candidate.
     pub candidate: Candidate,
-    /// The number of bytes that a client downloads once. For [`hintless`], the keys that it uploads once.
+    /// The number of bytes that a client downloads once. For [`hintless`], the number of bytes of the keys that it
+    /// uploads once.
     pub once: u64,
     /// The number of bytes that a client sends for a query.
     pub query: u64,

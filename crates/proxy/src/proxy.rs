@@ -34,7 +34,7 @@ impl Proxy {
     /// [`search_with`](Self::search_with).
     ///
     /// # Errors
-    /// [`Error::Listen`] if it cannot listen on the address, [`Error::Start`] if the system refuses threads.
+    /// [`Error::Listen`] if the proxy cannot listen on the address, [`Error::Start`] if the system refuses threads.
     ///
     /// # Panics
     /// Panics within a tokio runtime, since it creates one.

@@ -26,8 +26,9 @@ impl Token {
     /// The token of a file. If the file does not exist, it is created with 64 random digits, readable only by the user.
     ///
     /// # Errors
-    /// - [`Error::File`] if it cannot be read or created
-    /// - [`Error::TokenFile`] if it is not a token of 32 to 4,095 visible characters, or others may read or change it
+    /// - [`Error::File`] if the file cannot be read or created
+    /// - [`Error::TokenFile`] if it does not hold a token of 32 to 4,095 visible characters, or others may read or
+    ///   change it
     /// - [`Error::Random`] if the system gives no random bytes
     pub fn of_file(path: &Path) -> Result<Self, Error> {
         match make(path) {

@@ -2,8 +2,8 @@
 
 use zeroize::Zeroizing;
 
-/// The numbers of the `count` best scores, in ascending order. Of equal scores, the first are taken. If there are
-/// fewer scores, all numbers.
+/// The numbers of the `count` best scores, in ascending order. Among equal scores, the function takes the first. If
+/// there are fewer scores, it returns all numbers.
 ///
 /// # Security
 /// The executed instructions and the read addresses depend only on the lengths, not on the scores. Otherwise a server

@@ -136,10 +136,10 @@ impl Download {
         download
     }
 
-    /// The content keys of a version that these keys open.
+    /// The content keys of a version that the reader's keys open.
     ///
     /// # Errors
-    /// [`Error::NoReader`] if they open none.
+    /// [`Error::NoReader`] if the reader's keys open none of them.
     pub(crate) fn contents(
         &mut self,
         manifest: &Manifest,
@@ -165,7 +165,7 @@ impl Download {
         self.parts.contains_key(digest)
     }
 
-    /// Takes the part with this digest, as often as the manifest names it.
+    /// Takes the part with this digest. A part can be taken once for each time that the manifest names it.
     pub(crate) fn take(&mut self, digest: &Digest) -> Result<Vec<u8>, Error> {
         let missing = Error::Digest { what: "parts" };
         let (bytes, left) = self.parts.get_mut(digest).ok_or(missing)?;

@@ -508,7 +508,7 @@ mod tests {
                  write a date as YYYY-MM-DD",
                 "{wrong}"
             );
-            // Of a column with another text, any text may be meant.
+            // If the column has a different text, the filter may mean any text.
             let other = rows(&["soon"]);
             assert!(found(wrong, &[&first, &other]).is_ok(), "{wrong}");
         }

@@ -119,9 +119,9 @@ impl Kind {
     }
 }
 
-/// The first stage of a search over vectors that the client holds. There is none if the client asks the server for
-/// payloads after it. The server knows nothing about filters, so the time of that request must not reveal whether one
-/// was given, and how much passes.
+/// The first stage of a search over vectors that the client holds. There is no first stage if the client then asks the
+/// server for payloads. The server knows nothing about filters, so the time of that request must not reveal whether a
+/// filter was given, or how many records pass it.
 fn first_stage(payloads: Option<&Fetch>, sketch: Option<Sketch>) -> Option<Sketch> {
     let nothing_follows = payloads.is_none_or(|fetch| *fetch == Fetch::Download);
     sketch.filter(|_| nothing_follows)

@@ -58,8 +58,8 @@ impl Latch {
     }
 }
 
-/// The more serious of two errors, which is reported. Faults that the index's owner did not cause, such as a fork, come first,
-/// then what the server knows. A bad reply is reported with either.
+/// The more serious of two errors, which is reported. Faults that the index's owner did not cause, such as a fork, come
+/// first, then errors that the server knows. A bad reply is reported with either.
 #[must_use]
 pub fn graver(one: Error, other: Error) -> Error {
     let bad = one.is_bad_reply() || other.is_bad_reply();

@@ -20,8 +20,8 @@ pub struct Pulled {
     pub bytes: usize,
 }
 
-/// Updates a folder to the version that a server has, or creates it. Everything is checked as by a client. At every moment the
-/// folder has its old version or the new one.
+/// Updates a folder to the version that a server has, or creates it. Everything is checked as a client checks it. At
+/// every moment the folder has its old version or the new one.
 ///
 /// The new version must follow from the folder's. With a pin it must follow from the pinned one instead, and other content of the
 /// folder is abandoned. That happens with additions that the server did not accept, which their writer makes again. Numbers of

@@ -43,7 +43,7 @@ pub(crate) struct Scorer {
     tolerance: u64,
     words: lwe::Client,
     hint: column::Client,
-    /// For each row of the clusters, true if its record is deleted. Empty if none is.
+    /// For each row of the clusters, true if its record is deleted. Empty if no record is deleted.
     dead: Vec<bool>,
     tail: masked::Scorer,
 }

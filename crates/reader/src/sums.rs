@@ -49,7 +49,7 @@ impl SumCheck {
         fresh.collect()
     }
 
-    /// Updates to these segments. The first `kept` stay, except for what is fresh.
+    /// Updates to these segments. The first `kept` segments keep their sums, unless `fresh` has new ones.
     ///
     /// # Errors
     /// [`Error`] if scores are not real numbers, or sums are missing.

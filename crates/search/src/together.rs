@@ -90,7 +90,7 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// The time spent in the server since the last call. Of each pass, one request's share counts.
+    /// The time spent in the server since the last call. Each pass counts with one request's share of its time.
     pub fn take_server_time(&mut self) -> Duration {
         mem::take(&mut self.server_time)
     }

@@ -48,7 +48,7 @@ impl Grant {
     /// Checks that a key is the holder's.
     ///
     /// # Errors
-    /// [`Error::Key`] if it is not.
+    /// [`Error::Key`] if the key is not the holder's.
     pub fn check_key(&self, key: &PublicKey) -> Result<(), Error> {
         match key == self.holder() {
             true => Ok(()),

@@ -20,8 +20,8 @@ impl Token {
     ///
     /// # Errors
     /// - [`Error::Length`] if the bytes are longer than any token
-    /// - [`Error::Truncated`] if they end too early
-    /// - [`Error::Form`] if they do not have a token's form
+    /// - [`Error::Truncated`] if the bytes end too early
+    /// - [`Error::Form`] if the bytes do not have a token's form
     /// - [`Error::Depth`] if there are too many blocks
     /// - [`Error::Unsigned`] if a block names no algorithm, or `none`
     /// - [`Error::Algorithm`] if a block's algorithm is not allowed

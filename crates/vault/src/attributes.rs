@@ -43,9 +43,9 @@ impl Attributes {
     /// The attributes of `rows` records, in columns by name.
     ///
     /// # Errors
-    /// [`Error::Attribute`] for a column of bytes, or a column whose length is not `rows`. Also for a text of more than
-    /// 4,096 bytes, or a name that is empty or longer than 64 bytes. Also for more than 64 columns, or two columns of
-    /// one name.
+    /// [`Error::Attribute`] for a column of bytes, or a column whose length is not `rows`. The same error for a text of
+    /// more than 4,096 bytes, a name that is empty or longer than 64 bytes, more than 64 columns, or two columns of one
+    /// name.
     pub fn new(
         rows: usize,
         columns: impl IntoIterator<Item = (String, Column)>,

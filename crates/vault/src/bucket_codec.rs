@@ -86,7 +86,7 @@ impl BucketCodec {
     /// Opens bucket number `number`, decodes its vectors, and appends them to `opened`.
     ///
     /// # Errors
-    /// [`Error::BadReply`] if it is not what the owner sealed in this place.
+    /// [`Error::BadReply`] if `sealed` is not what the owner sealed in this place.
     pub fn open(
         &self,
         seal: &Seal,
@@ -103,7 +103,7 @@ impl BucketCodec {
     /// follow the rows that were appended before.
     ///
     /// # Errors
-    /// [`Error::BadReply`] if it is not what the owner sealed in this place, or has other rows.
+    /// [`Error::BadReply`] if the bucket is not what the owner sealed in this place, or has other rows.
     pub fn open_residuals(
         &self,
         seal: &Seal,

@@ -51,7 +51,7 @@ impl Decompressor {
         })
     }
 
-    /// The payload in these bytes. If the bytes end early, it reads the complete blocks. `None` if an owner cannot
+    /// The payload in these bytes. If the bytes end early, only the complete blocks are read. `None` if an owner cannot
     /// have compressed such bytes, or the payload is longer than the longest one.
     #[must_use]
     pub fn read(&mut self, bytes: &[u8], truncated: bool) -> Option<Vec<u8>> {

@@ -290,7 +290,7 @@ impl Directory {
     /// The list in an encoding.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it is not an encoding of a list.
+    /// [`Error::Malformed`] if `code` is not an encoding of a list.
     pub fn from_bytes(code: &[u8]) -> Result<Self, Error> {
         let malformed = |why: String| Error::Malformed {
             what: "list of readers",

@@ -1,7 +1,8 @@
 //! The frame of reference of an index's vectors: a centre, and bases close to them.
 //!
-//! A stored number has few bits. If these described what all vectors share, or the longest vectors, they could no longer separate
-//! near from far. So a vector is stored as its difference to a base that readers know, with a scale of its own.
+//! A stored number has few bits. If these bits described what all vectors share, or the longest vectors, they could no
+//! longer separate near from far. So a vector is stored as its difference to a base that readers know, with a scale of
+//! its own.
 //!
 //! | symbol | shape | meaning |
 //! |---|---|---|

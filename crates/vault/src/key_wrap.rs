@@ -32,7 +32,7 @@ pub trait KeyWrap {
     /// Unwraps a secret.
     ///
     /// # Errors
-    /// An error of the service, also if it did not wrap these bytes.
+    /// An error of the service, and an error if the service did not wrap these bytes.
     fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, KeyWrapError>;
 }
 
@@ -152,8 +152,8 @@ impl OwnerKeys {
     /// The keys whose master secret was wrapped.
     ///
     /// # Errors
-    /// The errors of [`KeyWrap::unwrap`]. Also an error if a reader's seed was wrapped, or a secret without its kind, as
-    /// earlier builds did.
+    /// The errors of [`KeyWrap::unwrap`], and an error if the bytes wrap a reader's seed, or a secret without its kind,
+    /// as in earlier builds.
     pub fn unwrapped(by: &impl KeyWrap, wrapped: &[u8]) -> Result<Self, KeyWrapError> {
         Ok(Self::from_master(Kind::Owner.unwrap(wrapped, by)?))
     }
@@ -171,8 +171,8 @@ impl ReaderSecret {
     /// The pair whose seed was wrapped.
     ///
     /// # Errors
-    /// The errors of [`KeyWrap::unwrap`]. Also an error if an owner's master secret was wrapped, or a secret without its kind,
-    /// as earlier builds did.
+    /// The errors of [`KeyWrap::unwrap`], and an error if the bytes wrap an owner's master secret, or a secret without
+    /// its kind, as in earlier builds.
     pub fn unwrapped(by: &impl KeyWrap, wrapped: &[u8]) -> Result<Self, KeyWrapError> {
         Ok(Self::from_bytes(Kind::Reader.unwrap(wrapped, by)?))
     }

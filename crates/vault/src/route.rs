@@ -91,7 +91,7 @@ impl Route {
     /// For each group, the number within the group of its best cluster.
     ///
     /// # Security
-    /// It compares all clusters, and keeps the number of the best by masks.
+    /// The function compares all clusters, and keeps the number of the best one by masks.
     #[must_use]
     pub fn nearest(&self, grid: &Grid, query: &[f32]) -> Vec<usize> {
         let centred = self.mean.centred(query);

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use crate::error::format::sqlite;
 use crate::{Error, Format};
 
-/// The bytes that are looked at.
+/// The number of bytes at the start of a file that tell its format.
 pub(super) const START: u64 = 48;
 
 const ZIP: &[u8] = b"PK\x03\x04";

@@ -194,8 +194,8 @@ pub(crate) fn decimal(text: &str) -> Option<String> {
     ))
 }
 
-/// A text that is no id or no other value, as messages show it: in quotes, or the beginning of a long text in quotes,
-/// with its length.
+/// A text that is not an id, or not another kind of value, as messages show it: in quotes, or the beginning of a long
+/// text in quotes, with its length.
 #[must_use]
 pub fn shown(text: &str) -> String {
     const MOST: usize = 64;

@@ -10,7 +10,7 @@ use crate::{Error, MAX_DIM};
 /// The most coordinates of one chunk: 4 MiB of f32.
 pub(super) const MAX_VALUES: usize = 1 << 20;
 
-/// The most bytes of other values of one chunk, excluding its last record. They may be much longer than its vectors.
+/// The most bytes of other values of one chunk, excluding its last record. Such values may be much longer than vectors.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(super) const MAX_BYTES: usize = 1 << 24;
 

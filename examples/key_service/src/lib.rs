@@ -20,7 +20,7 @@ impl TokenKey {
     /// Finds the token's wrapping key with this label, in a session that is logged in.
     ///
     /// # Errors
-    /// There is no such key, or the token does not answer.
+    /// Fails if there is no such key, or the token does not answer.
     pub fn find(session: Session, label: &str) -> Result<Self, KeyWrapError> {
         let wanted = [
             Attribute::Class(ObjectClass::SECRET_KEY),
@@ -40,7 +40,7 @@ impl TokenKey {
     /// Generates a new 256-bit wrapping key in the token, which it never leaves.
     ///
     /// # Errors
-    /// The token cannot generate a key.
+    /// Fails if the token cannot generate a key.
     pub fn generate(session: Session, label: &str) -> Result<Self, KeyWrapError> {
         let template = [
             Attribute::Token(true),

@@ -75,7 +75,7 @@ class Documents:
     address of a server, and nothing can be changed. Without a place, a temporary folder lasts as long as this
     object.
 
-    The object stays with the index that it first meets or makes. If that index is removed or replaced, each call is
+    The object stays with the index that it first meets or makes. If that index is removed or replaced, each call raises
     an error, and nothing is written.
 
     Parameters
@@ -343,8 +343,8 @@ class Documents:
         """Return the `k` nearest documents that pass, best first.
 
         The part of the filter's tree that attributes decide applies before documents are ranked. `passes` then tests
-        each document that was found. A warning tells if fewer than `k` or `enough` were found and others might pass. It
-        has the `advice`, if there is any. `contains` is how the framework asks for a member of a list, if it can.
+        each document that was found. A warning, with the `advice` if there is any, tells if fewer than `k` or `enough`
+        were found and others might pass. `contains` is how the framework asks for a member of a list, if it can.
 
         Raises
         ------
@@ -698,7 +698,7 @@ def _placed(place: Index | str | os.PathLike[str] | None) -> tuple[str, bool]:
 
 
 def _is_secret(value: Any) -> bool:
-    """Return True for Haystack's `Secret`, which has a text when it is asked."""
+    """Return True for Haystack's `Secret`, whose text is known once it is resolved."""
     return hasattr(value, "resolve_value")
 
 

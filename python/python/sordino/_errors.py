@@ -149,7 +149,7 @@ class LockedError(Error, BlockingIOError):
 
 
 class SegmentsError(Error):
-    """The index has the most segments that are allowed: call `Index.compact`."""
+    """The index has the largest allowed number of segments: call `Index.compact`."""
 
 
 class NothingLeftError(Error):
@@ -231,8 +231,8 @@ class SearchError(IntegrityError):
 def _after_wrong(then: type[Error]) -> type[Error]:
     """A wrong answer, followed by another failure of the server.
 
-    The class is a `SearchError`, and also of the class of that failure. A program that tries again after some
-    errors thus does the same after both. Otherwise the server could see from the program's behaviour whether the answer mattered.
+    The class is a subclass of `SearchError` and of that failure's class. A program that tries again after some errors thus does the same
+    after both. Otherwise the server could see from the program's behaviour whether the answer mattered.
     """
     if issubclass(then, SearchError):
         return then

@@ -167,7 +167,7 @@ def _differs(value: Any, word: str) -> bool:
 
 
 def _equals_texts(word: str, value: Any) -> bool:
-    """Return True for a test that values are equal to texts. Attributes take a text that begins as a list for a list of texts."""
+    """Return True for a test of equality with texts. Attributes take a text that begins like a list for a list of texts."""
     values = value if word in ("$in", "$nin") else [value]
     return word in _SIGNS and word not in _ORDERED and isinstance(values, list) and bool(values) and all(isinstance(one, str) for one in values)
 

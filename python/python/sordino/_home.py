@@ -137,7 +137,7 @@ class Settings:
     index: the folder of the index, if readers share one.
     label: the label of what is remembered here. Only readers with a grant of the label can read that.
     roots, token: files that connections need, as `sordino.Client` takes them.
-    erase_within: seconds in which what was forgotten leaves the folder, while a process of this memory runs.
+    erase_within: the seconds within which forgotten memories leave the folder, while a process of this memory runs.
     """
 
     name: str
@@ -277,7 +277,7 @@ class Home:
         return ReaderKey.load(pair)
 
     def opened(self, key: OwnerKey | WriterKey | ReaderKey, restored: bool = False, pin: bytes | None = None) -> Index:
-        """The index, in its folder on this machine. Raises `NoIndexError`, which says how it comes back."""
+        """The index, in its folder on this machine. Raises `NoIndexError`, which says how to bring it back."""
         try:
             return open_index(self.index, key=key, restored=restored, pin=pin)
         except NoIndexError:
@@ -509,7 +509,7 @@ def _checked_folder(folder: str | os.PathLike[str], settings: Settings, key: str
 
 
 def _check_files(settings: Settings) -> None:
-    """Refuses settings that name files or a folder of an index that are not there."""
+    """Refuses settings that name missing files, or a missing folder of an index."""
     roots = content(settings.roots, "roots")
     if roots is not None and b"BEGIN CERTIFICATE" not in roots:
         raise InputError(f"roots = {settings.roots!r}: no certificate in it; expected a file in PEM, with BEGIN CERTIFICATE")

@@ -76,11 +76,11 @@ class Index:
         Parameters
         ----------
         vectors : array_like of shape (n, dim), path or iterator
-            The vectors, as for `sordino.build`. All are held in memory.
+            The vectors, as for `sordino.build`. The call holds all of them in memory.
         ids : sequence of int, str or uuid.UUID, optional
             n ids of the kind that the index has; integers from 0 to 2**64 - 1. Without ids, records get the numbers
             after the highest id, so that vectors added twice are stored twice. Ids, payloads and attributes belong to
-            the vectors by their position: an index of pandas is not looked at.
+            the vectors by their position; the index of a pandas object is ignored.
         payloads : sequence, optional
             The payloads, as for `sordino.build`. If the index had none, the other records get empty ones.
         attributes : mapping or data frame, optional
@@ -90,7 +90,7 @@ class Index:
             who were granted the label can read them. A replaced record gets this label.
         leave_empty : bool, default False
             Store the records without payloads, or without attributes, although the index has them. A replaced record
-            loses its own. `update` changes payloads and attributes and keeps vectors.
+            loses the ones that it had. `update` changes payloads and attributes and keeps vectors.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class Index:
             One payload for each id.
         attributes : mapping or data frame, optional
             The attributes to change, as for `sordino.build`. Other attributes stay. None removes a record's value. The
-            values belong to the ids by their position: an index of pandas is not looked at.
+            values belong to the ids by their position: the index of a pandas object is ignored.
 
         Returns
         -------
@@ -681,10 +681,10 @@ def build(
         The vectors, of up to 8192 dimensions. A file may be larger than memory: .npy, .fvecs, .bvecs, .fbin,
         .u8bin, .i8bin, .parquet, .arrow, .jsonl or .csv. An iterator gives arrays, or `Batch`es with their own ids,
         payloads and attributes, and is read once. Any numeric dtype is converted to float32 in chunks. A float32
-        array in C order is not copied as a whole. Of a data frame or a file that is a table, columns with usual names
-        are taken where no argument is given: ids from `id`; payloads from the only one of `text`, `content` and
-        `document`; vectors from the only one of `vector`, `embedding` and `embeddings`. `Index.taken` and the log
-        `sordino` say which. To leave one out, give the vectors as an array.
+        array in C order is not copied as a whole. In a data frame or a file that is a table, columns with usual names
+        replace missing arguments: ids from `id`; payloads from the only one of `text`, `content` and `document`;
+        vectors from the only one of `vector`, `embedding` and `embeddings`. `Index.taken` and the log `sordino` say
+        which. To leave one out, give the vectors as an array.
     key : OwnerKey
         The owner's key, from `sordino.keygen()`. Keep it: without it, nobody can change the index.
     ids : sequence of int, str or uuid.UUID, optional
@@ -693,11 +693,11 @@ def build(
     payloads : sequence, optional
         n values of up to 1,048,572 bytes each. They are compressed and packed into pages of one length. A search
         returns the payloads of its results; one that is far longer than the others is cut short. bytes and str (as
-        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. A text
-        of JSON loses its quotes, as by the command. Dates and instants become ISO 8601, in UTC if they have
-        a time zone. Durations become seconds (`PT90.5S`), and `Decimal` a text of its digits. Lists and dicts may
-        contain such values; bytes in them become base64, missing values null. From a data frame, pass a column, its
-        name, or `.to_dict("records")`.
+        UTF-8) are stored as they are, and None and missing values are empty. Everything else becomes JSON. A value that
+        becomes a JSON text is stored without its quotes. Dates and instants become ISO 8601, in UTC if they have a time
+        zone. Durations become seconds (`PT90.5S`), and `Decimal` a text of its digits. Lists and dicts may contain such
+        values; bytes in them become base64, missing values null. From a data frame, pass a column, its name, or
+        `.to_dict("records")`.
     attributes : mapping or data frame, optional
         Columns of n values by name, for filters (`Client.search(where=...)`). A column has one type: 64-bit
         integers, floats, bool, or str of up to 4096 bytes. A list of str, int or bool becomes JSON text, for `has`. Dates

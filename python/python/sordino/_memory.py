@@ -63,7 +63,7 @@ _LOOK = 30.0
 # The seconds that an answer waits for the server to store a change.
 _SENT = 1.0
 
-# The seconds after which a silent server counts as unreachable, and the seconds for which it is then not asked.
+# The seconds after which a silent server counts as unreachable, and the seconds that the memory then waits before it asks again.
 _SILENT, _PATIENCE = 1.0, 10.0
 
 # The error of a reader without a place to read from.
@@ -295,7 +295,7 @@ class Memory:
             yield from (one for one in self._read(client, waiting, ids[first : first + _BLOCK]) if where.passes(one.record))
 
     def exported(self) -> tuple[Iterator[Exported], str | None]:
-        """All memories; where they cannot be read, those that were remembered here and never went further, and why."""
+        """All memories, and None. If they cannot be read, the memories that this folder still has, and the reason."""
         try:
             first = list(itertools.islice(found := self.all(), 1))
             return self._labelled(itertools.chain(first, found)), None
@@ -319,8 +319,8 @@ class Memory:
             return []
 
     def _labelled(self, found: Iterator[Remembered]) -> Iterator[Exported]:
-        """Memories with their labels. The owner's have text and label from one version, or from the journal. What was forgotten meanwhile has no label
-        any more, and is left out."""
+        """Memories with their labels. An owner gets text and label from one version, or from the journal. A memory that was forgotten
+        meanwhile has no label any more, and is left out."""
         while some := list(itertools.islice(found, _BLOCK)):
             # The journal comes first, as in `_fresh`.
             waiting = {one.id: one for one in self._writer.waiting()} if self._writer else {}
@@ -372,7 +372,8 @@ class Memory:
         }
 
     def others(self, where: Where) -> tuple[list[str], list[str], str | None]:
-        """What there is, for a choice that nothing matches: tags and authors, those first that are most like one that was asked for, and the times."""
+        """What there is, for a choice that nothing matches: the tags and authors, with the ones most like the requested ones first, and the
+        times."""
         records = [one.record for one in self.all()]
         tags = _likest([tag for record in records for tag in record.tags], where.tags)
         authors = _likest([record.by for record in records], [where.by or ""])
@@ -390,7 +391,7 @@ class Memory:
         )
 
     def note(self) -> str | None:
-        """What the last answer should be read with, such as a server that could not be reached."""
+        """A note for the reader of the last answer, for example that a server could not be reached."""
         held, unfit = (held_note(self._writer.held), unfit_note(self._writer.unfit)) if self._writer else (None, None)
         return ". ".join(filter(None, [self._gap, self._trouble, held, unfit, self._left_out(), None if self._pusher is None else self._pusher.note()])) or None
 
@@ -596,8 +597,8 @@ class Memory:
         return self._among(client, row, where)
 
     def _among(self, client: Client, row: Any, where: Where) -> list[Remembered]:
-        """The nearest of all memories that match, for the case that many records that do not match are nearer. This reads all memories first. Then it
-        searches only among memories with the times of the memories that match."""
+        """The nearest of all memories that match. It is used if many records that do not match are nearer. This reads all memories first.
+        Then it searches only among memories with the times of the memories that match."""
         listed = self._by_time(client, where)
         records: dict[int, Record] = {}
         for first in range(0, len(listed), _BLOCK):
@@ -813,7 +814,7 @@ def _number(value: Any) -> int:
 
 
 def _likest(there: Iterable[str], asked: Sequence[str]) -> list[str]:
-    """The first of these words, each once: those first that are most like one that was asked for, then those that are there most often."""
+    """Some of these words, each once. The words that are most like a requested word come first, then the most frequent words."""
     counted = Counter(there)
 
     def likeness(word: str) -> float:

@@ -53,7 +53,8 @@ def column(values: Any) -> Any:
 
 
 def narrow(values: Any) -> Any:
-    """Return the type of a column's floats, if they have 16 or 32 bits: a column of numpy, torch, pandas, polars or Arrow."""
+    """Return numpy's type of a column's floats if they have 16 or 32 bits, else None. The column may be of numpy, torch, pandas, polars or
+    Arrow."""
     import numpy as np
 
     kind = getattr(values, "dtype", None)

@@ -182,8 +182,8 @@ class Records:
 class Whole(NamedTuple):
     """All records at once, as the native module takes them.
 
-    `taken` has the columns of a table that were taken, by argument. `without` has the rows of a file without a payload. `named` has
-    the names of attributes, also of those without any value.
+    `taken` has the columns of a table that were taken, by argument. `without` has the rows of a file without a payload. `named` has the
+    names of all attributes, even if no record has a value.
     """
 
     vectors: np.ndarray

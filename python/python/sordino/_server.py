@@ -159,7 +159,7 @@ def serve(
     issuers : iterable of IssuerPublicKey, optional
         Issuers whose tokens are accepted, within what each token allows. `sordino token issue` makes tokens.
     audience : str, optional
-        The audience that tokens for this server name.
+        This server's name in tokens: their audience.
     anyone : bool, default False
         Instead of `clients` and `issuers`, answer everyone who reaches the port. Without a reader's key the answers
         are of no use, but each costs the server work.

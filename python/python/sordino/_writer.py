@@ -58,8 +58,8 @@ _MOST_SEGMENTS = 256
 # manifests.
 _KEPT = 256
 
-# The additions by writers after which the owner's process makes room for more; at most 64 are possible. Below it, the tries of a change
-# if a writer adds first each time.
+# The number of additions by writers after which the owner's process makes room for more; at most 64 are possible. The number of tries of a
+# change if a writer adds first each time.
 _TAKEN_IN = 16
 _TRIES = 8
 
@@ -187,8 +187,8 @@ class Writer:
         raise LockedError("other programs change this memory all the time: try again")
 
     def waiting(self) -> list[Waiting]:
-        """The memories of the journal that are not in the index yet. Others are, or were forgotten, and stay in the journal until the server
-        knows that."""
+        """The memories of the journal that are not in the index yet. The journal's other memories are in the index or were forgotten. They
+        stay in the journal until the server knows that."""
         entries, there = self._journal.read(), self._replica.lasted()
         return [one for one in entries if one.id not in there]
 
@@ -467,7 +467,8 @@ class Writer:
         return found
 
     def _numbers(self, state: State, many: int) -> list[int]:
-        """Numbers for new memories, the next ones. With writers, who could store something else under the next numbers first, they are random."""
+        """Numbers for new memories: the next ones. If there are writers, the numbers are random, since a writer could store something under
+        the next ones first."""
         following = self._following(state)
         if not state.writers and following + many <= DRAWN:
             return list(range(following, following + many))
@@ -568,7 +569,7 @@ class Pusher:
         return self.stopped() or f"kept here, and sent to the server as soon as it can be: {self._trouble or 'it takes its time'}"
 
     def note(self) -> str | None:
-        """What the server lacks of what was changed here, and why, if a try to send it failed."""
+        """The changes of this folder that the server lacks, and why, if a try to send them failed."""
         if self._trouble is None:
             return None
         return self.stopped() or f"What was changed here last is not at the server yet, and is sent as soon as it can be: {self._trouble}"

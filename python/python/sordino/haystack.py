@@ -405,7 +405,7 @@ class SordinoEmbeddingRetriever:
 
     The client encrypts the embedding, and the server learns nothing about it. Scores are cosines; never send them
     to the server. Filters run on the client. The part about the store's `attributes` applies before documents are
-    ranked. The rest applies to the `max_results` nearest, of which fewer than `top_k` may be left.
+    ranked. The rest applies to the `max_results` nearest, and may leave fewer than `top_k`.
 
     The component's filters do not keep tenants apart, because filters of `run` may replace them, even with
     `FilterPolicy.MERGE`. Give each tenant an index.

@@ -69,10 +69,9 @@ class SordinoVectorStore(VectorStore):
     - A `filter`, which is a dict of metadata or a function of a document, runs on the client. The part about
       `attributes` applies before documents are ranked; the rest applies to the `max_results` nearest. A warning
       tells if fewer than `k` are left.
-    - A value of a filter dict must be equal. `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`,
-      `$lt`, `$lte`, `$in` and `$nin`; `$and`, `$or` and `$not` join.
-      `{"tags": {"$contains": "x"}}` tests for a member of a list. A document without the name passes only `$ne` and `$nin`. `$gt`, `$gte`, `$lt` and `$lte` also take a
-      date or a datetime.
+    - A plain value in a filter dict tests for equality. `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
+      `$lte`, `$in` and `$nin`; `$and`, `$or` and `$not` join. `{"tags": {"$contains": "x"}}` tests for a member of a list. A document
+      without the name passes only `$ne` and `$nin`. `$gt`, `$gte`, `$lt` and `$lte` also take a date or a datetime.
     - `get_by_ids` is a private fetch: the server sees that documents were fetched and about how many.
     - `max_marginal_relevance_search` embeds the texts of the candidates again, unless vectors are kept.
     - Ids are texts of any form.
@@ -279,7 +278,7 @@ class SordinoVectorStore(VectorStore):
         k : int, default 4
             The number of documents.
         fetch_k : int, default 20
-            The number of nearest documents that are chosen from.
+            The number of nearest documents among which the `k` are chosen.
         lambda_mult : float, default 0.5
             1 for documents that are near, 0 for documents that differ from one another.
         filter : dict or callable, optional
@@ -312,7 +311,7 @@ class SordinoVectorStore(VectorStore):
         k : int, default 4
             The number of documents.
         fetch_k : int, default 20
-            The number of nearest documents that are chosen from.
+            The number of nearest documents among which the `k` are chosen.
         lambda_mult : float, default 0.5
             1 for documents that are near, 0 for documents that differ from one another.
         filter : dict or callable, optional

@@ -157,8 +157,8 @@ def build(
     mode, metric, recall, k, queries, packing, routing : optional
         As for `sordino.build`.
     processes : int, optional
-        The number of processes. The default is the number of processors. Each takes about 28 bytes for every
-        coordinate of its segment.
+        The number of processes. The default is the number of processors. Each process needs about 28 bytes of memory
+        for every coordinate of its segment.
     segment : int, optional
         The fewest records of a task: by default 131,072, and 16,384 in routed and sealed mode. Row groups are not
         divided.

@@ -183,7 +183,7 @@ class Gatherer:
         return self._server.version
 
     def metrics(self) -> str:
-        """Return its counts, in the OpenMetrics text format."""
+        """Return the gatherer's counts, in the OpenMetrics text format."""
         return self._server.metrics()
 
     def check_health(self) -> None:

@@ -123,8 +123,8 @@ impl Head {
     /// # Errors
     /// [`Error::AuditSignature`] for a head that `public_key` did not sign. For entries that were changed:
     /// [`Error::AuditAltered`], [`Error::AuditRemoved`], [`Error::AuditReordered`], [`Error::AuditCut`],
-    /// [`Error::AuditTruncated`], [`Error::AuditUnsigned`], [`Error::AuditForm`]. [`Error::AuditHead`] if they agree
-    /// among themselves but not with the head.
+    /// [`Error::AuditTruncated`], [`Error::AuditUnsigned`], [`Error::AuditForm`]. [`Error::AuditHead`] if the entries
+    /// agree among themselves but not with the head.
     pub fn verify(&self, stored: &[u8], public_key: &[u8]) -> Result<Vec<Entry>, Error> {
         self.verify_signature(public_key)?;
         let entries = read(stored)?;

@@ -417,7 +417,7 @@ fn no_text_is_read_from_within_a_string() {
 }
 
 /// Takes texts and repeats, removes or exchanges a random part. Sordino reads nothing that Cedar refuses, and reads each
-/// text as Cedar does. It refuses a text that Cedar reads only by rules of this crate.
+/// text as Cedar does. If it refuses a text that Cedar reads, a rule of this crate is the reason.
 #[test]
 fn changed_texts_are_read_as_cedar_reads_them() {
     let schema: cedar_policy::Schema = SCHEMA.parse().unwrap();

@@ -147,8 +147,8 @@ impl Combination {
     /// Reads a message.
     ///
     /// # Errors
-    /// [`Error`] if the kind or version is wrong, or the set is unknown or rounds answers. Also if the length does not
-    /// fit the dimension, or a number is not below `q`.
+    /// [`Error`] if the kind or version is wrong, or the set is unknown or rounds answers. The call also fails if the
+    /// length does not fit the dimension, or a number is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::Combination, message)?;
         let params = Params::from_id(head.set)?;

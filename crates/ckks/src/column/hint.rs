@@ -249,8 +249,8 @@ impl HintDelta {
     /// Reads a message.
     ///
     /// # Errors
-    /// [`Error`] if the kind or version is wrong, or the set is unknown. Also if the count is too small for the
-    /// block, or the length does not fit the set.
+    /// [`Error`] if the kind or version is wrong, or the set is unknown. The call also fails if the count is too small
+    /// for the block, or the length does not fit the set.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::HintDelta, message)?;
         let params = Params::from_id(head.set)?;

@@ -117,10 +117,10 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Calls `mac` for each tile of each block and query, with at most [`MOST`] rows at a time. Its arguments are the
-    /// rows of the block with [`SLACK`] bytes more, and the group's rows from this query's first row on. Then follow
-    /// the step between the query's rows, and the place for the sums. Blocks change faster than tiles, so that the
-    /// queries' part stays in the cache.
+    /// Calls `mac` for each tile of each block and query, with at most [`MOST`] rows at a time. The arguments of `mac`
+    /// are the rows of the block with [`SLACK`] bytes more, the group's rows from this query's first row on, the step
+    /// between the query's rows, and the place for the sums. Blocks change faster than tiles, so that the queries' part
+    /// stays in the cache.
     fn each_tile(&self, sums: &mut [u64], mac: impl Fn(&[u8], &[u64], usize, &mut [u64; TILE])) {
         let row = TILE * self.len;
         for i in 0..self.points / TILE {
@@ -157,8 +157,8 @@ fn join(modulus: Modulus, parts: [u64; 3]) -> u64 {
     modulus.reduce_wide(low + (middle << HALF) + (high << (2 * HALF)))
 }
 
-/// Bits of the lower half of a value that has two halves. 4096 products of halves fit 62 bits, and products of pairs of
-/// them 63.
+/// Bits of the lower half of a value that has two halves. A sum of 4096 products of halves has at most 62 bits, and a
+/// sum of 4096 pairs of such products has 63.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const HALF: i32 = 25;
 

@@ -93,8 +93,8 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// [`Error`] if the kind or version is wrong, or the set is unknown. Also if the length does not fit the
-    /// dimension, or a coefficient is not below `q`.
+    /// [`Error`] if the kind or version is wrong, or the set is unknown. The call also fails if the length does not fit
+    /// the dimension, or a coefficient is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::ColumnQuery, message)?;
         let params = Params::from_id(head.set)?;

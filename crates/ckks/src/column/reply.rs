@@ -80,8 +80,8 @@ impl Reply {
     /// Reads a message.
     ///
     /// # Errors
-    /// [`Error`] if the kind or version is wrong, the set is unknown, or the length does not fit the count. If answers
-    /// are whole, also if one of them is not below `q`.
+    /// [`Error`] if the kind or version is wrong, the set is unknown, or the length does not fit the count. For whole
+    /// answers, also [`Error`] if one of them is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (params, shape, state, body) = split(message)?;
         let reply = Self {
@@ -171,8 +171,8 @@ impl Reply {
     ///
     /// # Errors
     /// The errors of [`from_bytes`](Self::from_bytes). [`Error::Mismatch`] if sets or dimensions differ, or if a part has
-    /// other blocks than the runs name. Also if a part before the last does not end with a whole block. [`Error::Epoch`]
-    /// or [`Error::Version`] if states differ. [`Error::Count`] if there are too many vectors.
+    /// other blocks than the runs name. The same error if a part before the last does not end with a whole block.
+    /// [`Error::Epoch`] or [`Error::Version`] if states differ. [`Error::Count`] if there are too many vectors.
     pub fn join(
         parts: &[&[u8]],
         runs: impl IntoIterator<Item = (usize, usize)>,

@@ -14,7 +14,7 @@ use super::reply::Reply;
 use crate::wire::{Head, Kind};
 use crate::{Error, wire};
 
-/// The size in bytes of an uploaded coefficient: `q` has 50 bits, of which the upload drops two.
+/// The size in bytes of an uploaded coefficient: `q` has 50 bits, and the upload drops two of them.
 const COEFFICIENT_LEN: usize = 6;
 const _: () = assert!(Q >> DROPPED < 1 << (8 * COEFFICIENT_LEN));
 
@@ -202,8 +202,8 @@ impl Query {
     /// Reads a message.
     ///
     /// # Errors
-    /// [`Error`] if the kind or version is wrong, or the set is unknown. Also if the length does not fit the dimension,
-    /// or a coefficient is not below `q`.
+    /// [`Error`] if the kind or version is wrong, or the set is unknown. The call also fails if the length does not fit
+    /// the dimension, or a coefficient is not below `q`.
     pub fn from_bytes(message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::DotQuery, message)?;
         let params = Params::from_id(head.set)?;

@@ -50,7 +50,7 @@ pub(super) fn dots<const BYTES: usize, const BITS: usize>(
     }
 }
 
-/// Two products of a byte and a weight up to 64 fit 16 bits together.
+/// The sum of two products of a byte and a weight up to 64 fits into 16 bits.
 #[target_feature(enable = "avx2")]
 fn dot_windows<const BYTES: usize, const BITS: usize>(
     planes: &[u8],

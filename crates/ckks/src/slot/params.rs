@@ -58,8 +58,8 @@ impl Params {
 
     /// `N = 8192`, `log QP = 140`: one product and its rescaling. Scale `2^40`.
     ///
-    /// Worst errors measured for slots in [-1, 1]: fresh 1.2e-9, of a sum 1.6e-9, after a rotation 6e-8. Of a rescaled
-    /// product with a plaintext: 1.2e-8.
+    /// Worst errors measured for slots in [-1, 1]: fresh 1.2e-9, of a sum 1.6e-9, after a rotation 6e-8, of a rescaled
+    /// product with a plaintext 1.2e-8.
     #[must_use]
     pub fn slots_4096() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();
@@ -68,7 +68,7 @@ impl Params {
 
     /// `N = 16384`, `log QP = 220`: three products. Scale `2^40`.
     ///
-    /// Worst errors measured for slots in [-1, 1]: fresh 1.6e-9, of a sum 2.3e-9, after a rotation 1.1e-7. Of a
+    /// Worst errors measured for slots in [-1, 1]: fresh 1.6e-9, of a sum 2.3e-9, after a rotation 1.1e-7. For a
     /// rescaled product with a plaintext: 4e-8.
     #[must_use]
     pub fn slots_8192() -> Self {

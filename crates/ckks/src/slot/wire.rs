@@ -44,8 +44,8 @@ impl Ciphertext {
     ///
     /// # Errors
     /// [`Error`] if the kind or version is wrong, the ciphertext belongs to another set, or the set lacks its level.
-    /// Also if the length does not fit these, the scale is not a number from 1 on, or a coefficient is not below its
-    /// prime.
+    /// The call also fails if the length does not fit these, the scale is not a number from 1 on, or a coefficient is
+    /// not below its prime.
     pub fn from_bytes(params: &Params, message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::SlotCiphertext, message)?;
         let (level, encoding) = (head.count(), head.set);
@@ -102,8 +102,9 @@ impl GaloisKey {
     /// Reads a message of the parameter set `params`.
     ///
     /// # Errors
-    /// [`Error`] if the kind or version is wrong, or the key belongs to another set. Also if it rotates by more places
-    /// than there are slots, or the length does not fit the set. Also if a coefficient is not below its prime.
+    /// [`Error`] if the kind or version is wrong, or the key belongs to another set. The call also fails if the key
+    /// rotates by more places than there are slots, the length does not fit the set, or a coefficient is not below its
+    /// prime.
     pub fn from_bytes(params: &Params, message: &[u8]) -> Result<Self, Error> {
         let (head, body) = Head::split(Kind::GaloisKey, message)?;
         let rotation = head.count();

@@ -165,8 +165,9 @@ impl Args {
         )))
     }
 
-    /// Refuses texts such as 5.0 as new ids of an index that has 5. Programs write whole numbers so where a column also lacks values,
-    /// and each record would be there twice. They do so to all ids, so this reads the first records.
+    /// Refuses texts such as 5.0 as new ids of an index that has 5. If a column lacks some values, programs write its
+    /// whole numbers in this way, and each record would be in the index twice. Programs do so with all ids of a column,
+    /// so this function reads only the first records.
     fn check_whole_ids<D: Disk>(&self, store: &Store<D>) -> Result<(), Error> {
         let kind = store.manifest().ids;
         if kind != IdKind::Text {

@@ -48,7 +48,7 @@ struct Report {
     /// The recall of held-out vectors that the build measured, if the key can open it.
     recall: Option<f64>,
     segments: usize,
-    /// The writers, who may add records as the owner does.
+    /// The writers, who may add records in addition to the owner.
     writers: Vec<Writer>,
     /// The additions by writers since the owner's last change, oldest first.
     additions: Vec<Added>,

@@ -55,7 +55,7 @@ pub(super) struct Input {
     /// The file was written by `index export --vectors`: take ids, payloads, attributes and vectors from it.
     #[arg(long, conflicts_with_all = ["ids", "id_column", "vector_column", "payload_column", "attribute"])]
     exported: bool,
-    /// True of a file whose vectors are not looked at.
+    /// True if the command does not read the file's vectors.
     #[arg(skip)]
     vectorless: bool,
 }

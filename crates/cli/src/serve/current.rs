@@ -22,7 +22,7 @@ pub(super) struct Current {
 }
 
 impl Current {
-    /// The file's content before the index is opened.
+    /// The file of an index that is opened next. Its present content counts as seen.
     pub(super) fn of(place: Place) -> Self {
         let mut current = Self::unseen(place);
         current.seen = current.read();
@@ -77,8 +77,8 @@ impl Current {
         let before = service.server();
         match self.place.follow(&before, owner) {
             Ok(server) => {
-                // A push may have replaced the version while this one was opened. In that case, the folder is looked
-                // at again.
+                // A push may have replaced the version while this one was opened. In that case, the server reads the
+                // folder again.
                 let replaced = service.replace_after(&before, server);
                 if replaced {
                     self.seen = now;

@@ -11,7 +11,7 @@ use std::{sync::mpsc, time::Duration};
 /// The time between two checks of the folder.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Serves until it is told to stop.
+/// Serves until a signal tells the process to stop.
 pub(super) fn run(args: Args, output: Output) -> Result<(), Error> {
     let root = args.root.clone().unwrap_or_default();
     let owner = args.key.as_deref().map(super::owner).transpose()?;

@@ -35,8 +35,8 @@ pub(super) struct Tenants {
     encodings: Option<Encodings>,
     indexes: Indexes,
     open: HashMap<IndexName, Tenant>,
-    /// The marks of the policies that were read last, also of removed indexes: an index that had a policy is not
-    /// opened without one.
+    /// The marks of the policies that were read last. Marks of removed indexes stay, because an index that had a policy
+    /// is not opened without one.
     policies: HashMap<IndexName, Stamp>,
     groups: Groups,
     /// The policies in force.
@@ -340,7 +340,7 @@ impl Tenants {
             options.after(&before).open_dir(&dir)
         });
         let server = server.map_err(Error::index(&dir))?;
-        // A push may have replaced the version while this one was opened. In that case, the folder is looked at again.
+        // A push may have replaced the version while this one was opened. If so, the server reads the folder again.
         let replaced = self.indexes.replace_after(name, &before, server);
         if let (true, Some(tenant)) = (replaced, self.open.get_mut(name)) {
             tenant.current.saw(now);

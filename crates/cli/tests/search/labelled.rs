@@ -58,7 +58,7 @@ fn the_owners_export_is_built_and_added_again_with_its_labels() {
     fs::rename(place.path("lines"), place.path("i")).unwrap();
     assert_eq!(first(&place, "alice.pair"), "2000");
     assert_ne!(first(&place, "bob.pair"), "2000");
-    // Records that the index has already keep their labels.
+    // Records that are already in the index keep their labels.
     for file in ["i.jsonl", "i.parquet"] {
         let added = json(&place.line(&format!(
             "index add @i @{file} --exported --key @owner.key --restored"

@@ -28,7 +28,7 @@ fn a_servers_index_is_changed_from_afar() {
             served.url()
         ));
         assert_eq!(json(&push)["parts"], 0);
-        // Pushes three versions at once, of which the last is compacted.
+        // Pushes three versions at once. The last of them is compacted.
         done(&place.line(&format!("index add @{mode} @more.npy --key @owner.key")));
         done(&place.line(&format!("index delete @{mode} --ids 0,1 --key @owner.key")));
         done(&place.line(&format!("index compact @{mode} --key @owner.key")));

@@ -552,7 +552,7 @@ fn a_second_run_downloads_only_the_manifest() {
     let none = [&cached[..], &["--cache-limit", "0"]].concat();
     assert_eq!(run(&none).0, second);
     assert_eq!(run(&cached).0, first);
-    // Of the new version, the client downloads only the list of deletions.
+    // From the new version, the client downloads only the list of deletions.
     done(&place.line("index delete @masked --ids 0 --key @owner.key"));
     assert_eq!(served.line()["version"].as_u64(), Some(2));
     let (changed, found) = run(&cached);

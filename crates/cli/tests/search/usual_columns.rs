@@ -38,8 +38,8 @@ fn usual_columns_need_no_option_and_are_said() {
         (&added["added"], &added["replaced"]),
         (&3.into(), &2.into())
     );
-    // Of two lists, the one called `vector` has the vectors. An option names the payload, so the
-    // command does not guess it.
+    // If there are two lists, the one called `vector` has the vectors. An option names the payload,
+    // so the command does not guess it.
     let two = "{\"id\": 5, \"sizes\": [1, 2], \"vector\": [3, 4, 5], \"content\": \"x\", \"note\": \"y\"}\n";
     let said = built(&place, "two.jsonl", two, "--payload-column note");
     assert!(
@@ -103,8 +103,7 @@ fn usual_columns_need_no_option_and_are_said() {
     assert!(!shown.contains("text"), "{shown}");
 }
 
-/// Of two names that differ only in capitals, the one in small letters is used. If both have capitals,
-/// neither is.
+/// If two names differ only in capitals, the name in small letters is used. If both have capitals, neither is.
 #[test]
 fn capitals_decide_between_two_columns() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! `sordino proxy --owner-key`: programs write and list records over HTTP; pages of browsers.
+//! `sordino proxy --owner-key`: programs write and list records over HTTP, and pages of named origins may ask.
 
 use crate::binary::{command, done, failed, json};
 use crate::documents;

@@ -1,8 +1,8 @@
 //! FF1 on 32 strings in step. It uses VAES on registers of four blocks, 52-bit products for the reduction, and
 //! decimal digits in vectors.
 //!
-//! A register holds eight strings in 64-bit lanes. Of eight strings, 0 to 3 lie in the even lanes and 4 to 7 in the
-//! odd ones, which is how unpacking leaves them. Lane `2 k` is string `k`, and lane `2 k + 1` is string `4 + k`.
+//! A register holds eight strings in 64-bit lanes. Unpacking leaves strings 0 to 3 in the even lanes and strings 4 to 7
+//! in the odd lanes. Lane `2 k` is string `k`, and lane `2 k + 1` is string `4 + k`.
 #![expect(
     unsafe_code,
     reason = "loads and stores, and calls of vector instructions"

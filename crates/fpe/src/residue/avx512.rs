@@ -1,9 +1,9 @@
 //! `(a + y) mod m` and `(a - y) mod m` in vector registers. Moving a number from a block to a general register and
 //! back would take a tenth of a round.
 //!
-//! A fraction gives the remainder, as in [`crate::residue`], in units of `2^-52`. It takes 52-bit products of
-//! pieces of `y` with fractions of powers of two. For a smaller modulus the pieces may be wider, so there are
-//! fewer. All integers are in the first 64 bits of a register.
+//! A fraction gives the remainder, as in [`crate::residue`], in units of `2^-52`. The fraction is a sum of 52-bit
+//! products: pieces of `y`, times fractions of powers of two. For a smaller modulus the pieces may be wider, so there
+//! are fewer. All integers are in the first 64 bits of a register.
 #![expect(unsafe_code, reason = "loads, and calls of vector instructions")]
 
 use super::Residue;

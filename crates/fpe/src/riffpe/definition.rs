@@ -1,5 +1,5 @@
 //! Riffpe by its definition: it sorts whole labels. Tests compare all other code of this folder
-//! with it. It also decides if labels are shorter than eight bytes or begin alike.
+//! with it. The faster code calls it if labels are shorter than eight bytes or begin alike.
 
 use super::RiffpeX;
 use alloc::vec::Vec;

@@ -1,6 +1,6 @@
-//! Riffpe on eight strings in step, for radices up to 48 and labels of whole blocks. It is portable code, and is
-//! faster on every processor that encrypts several AES blocks at a time faster than one by one. Loops go over arrays
-//! of eight lanes, which compilers turn into vector instructions.
+//! Riffpe on eight strings in step, for radices up to 48 and labels of whole blocks. This code is portable. It helps on
+//! every processor that encrypts several AES blocks together faster than one by one. Loops go over arrays of eight
+//! lanes, which compilers turn into vector instructions.
 
 use super::{
     RiffpeX,

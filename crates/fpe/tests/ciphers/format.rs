@@ -288,7 +288,7 @@ fn refusals() {
             "letters or digits before the @",
             true,
         ),
-        // Of one letter, no option makes a ciphertext.
+        // No option makes a ciphertext of one letter.
         (
             Format::email_lower(),
             "x@y.de",

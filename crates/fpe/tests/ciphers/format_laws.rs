@@ -21,7 +21,7 @@ const CHECKS: [Check; 7] = [
     Check::Mod37_36,
 ];
 
-/// The symbols of which all sets are made: the symbols of every check, and further symbols.
+/// The symbols from which all sets are made: the symbols of every check, and further symbols.
 const POOL: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*- ./xyz水";
 
 /// A format's parts: alphabet, passing characters, check, kept prefix and suffix.

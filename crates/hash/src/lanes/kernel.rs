@@ -1,9 +1,8 @@
 //! The kernel over vectors, written once. [`kernel!`] makes it for a backend's number of lanes, vector
 //! type and target features.
 //!
-//! It is a macro because a function with target features can be generic neither over its features nor
-//! over vectors whose operations need them. A backend's file must define the operations under these
-//! names:
+//! The kernel is a macro because a function with target features can be generic neither over its features nor over
+//! vectors whose operations need them. A backend's file must define the operations under these names:
 //!
 //! | name | meaning, lane by lane |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! The rounds of the compression function over vectors. Each backend's file defines the six
 //! operations `add`, `xor`, `rotate_16`, `rotate_12`, `rotate_8` and `rotate_7`.
 //!
-//! It is a macro because a function with target features cannot be forced inline. A call for each G
-//! would move the whole state through memory.
+//! The rounds are a macro because a function with target features cannot be forced inline. A call
+//! for each G would move the whole state through memory.
 
 /// The four G of half a round, step by step together, so that four independent chains are in
 /// flight.

@@ -42,8 +42,8 @@ pub struct Extension {
     nodes: Vec<[u8; 32]>,
 }
 
-/// For a list of `count`, the position of its last whole subtree on its level. Also the number of that level's nodes in a
-/// list of `new`. Levels are counted from the leaves.
+/// Two numbers about the last whole subtree of a list of `count`: its position on its level, and the number of nodes
+/// that this level has in a list of `new`. Levels are counted from the leaves.
 fn start(count: u64, new: u64) -> (u64, u64) {
     let height = count.trailing_zeros();
     // Rounds up without a sum that could overflow.
@@ -82,7 +82,7 @@ impl Extension {
     /// any `new` is accepted.
     ///
     /// # Errors
-    /// [`Error::ProofMismatch`] if it does not begin with that list.
+    /// [`Error::ProofMismatch`] if the proof does not show that.
     pub fn verify(&self, old: &Hash, new: &Hash) -> Result<(), Error> {
         let joins = Joins::new();
         let mut rest = self.nodes.iter();

@@ -38,8 +38,8 @@ pub fn len(params: &Params, width: usize) -> Result<usize, Error> {
 /// Reads the combinations of an index.
 ///
 /// # Errors
-/// [`Error::Malformed`] if they have another length. [`Error::Ckks`] if they belong to another parameter set or
-/// dimension.
+/// [`Error::Malformed`] if `bytes` has another length. [`Error::Ckks`] if the combinations belong to another parameter
+/// set or dimension.
 pub fn read(params: &Params, width: usize, bytes: &[u8]) -> Result<Vec<Combination>, Error> {
     let expected = len(params, width)?;
     if bytes.len() != expected {

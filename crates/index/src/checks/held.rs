@@ -27,7 +27,7 @@ pub const COUNT: usize = 64;
 pub const GROUP: usize = 12_288;
 
 /// The number of bytes of a coordinate of a sum. In the worst case all rows are equal and have all weight in one
-/// coordinate. 24 bits then suffice except with probability `2^-63`, and for other rows except with a smaller one.
+/// coordinate. 24 bits then suffice except with probability `2^-63`. For other rows, this probability is smaller.
 pub const COORDINATE_LEN: usize = 3;
 
 /// The size in bytes of the sums of `n` rows.

@@ -69,8 +69,8 @@ impl Error {
         Self::Transport { kind, source }
     }
 
-    /// The part of the error that a server can observe. A bad reply has none. A failure after a bad reply is itself
-    /// that part.
+    /// The part of the error that a server can observe. For a bad reply, `None`. For a failure after a bad reply, the
+    /// failure alone.
     ///
     /// # Security
     /// A client decides only by this part whether to retry.

@@ -11,7 +11,7 @@ impl<D: Disk> Folder<D> {
     /// The manifest of a version, with this digest.
     ///
     /// # Errors
-    /// [`Error`] if it cannot be read, its digest or version is different, or `owner` did not sign it.
+    /// [`Error`] if the manifest cannot be read, its digest or version is different, or `owner` did not sign it.
     pub fn manifest(
         &self,
         wanted: &Current,

@@ -186,8 +186,8 @@ impl Manifest {
     }
 
     /// Refuses a version whose stored parts have more than `most` bytes together. It also counts data that a server
-    /// computes from the parts and that may be many times larger. They are the hints in routed mode and of scanned
-    /// pages, and pages that are fetched without a hint.
+    /// computes from the parts and that may be many times larger. Such data are the hints of routed mode and of scanned
+    /// pages, and pages that clients fetch without a hint.
     ///
     /// # Errors
     /// [`Error::Room`] if all of this has more than `most` bytes, and the errors of [`parts`](Self::parts).

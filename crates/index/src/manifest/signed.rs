@@ -105,8 +105,8 @@ impl SignedManifest {
     /// be made for the version before it, under a label that its writer may use, and before the writer's end.
     ///
     /// # Errors
-    /// [`Error`] if it is not signed by `owner`, or an addition is not by a writer that the owner names. Also if it is not a
-    /// manifest that this version of the program can serve.
+    /// [`Error`] if the manifest is not signed by `owner`, an addition is not by a writer that the owner names, or this
+    /// version of the program cannot serve the manifest.
     pub fn from_bytes(bytes: &[u8], owner: &OwnerPublicKey) -> Result<Self, Error> {
         match wire::is_added(bytes) {
             true => added::read(bytes, Some(owner)),

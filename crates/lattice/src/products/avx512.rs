@@ -68,7 +68,7 @@ unsafe fn add_held<const V: usize>(
     });
     for j in 0..o.terms {
         // SAFETY: by the contract of this function. Every list has `terms` rows. A vector does not go past the end of a
-        // row, for `width` is a multiple of eight. Pairs that are shared are one vector, of which the step is zero.
+        // row, for `width` is a multiple of eight. Pairs that are shared are one vector, whose step is zero.
         unsafe {
             let y = o.y.as_ptr().add(j * o.y_step + of_pair);
             for (v, (sums, (rows, x))) in sums.iter_mut().zip(lists).enumerate() {

@@ -11,8 +11,8 @@ const DIGITS: usize = 5;
 ///
 /// A byte of the stream below 243 holds five digits in base three; larger bytes are skipped. With `m = ceil(out.len() / 5)`,
 /// digit `j` of used byte `i` is value `j m + i`. Skipped bytes decide where the next ones are written, and are independent of
-/// the used bytes. If one chunk of the stream is enough, time does not depend on them either. For 2,048 values, that
-/// fails with probability `2^-49`. The digits are found by multiplication, not by division.
+/// the used bytes. If one chunk of the stream is enough, time does not depend on any byte. For 2,048 values, one chunk
+/// is too short with probability `2^-49`. The digits are found by multiplication, not by division.
 #[expect(clippy::cast_possible_truncation, reason = "bytes and digits")]
 pub fn fill(stream: &mut Stream, out: &mut [i8]) {
     let needed = out.len().div_ceil(DIGITS);

@@ -34,8 +34,8 @@ unsafe fn one<const Q: usize>(words: &Words, row: &[u8], out: &mut [u32]) {
     assert_eq!((words.queries, out.len()), (Q, Q));
     let three = vdupq_n_u16(3);
     let (sign, centred) = (vdupq_n_u16(0x8000), vdupq_n_u16(0xaaaa));
-    // The lower half has two sums, so that one multiply-add need not wait for the other. Of the upper half, only 16 bits
-    // are used.
+    // The lower half has two sums, so that one multiply-add need not wait for the other. The upper half's sums need
+    // only 16 bits.
     let mut low = [[vdupq_n_s32(0); 2]; Q];
     let mut high = [[vdupq_n_s16(0); 2]; Q];
     let (mut row, mut halves) = (row.as_ptr(), words.halves.as_ptr());

@@ -19,8 +19,8 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Avx512;
 
-/// The positions of 16 packed fields: the words that each quarter of a register needs, and the bytes of them that
-/// each coefficient needs. Also the bits to shift away.
+/// The positions of 16 packed fields: the words that each quarter of a register needs, the bytes of these words that
+/// each coefficient needs, and the bits to shift away.
 #[repr(C, align(64))]
 struct Fields {
     words: [u16; 32],

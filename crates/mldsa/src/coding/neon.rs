@@ -20,7 +20,7 @@ use crate::field::{Poly, Q};
 use crate::params::Gamma2;
 use sordino_cpu::Neon;
 
-/// The positions of eight packed fields: the bytes of each coefficient in two loads of 16 bytes. Also the bits to shift
+/// The positions of eight packed fields: the bytes of each coefficient in two loads of 16 bytes, and the bits to shift
 /// away, as left shifts. The second load ends where the fields end.
 struct Fields {
     bytes: [[u8; 16]; 2],

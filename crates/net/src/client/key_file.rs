@@ -116,7 +116,7 @@ impl KeyFile {
     /// Reads a key file.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be read, [`Error::KeyFile`] if it is no key file.
+    /// [`Error::File`] if the file cannot be read, [`Error::KeyFile`] if it is not a key file.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::at(path))?;
         // The memory is allocated at the longest file's size, so that growing leaves no copy.
@@ -215,7 +215,7 @@ impl KeyFile {
     /// The owner's keys.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn owner(&self) -> Result<OwnerKeys, Error> {
         match self.kind {
             KeyKind::Owner => Ok(OwnerKeys::from_master(*self.secret())),
@@ -226,7 +226,7 @@ impl KeyFile {
     /// The owner's public key, from its own file, a reader's or the owner's.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn public(&self) -> Result<OwnerPublicKey, Error> {
         let bytes = match self.kind {
             KeyKind::Owner => return Ok(self.owner()?.public()),
@@ -246,7 +246,7 @@ impl KeyFile {
     /// The client's key.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn client(&self) -> Result<ClientKey, Error> {
         match self.kind {
             KeyKind::Client => Ok(ClientKey::from_seed(&self.secret())),
@@ -257,7 +257,7 @@ impl KeyFile {
     /// The client's public key, from its own file or the client's.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn client_public(&self) -> Result<ClientPublicKey, Error> {
         match self.kind {
             KeyKind::Client => Ok(self.client()?.public().clone()),
@@ -271,7 +271,7 @@ impl KeyFile {
     /// The key that issues tokens.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn issuer(&self) -> Result<SigningKey, Error> {
         match self.kind {
             KeyKind::Issuer => Ok(SigningKey::from_seed(Algorithm::MlDsa65, &self.secret())),
@@ -282,7 +282,7 @@ impl KeyFile {
     /// The issuer's public key, from its own file or the issuer's.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn issuer_public(&self) -> Result<PublicKey, Error> {
         match self.kind {
             KeyKind::Issuer => Ok(self.issuer()?.public().clone()),

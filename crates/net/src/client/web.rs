@@ -62,8 +62,8 @@ pub trait Post {
     /// Posts a request, once.
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::Broken`], [`Error::Deadline`] if no whole answer came; [`Error::Reply`] if it was longer
-    /// than the limit.
+    /// [`Error::Unreachable`], [`Error::Broken`], [`Error::Deadline`] if no whole answer came; [`Error::Reply`] if the
+    /// answer was longer than the limit.
     fn post(&mut self, request: WebRequest) -> impl Future<Output = Result<WebReply, Error>>;
 }
 

@@ -110,7 +110,7 @@ impl Bearers {
         }
     }
 
-    /// The client that signed this login and showed this token, if both are valid. Also the state in which they were
+    /// The client that signed this login and showed this token, if both are valid, and the state in which they were
     /// valid.
     pub(crate) fn admit(&self, token: &[u8], signed: &Signed) -> Result<(Entrant, u64), Refusal> {
         let (time, instant) = (now(), Instant::now());
@@ -211,8 +211,8 @@ impl State {
         Ok((root, rates))
     }
 
-    /// The number and the rate of a holder, which are remembered for as long as a login lasts. `root` is the number
-    /// of the chain's first holder, unless this is the first. A new holder uses up one of the root's logins.
+    /// The number and the rate of a holder, which are remembered for as long as a login lasts. `root` is the number of
+    /// the chain's first holder, or `None` if this holder is the first. A new holder uses up one of the root's logins.
     fn holder(
         &mut self,
         name: &Name,
@@ -243,8 +243,8 @@ impl State {
         Ok((number, rate))
     }
 
-    /// Makes room for a holder. If its first holder has many behind it, one of these is forgotten. If there are many
-    /// holders in all, one is forgotten behind the first holder that has the most.
+    /// Makes room for a holder. If [`MOST_BEHIND`] holders are behind its first holder, one of these is forgotten. If
+    /// there are too many holders in all, one is forgotten behind the first holder that has the most behind it.
     fn make_room(&mut self, root: Option<u32>, now: Instant) -> Result<(), Refusal> {
         let mut behind: HashMap<u32, usize> = HashMap::new();
         for root in self.holders.values().filter_map(|holder| holder.root) {

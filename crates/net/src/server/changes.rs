@@ -319,8 +319,8 @@ impl Changes {
         Ok(())
     }
 
-    /// Removes the manifests that clients are not shown any more. This must read all manifests that are shown, so it happens
-    /// once in 256 versions. Files that cannot be removed now are removed then.
+    /// Removes the manifests that the server no longer shows to clients. This must read all manifests that the server
+    /// shows, so it happens once in 256 versions. Files that cannot be removed now are removed the next time.
     fn forget(&self, before: u64, newest: &SignedManifest) {
         let round = |version: u64| version / KEPT as u64;
         if round(newest.version) > round(before) {

@@ -21,7 +21,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Takes the two files' contents. They are looked at when the service starts to listen.
+    /// Takes the two files' contents. The service checks them when it starts to listen.
     #[must_use]
     pub fn from_pem(chain: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Self {
         Self {

@@ -26,8 +26,8 @@ pub struct Limits {
     /// The same bound as `receiving`, for one address.
     pub receiving_per_address: usize,
     /// The most requests in flight: whole, and with a good tag or signature where one is needed. A key, or an address
-    /// where anyone may ask, gets another place as long as it has fewer than are free. If there are several indexes,
-    /// the same rule holds for each index.
+    /// where anyone may ask, gets another place as long as it has fewer places than are free. If there are several
+    /// indexes, the same rule holds for each index.
     pub in_flight: usize,
     /// The most requests that one scan answers. The others wait for the next scan.
     pub batch: usize,
@@ -57,9 +57,10 @@ pub struct Limits {
     /// The most by which a client's clock may differ from the server's. Signatures are remembered
     /// twice as long.
     pub skew: Duration,
-    /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by it.
+    /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by this
+    /// time.
     pub leeway: Duration,
-    /// The time for requests in flight when the server is stopped.
+    /// The time that requests in flight have to end after the server is stopped.
     pub drain: Duration,
 }
 

@@ -13,7 +13,7 @@ pub(crate) type Seen = (u32, [u8; 16]);
 /// Time is divided into windows as long as the skew. A signature is fresh if its time differs from now by at most the
 /// skew. So it lies in one of three windows, and older windows can be forgotten completely.
 ///
-/// The system's clock may jump, also back. Nothing is accepted whose window was ever forgotten, whatever the clock
+/// The system's clock may jump, even back. A request is refused if its window was ever forgotten, whatever the clock
 /// says later. Windows after now are kept. So a clock that was wrong for a while costs the requests of one window, not
 /// all requests until the next start.
 #[derive(Debug)]

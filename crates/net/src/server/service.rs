@@ -38,9 +38,9 @@ impl Service {
     ///
     /// # Security
     /// A client must never send the same encrypted query twice, since an observer of both learns that it is one search.
-    /// Here the service repeats the query, within itself. A shard that gets it twice learns only that the service asked
-    /// twice: it could have computed the answer again by itself. Nothing in the query decides when or how often the
-    /// service asks.
+    /// Here the service repeats a query only to its own shards. A shard that gets it twice learns only that the service
+    /// asked twice: it could have computed the answer again by itself. Nothing in the query decides when or how often
+    /// the service asks.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
@@ -134,7 +134,8 @@ impl Service {
     /// directory that the served version was read from. The owner signs each step; an index may have `most` bytes.
     ///
     /// # Errors
-    /// [`sordino_server::Error::Locked`] if another process changes the directory. Other errors if it cannot be read.
+    /// [`sordino_server::Error::Locked`] if another process changes the directory. Other errors if the directory cannot
+    /// be read.
     pub fn accept_changes(
         &self,
         dir: impl AsRef<Path>,

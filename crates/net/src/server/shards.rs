@@ -28,9 +28,9 @@ const THREADS: usize = 2;
 /// The servers that hold the shards of an index, in their order: one or more for each shard, and one connection to each.
 ///
 /// # Security
-/// There is no key here. Shards let in everyone who reaches them, so only this process may reach them. What a shard
-/// says is checked as far as it is public. That is its index, version and place, lengths, and the owner's signature on
-/// all that clients download. Clients notice a shard that computes wrong scores, like a server that does.
+/// This type holds no key. Shards let in everyone who reaches them, so only this process may reach them. The public
+/// part of a shard's replies is checked: its index, version and place, lengths, and the owner's signature on all that
+/// clients download. Clients notice a shard that computes wrong scores, like a server that does.
 pub struct Shards {
     runtime: Option<Runtime>,
     lines: Vec<Arc<Line>>,
@@ -110,7 +110,7 @@ impl Shards {
         u16::try_from(self.lines.len()).unwrap_or(Shard::MOST)
     }
 
-    /// Replaces the servers of one shard. While it has none, requests are refused.
+    /// Replaces the servers of one shard. While the shard has no server, requests are refused.
     pub(crate) fn reach(
         &self,
         shard: u16,
@@ -137,8 +137,8 @@ impl Shards {
     ///
     /// # Errors
     /// [`Error::Shard`]: with [`Stale`](sordino_server::Error::Stale) if the shards have several versions, as for a
-    /// while after a change. Also if one is of another index, in another place, cannot be reached, or gives out what
-    /// the owner did not sign.
+    /// while after a change. The same error if a shard is of another index, is in another place, cannot be reached, or
+    /// sends something that the owner did not sign.
     pub fn open(&self) -> Result<Server, Error> {
         let opened = self.gather(None)?;
         opened.ok_or_else(|| Error::Reply("of no version".to_owned()))

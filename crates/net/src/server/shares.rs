@@ -56,7 +56,7 @@ pub(crate) struct Newcomer {
 }
 
 impl Newcomer {
-    /// A client of which only the address is known.
+    /// A client that is known only by its address.
     pub(crate) fn from(address: IpAddr) -> Self {
         Self {
             address,

@@ -29,9 +29,9 @@ type Decide = dyn Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync;
 pub struct Policy(Arc<Decide>);
 
 impl Policy {
-    /// A policy that allows what `decide` says. It gets the action and the digest of the client's public key, `None`
-    /// where anyone may ask. If a client shows a token that was handed on, `decide` is asked about each holder's key,
-    /// and has to allow all. Actions are [`Search`](Action::Search), [`Payload`](Action::Payload) or
+    /// A policy that allows what `decide` says. `decide` gets the action and the digest of the client's public key, or
+    /// `None` where anyone may ask. If a client shows a token that was handed on, `decide` is asked about each holder's
+    /// key, and has to allow all. Actions are [`Search`](Action::Search), [`Payload`](Action::Payload) or
     /// [`Download`](Action::Download). A download of payloads needs the last two.
     #[must_use]
     pub fn new(decide: impl Fn(Option<&[u8; 32]>, Action) -> bool + Send + Sync + 'static) -> Self {

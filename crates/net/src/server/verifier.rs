@@ -24,7 +24,7 @@ pub enum Access {
     /// The holders of these keys.
     Keys(Vec<ClientPublicKey>),
     /// The holders of these keys and of tokens, as far as a token allows it: for searches, payloads and downloads.
-    /// Changes of an index are its owner's alone.
+    /// A token never allows changes of an index: only its owner and writers make them.
     Tokens {
         /// The keys whose holders need no token.
         keys: Vec<ClientPublicKey>,

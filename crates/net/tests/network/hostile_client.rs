@@ -60,7 +60,7 @@ fn what_is_no_request_is_refused_and_the_server_goes_on() {
             "{request:?}: {found:?}"
         );
     }
-    // A request that is longer than any of this index is refused before it is read, and counted.
+    // A request that is longer than any request about this index is refused before it is read, and counted.
     let longest = server(4, &set).longest_request().unwrap();
     for len in [longest + 4000, 20 << 20] {
         let found = connection.exchange(&vec![0; len], 1 << 20);

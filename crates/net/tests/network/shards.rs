@@ -170,8 +170,8 @@ fn clients_cannot_tell_shards_from_one_server() {
             }
             let quiet = r#"shard_again_total{shard="1"} 0"#;
             assert!(metrics.contains(quiet), "{metrics}");
-            // This query has the right length but cannot be decoded. All shards say so, also when
-            // they are asked again.
+            // This query has the right length but cannot be decoded. All shards say so, and say so
+            // again when they are asked again.
             let mut wrong = request.clone();
             wrong[50] ^= 0xff;
             let refused = connection.exchange(&wrong, 100).unwrap_err();
@@ -620,8 +620,8 @@ fn where_a_server_of_a_shard_fails_another_is_asked() {
     assert_eq!(found.unwrap().hits.len(), K);
 }
 
-/// If an operator restores an older version or another index to the shards' folders, it is served, as by one server with
-/// this data.
+/// If an operator restores an older version or another index to the shards' folders, the shards serve it, as one server
+/// with this data would.
 #[test]
 fn what_is_put_into_the_shards_folders_is_served() {
     let mut bed = bed(Form::Masked(Packing::T4));

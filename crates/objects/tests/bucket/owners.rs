@@ -43,7 +43,7 @@ fn a_bucket_is_a_folder_to_owners_servers_and_shards() {
     let mut store = Store::open_on(disk.clone(), disk.root(), &keys, None).unwrap();
     store.delete(&mut rng(4), &[7u64]).unwrap();
     assert_eq!(store.verify().unwrap().records, 339);
-    // Opens all its shards, and the shards of a folder with a copy.
+    // Opens all shards of the index, and the shards of a folder with a copy.
     let local = tempfile::tempdir().unwrap();
     let folder = Folder::new(&local.path().join("copy"), Files);
     let copied = disk.folder().copy_to(&folder, &keys.public()).unwrap();

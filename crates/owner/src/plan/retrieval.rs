@@ -109,8 +109,8 @@ impl Retrieval {
         (2 + tables) * self.whole()
     }
 
-    /// The time for which a client waits for the pages of one search. It includes their bytes on the link, and the computing on
-    /// the server's cores and on one thread of the client.
+    /// The time for which a client waits for the pages of one search. The time includes the transfer of their bytes,
+    /// and the computation on the server's cores and on one thread of the client.
     #[must_use]
     pub fn wait(&self, conditions: &Conditions, speed: &Speed) -> Duration {
         let times = self.way.nanoseconds(self.fetched, speed);

@@ -43,8 +43,8 @@ pub struct Most {
 }
 
 impl Most {
-    /// The limits for an index of this size, or half more than the prediction if that is more. So if an owner uses
-    /// routed mode where it does not pay, the index still gets the planned recall.
+    /// The limits for an index of this size, but at least 1.5 times the predicted bytes. So an owner who uses routed
+    /// mode where it does not pay still gets the planned recall.
     fn of(predicted: &Cost, n: usize, width: usize, queries: u64) -> Self {
         let half_more = |bytes: u64| bytes.saturating_add(bytes >> 1);
         let masked = scoring::cheapest(n, width, queries, Rows::Masked, Checking::Sums);

@@ -162,7 +162,7 @@ fn shortest(mut step: impl FnMut()) -> Shortest {
 }
 
 fn pir(rng: &mut ChaCha20Rng) -> Result<(f64, f64), Error> {
-    // A matrix of 8 MB, because computing a hint takes a thousand times as long as a scan.
+    // The matrix has only 8 MB, because computing a hint takes a thousand times as long as a scan.
     let params = sordino_pir::Params::for_columns(1024, 8192)?;
     let bytes: Vec<u8> = (0..8usize << 20).map(|at| at.to_le_bytes()[0]).collect();
     let seed = Seed([1; 32]);

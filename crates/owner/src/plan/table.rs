@@ -310,9 +310,9 @@ impl Table {
         self.payloads.as_ref()
     }
 
-    /// Of the modes that the terms allow, the one with the fewest total bytes. If the terms have a link, the one that
-    /// takes the least time. Of equal ones, the one whose clients compute less. `None` if the terms allow none. A mode
-    /// that looks at a part of the records, and so finds fewer of the neighbours, must save a fifth.
+    /// The mode with the fewest total bytes among the modes that the terms allow. If the terms have a link, the mode
+    /// that takes the least time. Among equal modes, the one whose clients compute less. `None` if the terms allow no
+    /// mode. A mode that looks at only a part of the records, and so finds fewer of the neighbours, must save a fifth.
     #[must_use]
     pub fn recommended(&self) -> Option<&Row> {
         let allowed = self.rows.iter().filter(|row| row.refusal.is_none());

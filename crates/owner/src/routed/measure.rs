@@ -167,7 +167,7 @@ impl Clusters {
         let groups = order.chunks_exact(grid.clusters as usize);
         let best = groups.filter_map(|group| {
             let score = |cluster: &&u32| near[**cluster as usize];
-            // Of equally near clusters it takes the first, like a client's route.
+            // If clusters are equally near, this takes the first, like a client's route.
             let group = group.iter().rev();
             group.max_by(|a, b| score(a).total_cmp(&score(b)))
         });
@@ -330,7 +330,8 @@ mod tests {
         (chosen.grid.groups, chosen.recall, tried)
     }
 
-    /// From 4 to 6, 8, 12 and 16 groups the gain is less than 0.002 each time, and from 16 to 192 groups 0.047.
+    /// Each step from 4 to 6, 8, 12 and 16 groups adds less than 0.002 to the recall. From 16 to 192 groups, the recall
+    /// rises by 0.047.
     #[test]
     fn groups_are_added_while_neighbours_lie_in_others() {
         let (groups, recall, _) = chosen(0.92, 10);

@@ -102,7 +102,7 @@ impl<D: Disk> Store<D> {
     /// in the one after it.
     ///
     /// # Errors
-    /// [`Error`] if one is missing, damaged, or not the owner's.
+    /// [`Error`] if a manifest is missing, damaged, or not the owner's.
     pub fn history(&self) -> Result<Vec<SignedManifest>, Error> {
         let owner = self.keys.public();
         let mut versions = vec![self.manifest.clone()];

@@ -33,7 +33,7 @@ impl<D: Disk> Store<D> {
     ///
     /// All content under an older content key than its label's newest is written under the newest. From then on no
     /// revoked reader can read it, and no reader gets older keys. A label that a record has left for another label gets
-    /// a new key. So a reader who is granted that label later cannot read what the record was. Segments at the front
+    /// a new key. So a reader who is granted that label later cannot read the record's old row. Segments at the front
     /// stay unchanged if they are full, under the newest key, and have lost no records. So clients keep their hints.
     ///
     /// Sealed mode clusters all records again from their 8-bit codes. The owner stores these with the buckets for this

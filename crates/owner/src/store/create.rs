@@ -188,7 +188,7 @@ impl First {
                 let rotation = random(rng);
                 let (seed, hidden) = (random(rng), spec.own_readers);
                 let frame = match spec.form {
-                    // A frame of all records is made after all have arrived.
+                    // This frame depends on all records, so it is made after all have arrived.
                     Form::Sealed { .. } | Form::Routed { .. } => {
                         training = Some((rotation, seed, hidden));
                         Frame::origin(spec.metric, rotation, dim)

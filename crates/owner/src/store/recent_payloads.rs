@@ -32,7 +32,7 @@ const DOWNLOADED_SHARE: u64 = 2;
 /// A part that has at most this many times the bytes of the new part is written together with it.
 const NEAR: u64 = 2;
 
-/// The least bytes that a part counts, because it has a list and whole pages.
+/// The least number of bytes with which a part counts, because it has a list and whole pages.
 const LEAST: u64 = 1 << 12;
 
 /// Approximate bytes of a record in addition to what it carries: its head, and its entries in the list.
@@ -214,8 +214,8 @@ fn unmoved(recent: &[StoredPart<'_>], shared: u64) -> usize {
     moved.unwrap_or(recent.len())
 }
 
-/// The number of parts, from the oldest on, that stay unchanged if a change adds `bytes` bytes. Later parts are written together
-/// with it.
+/// The number of parts, from the oldest on, that stay unchanged if a change adds `bytes` bytes. Later parts are written
+/// together with the change.
 fn kept(recent: &[StoredPart<'_>], shared: u64, bytes: u64) -> usize {
     let mut kept = unmoved(recent, shared);
     let mut written: u64 = recent[kept..].iter().map(StoredPart::bytes).sum();

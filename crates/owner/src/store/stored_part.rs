@@ -47,7 +47,7 @@ impl<'a> StoredPart<'a> {
         extents.iter().map(Option::is_some).collect()
     }
 
-    /// Reads the records in these places, all of which the part has.
+    /// Reads the records in these places. The part has all of them.
     pub(super) fn read<D: Disk>(
         &self,
         folder: &Folder<D>,

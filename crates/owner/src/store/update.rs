@@ -32,7 +32,7 @@ pub struct Added {
     /// How many of them have ids that existed before.
     pub replaced: usize,
     /// How many of them had another label before, or had none and have one now. Readers of the old label can read their
-    /// old rows until the store is [compacted](Store::compact). So this is 0 if it was compacted at once.
+    /// old rows until the store is [compacted](Store::compact). So this number is 0 if the store was compacted at once.
     pub relabelled: usize,
     /// Recall of some of these records among themselves, in their stored form. `None` if they are fewer than four times
     /// the results of a search. It is low if they lie far from the records from which the index was built. It does not

@@ -165,8 +165,8 @@ impl<D: Disk> WriterStore<D> {
     ///
     /// # Errors
     /// With these errors nothing is changed. [`Error::Access`] if the right has ended or does not include this label.
-    /// Also if a record exists already, comes without an id, or does not have the form of the other records. Also if
-    /// the owner has to change the index first. The errors of [`Store::add`](super::Store::add).
+    /// The call also fails if a record exists already, comes without an id, or does not have the form of the other
+    /// records; or if the owner has to change the index first. The errors of [`Store::add`](super::Store::add).
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,

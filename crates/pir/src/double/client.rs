@@ -15,8 +15,7 @@ use crate::{Error, Seed};
 /// Decrypts the answer to one query. It holds `s1` and `s2`, and also `H2 s2` if the query was prepared.
 ///
 /// Recovery consumes the secret, because a second query under the same secrets would show the difference of both
-/// queries.
-/// The secret does not hold the index, which recovery does not need. Zeroised on drop.
+/// queries. The secret does not hold the index, which recovery does not need. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
     s1: Secrets,

@@ -4,9 +4,8 @@
 //! by `delta A1_j`, and with it the digits in column `i` of `G`. The server sends by how much each digit grows, 9 bits
 //! for each of `d kappa n`. This takes 4.6 KB for each byte of a record and each changed slot, however many of the
 //! slot's records have changed. Clients have `A2` and change their own `H2` by the product of that column and row `i`
-//! of `A2`.
-//! The change is exact. So the rounding errors of the hint that a client started from stay, and so does the failure
-//! bound.
+//! of `A2`. The change is exact. So the rounding errors of the hint that a client started from stay, and so does the
+//! failure bound.
 
 #![expect(
     clippy::cast_possible_truncation,

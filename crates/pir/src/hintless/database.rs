@@ -120,7 +120,7 @@ impl Database {
         &self.slots
     }
 
-    /// Tile `tile` of all rows, for the polynomials that share loads, from polynomial `first` on. Also the number of
+    /// Tile `tile` of all rows, for the polynomials that share loads, from polynomial `first` on; and the number of
     /// these polynomials.
     pub(crate) fn shared(&self, tile: usize, first: usize) -> (&[u64], usize) {
         let (polys, held) = (self.params.unit_polys(), held(&self.params, first));
@@ -258,7 +258,7 @@ impl Database {
             pack(words, log_p, &mut bytes);
         }
         if !written {
-            // This unit is all zeros and has no public stream on it.
+            // This unit is all zeros, and no public stream was added to it.
             return vec![0; polys * self.params.poly_bytes()];
         }
         whiten(&self.seed, unit, &mut bytes);
@@ -298,7 +298,7 @@ fn cut<const P: usize>(bytes: &[u8], poly: &mut [u64]) {
         wide[..P].copy_from_slice(group);
         let wide = u128::from_le_bytes(wide);
         let (first, second) = places.split_at_mut(4);
-        // Four coefficients each, of at most ten bits.
+        // Each word has four coefficients of at most ten bits.
         #[expect(clippy::cast_possible_truncation, reason = "the lowest bits")]
         let words = [wide as u64, (wide >> (4 * P)) as u64];
         put(first, words[0]);

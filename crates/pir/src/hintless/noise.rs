@@ -261,7 +261,7 @@ fn encryptions_of_bits_have_the_noise_expected() {
 
 #[test]
 fn rows_are_folded_as_the_bits_tell_and_each_external_product_adds_the_noise_expected() {
-    // Few rows, of which the last one has no partner; and the number of rows in a request for ten records of a
+    // Few rows, where the last row has no partner; and the number of rows in a request for ten records of a
     // gigabyte.
     for (depth, fold_bits, rows, trials) in [(6, 3, 7, 12u8), (9, 8, 256, 3)] {
         let (mut found, mut count) = (0.0, 0.0);

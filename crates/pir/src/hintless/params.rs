@@ -68,9 +68,9 @@ pub struct Params {
 }
 
 impl Params {
-    /// The layout of `records` records of `record_len` bytes for requests of `batch` of them, 1 to 64. Of all layouts
-    /// that keep the failure bound, it costs the fewest bytes of query and answer. The server's work counts as bytes,
-    /// too.
+    /// The layout of `records` records of `record_len` bytes for requests of `batch` records, 1 to 64. It costs the
+    /// fewest bytes of query and answer among the layouts that keep the failure bound. The server's work counts as
+    /// bytes, too.
     ///
     /// # Errors
     /// - [`Error::Empty`] if there are no records or they have no bytes

@@ -73,7 +73,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::LayoutMismatch`] or [`Error::VersionMismatch`] if the query is for another layout or seed.
-    /// [`Error::SessionMismatch`] if it names other keys.
+    /// [`Error::SessionMismatch`] if the query names other keys.
     pub fn answer(&self, keys: &Evaluation, query: &Query) -> Result<Answer, Error> {
         let (params, epoch) = (self.database.params(), epoch(self.database.seed()));
         check((&query.params, query.epoch), (params, epoch))?;

@@ -49,9 +49,9 @@ impl Share {
     /// A server of these rows. `records` yields the bytes of these rows for every record, in order.
     ///
     /// # Errors
-    /// [`Error::Length`] for a layout with more than one record to a column, or for records of another length. Also for
-    /// rows that the layout lacks, or that are not a [`range`](Self::range). [`Error::RecordCount`] if the number of
-    /// records differs from the layout's.
+    /// [`Error::Length`] for a layout with more than one record to a column, or for records of another length. The same
+    /// error for rows that the layout lacks, or that are not a [`range`](Self::range). [`Error::RecordCount`] if the
+    /// number of records differs from the layout's.
     pub fn new<'a>(
         params: &Params,
         rows: Range<usize>,

@@ -8,7 +8,7 @@ use sordino_pir::{Error, Params, Protocol, Security, Set};
 /// checks them; it derives them from the scheme's definition.
 const FAILURE: &str = include_str!("../failure.csv");
 
-/// The numbers of a scheme's parameters, and their failure bound.
+/// A scheme's parameters, and their failure bound.
 fn bound<P: Protocol>(params: Result<Params<P>, Error>) -> (AnyParams, f64) {
     let params = params.unwrap();
     (params.into(), params.log2_failure())

@@ -186,8 +186,8 @@ fn keys_and_queries_that_do_not_belong_together_are_refused() {
         assert!(matches!(send(parts), Err(Error::Malformed { .. })));
     }
     assert!(matches!(send(&[&query, &keys]), Err(Error::Pir(_))));
-    // Keys of another ring: with a coefficient that is not below q, of another set, of another
-    // kind.
+    // Wrong keys: they have a coefficient that is not below q, another set, another kind, or one
+    // changed bit.
     for (at, byte) in [
         (keys.len() - 1, 0xff),
         (7, 9),

@@ -35,9 +35,9 @@ struct EncodedSegment {
 }
 
 impl Columns {
-    /// Encodes the shard's rows of the segments that `before` does not hold, or maps what the shelf has of them.
-    /// `first` is the manifest's number of the first of these segments. The bytes of each are freed before the next
-    /// is read.
+    /// Encodes the shard's rows of the segments that `before` does not hold, or maps them if the shelf has them.
+    /// `first` is the manifest's number of the first segment. The bytes of each segment are freed before the next is
+    /// read.
     pub(super) fn new(
         rows: Rows,
         first: usize,

@@ -312,7 +312,7 @@ fn hint_path(path: &Path) -> PathBuf {
 /// The database in a file and its hint.
 ///
 /// # Errors
-/// [`Error`] if they do not exist, are damaged, or are not encoded for `segments`.
+/// [`Error`] if the database or its hint does not exist, is damaged, or is not encoded for `segments`.
 #[expect(unsafe_code, reason = "files that others might change")]
 fn mapped(
     path: &Path,

@@ -199,7 +199,8 @@ impl Server {
     ///
     /// # Errors
     /// - [`Error::Malformed`] if the reply's form or length is wrong
-    /// - [`Error::OtherIndex`], [`Error::Stale`] or [`Error::Position`] if it is of another index, version or shard
+    /// - [`Error::OtherIndex`], [`Error::Stale`] or [`Error::Position`] if the reply is of another index, version or
+    ///   shard
     /// - [`Error::Ckks`] if the scores do not fit this shard
     pub fn check_part(
         &self,

@@ -26,9 +26,9 @@ impl Server {
     /// operator chooses the version, and clients refuse a wrong one. `ask` asks one shard.
     ///
     /// # Errors
-    /// [`Error::Position`] if a server holds a different shard. [`Error::OtherIndex`] and [`Error::Stale`] if they do
-    /// not all have one index and version. [`Error::Mode`] for a mode that cannot be cut. [`Error::Digest`] and others
-    /// if a shard sends something that the owner did not sign. The errors of `ask`.
+    /// [`Error::Position`] if a server holds a different shard. [`Error::OtherIndex`] and [`Error::Stale`] if the
+    /// shards do not all have one index and version. [`Error::Mode`] for a mode that cannot be cut. [`Error::Digest`]
+    /// and others if a shard sends something that the owner did not sign. The errors of `ask`.
     pub fn gather(
         of: u16,
         owner: &OwnerPublicKey,

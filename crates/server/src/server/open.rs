@@ -67,7 +67,8 @@ impl<'a> OpenOptions<'a> {
         Self { encodings, ..self }
     }
 
-    /// The same options with a limit on the bytes of all parts together. Of a larger index only the manifest is read.
+    /// The same options with a limit on the bytes of all parts together. If an index is larger, only its manifest is
+    /// read.
     pub fn most_bytes(self, most_bytes: u64) -> Self {
         Self { most_bytes, ..self }
     }

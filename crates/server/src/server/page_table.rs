@@ -62,7 +62,7 @@ impl PageTable {
     /// Marks the files of the encoded hint as in use, for another version with the same pages.
     ///
     /// # Errors
-    /// None, since the sizes were checked before.
+    /// No error, since the sizes were checked before.
     pub(super) fn keep(&self, shelf: &mut Shelf<'_>) -> Result<(), Error> {
         self.signed.names(shelf)?;
         self.hint.databases().for_each(|it| shelf.share(it));

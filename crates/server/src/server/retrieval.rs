@@ -80,7 +80,7 @@ impl Retrieval {
     /// Marks the files of the encoding as in use, for another version with the same items.
     ///
     /// # Errors
-    /// None for items that are served.
+    /// No error for items that are served.
     pub(super) fn keep(&self, shelf: &mut Shelf<'_>) -> Result<(), Error> {
         match &self.way {
             Way::Scan(table) => table.keep(shelf),

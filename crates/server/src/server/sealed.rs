@@ -95,8 +95,8 @@ impl Sealed {
 /// The layout of buckets that are cut: a shard has the same range of bytes of every bucket.
 ///
 /// # Errors
-/// [`Error::Mode`] if they are fetched without a hint. A query is then expanded over whole buckets, and cutting would not
-/// divide that work.
+/// [`Error::Mode`] if clients fetch the buckets without a hint. A query is then expanded over whole buckets, and
+/// cutting would not divide that work.
 pub(super) fn cut_params(mode: &manifest::Sealed) -> Result<Params, Error> {
     if mode.hint.is_none() {
         return Err(Error::Mode {

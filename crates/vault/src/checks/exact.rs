@@ -26,9 +26,9 @@ impl Weights {
         Self { key }
     }
 
-    /// The weights of chunk `at` of [`CHUNK`] rows, of which there are `count`, for each copy. The chunk's number is
-    /// the nonce of a keystream of AES-256 in counter mode. Row `v` of the chunk takes its bytes `12 v` to `12 v + 11`,
-    /// as one little-endian integer for each copy.
+    /// The weights of `count` rows of chunk `at`, for each copy. A chunk has [`CHUNK`] rows. The chunk's number is the
+    /// nonce of a keystream of AES-256 in counter mode. Row `v` of the chunk takes its bytes `12 v` to `12 v + 11`, as
+    /// one little-endian integer for each copy.
     fn chunk(&self, at: usize, count: usize, copies: usize) -> Vec<Zeroizing<Vec<u64>>> {
         let mut stream = Stream::new(&self.key, at as u64);
         let lists = (0..copies).map(|_| Zeroizing::new(Vec::with_capacity(count)));

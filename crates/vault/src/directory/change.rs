@@ -63,7 +63,7 @@ pub enum Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// Gives a reader labels and groups. If it comes with its public key, the reader is added to the list.
+    /// Gives a reader labels and groups. With the reader's `public` key, this change also adds the reader to the list.
     #[must_use]
     pub fn grant(
         reader: &'a str,

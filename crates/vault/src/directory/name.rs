@@ -6,7 +6,7 @@ use sordino_index::Error;
 /// Checks that a text can be the name of a label.
 ///
 /// # Errors
-/// [`Error::Access`] if it cannot be one.
+/// [`Error::Access`] if the text cannot be a name.
 pub fn check_label(label: &str) -> Result<(), Error> {
     check_name("label", label)
 }

@@ -32,8 +32,8 @@ impl Frame {
     /// Prepares a query, given in the user's form.
     ///
     /// # Errors
-    /// [`Error::Dimension`] if the query has another dimension; [`Error::Vectors`] if it cannot be compared with
-    /// anything.
+    /// [`Error::Dimension`] if the query has another dimension; [`Error::Vectors`] if no vector can be compared with
+    /// the query.
     pub fn ask(&self, query: &[f32]) -> Result<FrameQuery, Error> {
         let (found, expected) = (query.len(), self.dim());
         if found != expected {

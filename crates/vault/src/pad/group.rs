@@ -20,7 +20,7 @@ pub(super) struct Group<const WIDTH: usize> {
     pub(super) query: [[u32; WIDTH]; LANES],
 }
 
-/// The bits in which a row's counters differ from the counters of row 0, where they are clear.
+/// The bits in which a row's counters differ from the counters of row 0. In the counters of row 0 they are clear.
 pub(super) fn row_block(row: u32, width: usize) -> [u32; 4] {
     let [a, b, c, d, e, f, g, h] = first_block(row, shift(width)).to_be_bytes();
     let word = u32::from_le_bytes;

@@ -198,7 +198,8 @@ fn sums(low: &[i16], middle: &[i8], high: &[u64], query: &Query) -> Sums {
     }
 }
 
-/// The sum of the products of high parts, mod 4. Of `(a0 + 2 a1) (b0 + 2 b1)`, only terms that are not multiples of 4 count.
+/// The sum of the products of high parts, mod 4. Only the terms of `(a0 + 2 a1) (b0 + 2 b1)` that are not multiples of
+/// 4 count.
 fn high_sum(high: &[u64], query: &Query) -> u32 {
     let (bits0, bits1) = high.split_at(high.len() / 2);
     let own = bits0.iter().zip(bits1);

@@ -219,7 +219,7 @@ impl Stream {
         }
     }
 
-    /// Refuses other rows than the index of pandas has numbers, if that index is wanted.
+    /// Refuses a wrong number of rows, if the index of pandas is wanted: each row must have a number of this index.
     fn check_rows(&self, columns: &Columns, all: bool) -> Result<(), Error> {
         let range = columns.range.as_ref();
         range.map_or(Ok(()), |range| range.check(self.rows, all).map_err(damaged))

@@ -64,8 +64,8 @@ impl Range {
         })
     }
 
-    /// The numbers of `rows` rows from row `first` on. Rows after the last number have others, and are refused by
-    /// [`check`](Self::check).
+    /// The numbers of `rows` rows from row `first` on. If there are more rows than numbers, the numbers continue, and
+    /// [`check`](Self::check) refuses the table.
     pub(super) fn numbers(&self, first: u64, rows: usize) -> ArrayRef {
         let number = |row: u64| {
             self.start

@@ -231,7 +231,8 @@ fn check_fixed(kind: &DataType) -> Result<(), Error> {
     Ok(())
 }
 
-/// Finds a column with this name, or within structures named by the parts before its dots.
+/// Finds a column with this name. If the name has dots, the parts before them may name structures that contain the
+/// column.
 fn find(
     fields: &Fields,
     name: &str,
@@ -331,7 +332,7 @@ fn field_names(fields: &Fields) -> impl Iterator<Item = &str> {
     fields.iter().map(|field| field.name().as_str())
 }
 
-/// The names and types of columns, for a message: a table may have thousands.
+/// The names and types of columns, cut short for a message, since a table may have thousands.
 fn listed(fields: &Fields, suits: fn(&DataType) -> bool) -> String {
     let suiting = fields.iter().filter(|field| suits(field.data_type()));
     let names = cut(suiting.map(|field| {

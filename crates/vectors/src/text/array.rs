@@ -62,7 +62,7 @@ struct Elements {
 }
 
 impl Elements {
-    /// The next element, which must be JSON. After an element that is not, reading stops: its end is unknown, and
+    /// The next element, which must be JSON. Reading stops after an element that is not JSON: its end is unknown, and
     /// it may include other elements.
     fn next(&mut self) -> Option<Result<(u64, Vec<u8>), Error>> {
         if self.done {

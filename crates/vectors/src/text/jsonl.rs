@@ -179,7 +179,7 @@ fn record(
             if is_sparse(object, vectors) {
                 return Err(fault(line, format!("member {vectors}: {SPARSE}")));
             }
-            // A list of objects on the way to the member is what the error is to explain.
+            // If a list of objects is on the way to the member, the error is about that list.
             let of_objects = |raw: &&str| {
                 let inner = raw.strip_prefix('[').unwrap_or_default();
                 inner.trim_start().starts_with('{')

@@ -1,5 +1,5 @@
-//! Texts of databases, spreadsheets and pandas. They are read as intended, or refused with what to
-//! do.
+//! Texts of databases, spreadsheets and pandas. They are read as intended, or refused with an error
+//! that says what to do.
 
 use std::fs;
 use std::io::Write;

@@ -50,7 +50,7 @@ class Site:
 
     @property
     def port(self) -> int:
-        """The port, which is a free one if 0 was asked for."""
+        """The port. If 0 was requested, this is the free port that the system chose."""
         return int(self._server.server_address[1])
 
     def show(self, files: Mapping[str, bytes]) -> None:

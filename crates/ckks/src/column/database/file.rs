@@ -64,8 +64,8 @@ impl Database {
     /// Reads a database into memory, and returns its hint, which it computes while it checks the values.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not a database of this version, or the set is unknown. Also if the length does not
-    /// fit the shape, or a value is not below `q`.
+    /// [`Error`] if the bytes are not a database of this version, or the set is unknown. The call also fails if the
+    /// length does not fit the shape, or a value is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Hint), Error> {
         let contents = Contents::check(bytes)?;
         let values = &bytes[OFFSET..];

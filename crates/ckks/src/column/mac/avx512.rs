@@ -12,8 +12,8 @@ use sordino_lattice::Modulus;
 
 use super::{MOST, Pass, TILE};
 
-/// How many bytes ahead each stream is prefetched, near the end of a tile from the next tile. Measured on Zen 5: 1 KiB
-/// and 6 KiB, or the whole next tile, take 10 to 40 % longer.
+/// The number of bytes by which each stream is prefetched ahead. Near the end of a tile, they belong to the next tile.
+/// Measured on Zen 5: 1 KiB and 6 KiB, or the whole next tile, take 10 to 40 % longer.
 const AHEAD: usize = 3072;
 /// The number of lanes of a register, which hold one tile.
 const LANES: usize = TILE;

@@ -41,8 +41,8 @@ impl Plaintexts {
     /// Reads encoded vectors into memory.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not encoded vectors of this version, or the set is unknown. Also if the length does
-    /// not fit the shape, or a value is not below `q`.
+    /// [`Error`] if the bytes are not encoded vectors of this version, or the set is unknown. The call also fails if
+    /// the length does not fit the shape, or a value is not below `q`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (params, shape) = check(bytes)?;
         let values = &bytes[OFFSET..];

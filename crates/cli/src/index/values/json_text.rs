@@ -12,8 +12,8 @@ pub(super) fn is_instant(json: &str) -> bool {
     json.len() > 11 && digits.into_iter().all(fits)
 }
 
-/// The numbers of a table's column of integers, some of which came as JSON because others of its file are too large. `None` if these
-/// values are not such numbers.
+/// The numbers of a table's column of integers. Some of them came as JSON, because other numbers of the file are too
+/// large. `None` if these values are not such numbers.
 pub(super) fn whole_numbers(values: &[Option<Box<str>>]) -> Option<Vec<Option<i64>>> {
     let read = |value: &Option<Box<str>>| value.as_deref().map(str::parse::<i64>).transpose();
     let numbers = values.iter().map(read).collect::<Result<Vec<_>, _>>();

@@ -9,8 +9,8 @@ pub(in crate::ntt) fn forward<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan
     let factors = &plan.forward.double;
     let n = a.len();
     let (a, _) = a.as_chunks_mut::<L>();
-    // Distances in registers. Stages down to distance 1 are computed in pairs, after a single one if their number
-    // is odd. Then come the stages within registers.
+    // Here, distances count registers. Stages down to distance 1 are computed in pairs. If their number is odd, a
+    // single stage comes first. Then come the stages within registers.
     let (mut half, mut groups) = (a.len() / 2, 1);
     let mut size = 1.0;
     for x in &mut *a {

@@ -107,8 +107,8 @@ fn inverse<T: Lanes<L>, const L: usize>(lanes: T, plan: &Plan, a: &mut [u64]) {
         lanes.put(x, x1);
         lanes.put(y, y1);
     }
-    // Distances in registers. Stages from distance 1 on are computed in pairs, after a single one if
-    // their number is odd. The last stage of all scales. Between passes, absolute values are at most 1.
+    // Here, distances count registers. Stages from distance 1 on are computed in pairs. If their number is odd, a
+    // single stage comes first. The last stage also scales. Between passes, absolute values are at most 1.
     let last = (
         field.splat(&plan.last.double, 0),
         field.splat(&plan.last.double, 1),

@@ -34,7 +34,7 @@ impl KeyFile {
     /// The reader's keys, from a reader's file or the owner's.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn reader(&self) -> Result<ReaderKeys, Error> {
         match self.kind {
             KeyKind::Owner => Ok(self.owner()?.reader()),
@@ -51,7 +51,8 @@ impl KeyFile {
     /// A reader's public key, from its own file or the pair's.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
+    /// [`Error::KeyKind`] if the file holds a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped
+    /// for it.
     pub fn reader_public(&self) -> Result<ReaderPublicKey, Error> {
         match self.kind {
             KeyKind::ReaderPair => Ok(ReaderSecret::from_bytes(*self.secret()).public()),
@@ -80,7 +81,7 @@ impl KeyFile {
     /// The writer's keys.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key.
+    /// [`Error::KeyKind`] if the file holds a different kind of key.
     pub fn writer(&self) -> Result<WriterKeys, Error> {
         match self.kind {
             KeyKind::Writer => {
@@ -94,7 +95,8 @@ impl KeyFile {
     /// A writer's public key, from its file or the secret key's.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] if it is a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped for it.
+    /// [`Error::KeyKind`] if the file holds a different kind of key, and [`Error::ReaderKey`] if nothing can be wrapped
+    /// for it.
     pub fn writer_public(&self) -> Result<WriterPublicKey, Error> {
         match self.kind {
             KeyKind::Writer => Ok(self.writer()?.secret().public()),

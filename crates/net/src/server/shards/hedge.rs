@@ -2,9 +2,9 @@
 //!
 //! # Security
 //! The same ciphertext goes to a second server of the same shard. It holds the same rows and could have been asked in
-//! the first place. So no one learns more than the one server that is asked otherwise. When the ciphertext goes there
-//! depends on how long answers took. That depends on machines and links, since a shard scans all its rows for every
-//! query.
+//! the first place. So no one learns more than the one server that would be asked without hedging. The time at which
+//! the ciphertext goes there depends on how long answers took. The time of an answer depends on machines and links,
+//! since a shard scans all its rows for every query.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -173,7 +173,7 @@ pub(super) fn is_gone(before: Head, found: &[(Vec<Found>, bool)]) -> bool {
     found.iter().any(|(shard, whole)| *whole && !has(shard))
 }
 
-/// The newest version of which each shard has a server. A server with an older or a newer version does not
+/// The newest version that at least one server of each shard has. A server with an older or a newer version does not
 /// prevent this.
 pub(super) fn newest(found: &[(Vec<Found>, bool)]) -> Option<Head> {
     let (first, others) = found.split_first()?;

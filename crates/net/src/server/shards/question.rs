@@ -26,8 +26,8 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// The shard's part of the reply. After a failure the shard is asked once more: another of its servers, or
-    /// at the only address the process that runs there by then.
+    /// The shard's part of the reply. After a failure the shard is asked once more. The request goes to another of its
+    /// servers or, if there is only one address, to the process that runs there by then.
     pub(super) async fn part(self) -> Result<Vec<u8>, Refusal> {
         let shard = self.line.shard;
         let limit = self.server.longest_part(self.asked, shard);

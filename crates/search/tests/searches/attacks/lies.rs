@@ -11,7 +11,7 @@ use sordino_testkit::{Hostile, SCORE, connect, kind, rng};
 use super::answers::{Answers, BITS};
 use super::bed::{DIM, K, masked, open, vectors};
 
-/// Two groups of rows, of which the second is incomplete.
+/// Two groups of rows. The second group is incomplete.
 pub(crate) const N: usize = 2000;
 
 /// The number of replies of each kind. The tests `lies` let the environment choose this number.

@@ -48,7 +48,7 @@ fn is_refused<T: std::fmt::Debug>(found: Result<T, Error>) -> bool {
 fn pages_that_are_not_the_owners_are_refused_after_the_same_messages() {
     let others = of_all_ways(N, another);
     for ((way, index), (_, other)) in of_all_ways(N, |_| 900).into_iter().zip(others) {
-        // The pages of an index with the same records, of which one payload differs.
+        // The pages of an index with the same records, except that one payload differs.
         let (_, parts) = other.into_parts();
         let mut parts = parts.into_iter();
         let other = parts.find(|(part, _)| part.kind == PartKind::Payloads);
@@ -98,7 +98,7 @@ fn pages_that_are_not_the_owners_are_refused_after_the_same_messages() {
     }
 }
 
-/// The lengths of payloads, of which one differs.
+/// The lengths of payloads: one differs from the others.
 fn another(row: usize) -> usize {
     if row == 5 { 899 } else { 900 }
 }

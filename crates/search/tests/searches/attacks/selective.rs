@@ -40,7 +40,7 @@ impl Game {
     }
 
     /// The number of messages of a client that fetches one record, and then others. The server answers the first
-    /// request from pages of which the `changed` ones are zeros.
+    /// request from pages whose `changed` range is zeros.
     fn messages(&mut self, changed: Range<usize>) -> usize {
         let keys = std::mem::take(&mut self.keys);
         let mut liar = ChangedPages::new(&self.index, keys, |pages, len| {

@@ -1,5 +1,5 @@
-//! Processes that share a folder of downloaded parts, while the clock jumps. The server sees which public parts the folder
-//! had already. Of the searches it sees no more than of any two clients' searches.
+//! Processes that share a folder of downloaded parts, while the clock jumps. The server sees which public parts the
+//! folder had already. About the searches, it sees no more than about any two clients' searches.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -17,7 +17,7 @@ use sordino_testkit::{SCORE, keys, kind, rng};
 use super::promise::Promise;
 use super::words::Words;
 
-/// Two groups of check rows, of which the second is incomplete.
+/// Two groups of check rows. The second group is incomplete.
 const N: usize = 2000;
 const DIM: usize = 16;
 pub(crate) const K: usize = 5;

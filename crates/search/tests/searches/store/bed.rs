@@ -60,7 +60,7 @@ pub(crate) struct Bed {
     pub(crate) metric: Metric,
 }
 
-/// A store of records in three batches, of which the last has unordered ids.
+/// A store of records in three batches. The last batch has unordered ids.
 pub(crate) fn bed(spec: &Spec, scale: f32) -> Bed {
     let (base, queries) = synthetic::clustered(N as usize, 15, DIM, 11);
     let scaled = |rows: &[f32], by: f32| {

@@ -173,7 +173,7 @@ fn a_changed_chain_is_refused() {
 }
 
 /// A compaction that writes all segments again draws a new seed, so queries before and after it
-/// share no public values. Clients follow as to any other version.
+/// share no public values. Clients follow this version like any other.
 #[test]
 fn compaction_draws_a_new_seed_when_nothing_is_kept() {
     for form in [Form::Masked(Packing::T4), Form::Open(Packing::T4)] {

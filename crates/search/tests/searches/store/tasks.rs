@@ -256,7 +256,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
         wrong[at] ^= 0x10;
         assert!(take(&mut assembly, &wrong).is_err(), "byte {at}");
     }
-    // A segment whose parts are missing, or of which one is truncated.
+    // A segment whose parts are missing, or that has one truncated part.
     let elsewhere = made(other.path(), &blueprint, 0, 3).unwrap_err();
     assert!(matches!(elsewhere, Error::File { .. }), "{elsewhere}");
     let (before, _) = (parts(dir.path()), made(dir.path(), &blueprint, 0, 3));

@@ -23,7 +23,7 @@ pub(crate) enum Op {
 pub(crate) enum Fault {
     /// The disk does not fail.
     None,
-    /// Operation number `.0` and all later ones fail. Of a write, half is done.
+    /// Operation number `.0` and all later ones fail. If operation `.0` is a write, the disk does half of it.
     Dies(usize),
     /// Only operation number `.0` fails, and only if it needs space.
     Full(usize),

@@ -13,8 +13,8 @@ use tempfile::TempDir;
 
 use crate::readers::bed::{K, batch, masked, secret, words};
 
-/// The time of all additions, and the time at which rights end. That is in the year 2100, because the owner removes writers
-/// whose right has ended.
+/// The time of all additions, and the time at which rights end. Rights end in the year 2100, because the owner removes
+/// writers whose right has ended.
 pub(crate) const NOW: u64 = 1_700_000_000;
 pub(crate) const UNTIL: u64 = 4_102_444_800;
 

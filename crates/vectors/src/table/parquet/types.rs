@@ -71,9 +71,9 @@ fn all_typed(plain: &Schema, written: Option<&Schema>, far: Option<&[bool]>) -> 
     Schema::new(fields.collect::<Fields>())
 }
 
-/// The field with its types as they are read: a duration if the writer recorded one. `far` tells for the leaves from this field on
-/// whether they are read as microseconds, and then texts and bytes get views. Without it the field also gets the name of its Arrow
-/// extension type.
+/// The field with the types in which it is read. It is a duration if the writer recorded one. `far` has an entry for
+/// each leaf from this field on: true if the leaf is read as microseconds. With `far`, texts and bytes get views.
+/// Without `far`, the field also gets the name of its Arrow extension type.
 fn typed(field: &FieldRef, written: Option<&Field>, far: &mut Option<Iter<'_, bool>>) -> FieldRef {
     let views = far.is_some();
     let leaf = !field.data_type().is_nested();

@@ -40,8 +40,8 @@ impl Quotes {
         at.line() + u64::from(self.two_byte_ends.load(Ordering::Relaxed))
     }
 
-    /// Refuses a file that ended within quotation marks, since its last record may contain many. Also refuses a file with text
-    /// after a closing quotation mark.
+    /// Refuses a file that ended within quotation marks, since its last record may contain many other records. Also
+    /// refuses a file with text after a closing quotation mark.
     pub(super) fn check(&self) -> Result<(), Error> {
         let line = self.goes_on.load(Ordering::Relaxed);
         if line > 0 {
