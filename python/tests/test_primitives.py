@@ -392,6 +392,8 @@ def test_a_frame_is_no_list_of_the_names_of_its_columns(name, tmp_path, key):
     ]:
         with pytest.raises(sordino.InputError, match="of the columns surname, city, .*frame\\['surname'\\]"):
             call()
+    with pytest.raises(sordino.PayloadError, match="payloads: one .*: give a column"):
+        sordino.build(tmp_path / "index", np.eye(2), key=key, payloads=frame)
     assert letters.decrypt(letters.encrypt(frame["surname"])) == ["Mueller", "Schmidt"]
     whole = FRAMES[name]({7: [1, 2]}) if name in ("one like pandas'", "pandas") else FRAMES[name]({"7": [1, 2]})
     with pytest.raises(sordino.InputError, match="of the columns 7"):

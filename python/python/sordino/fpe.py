@@ -26,7 +26,7 @@ from ._errors import InputError
 from ._tables import check_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["FF1", "DIGITS", "FF1Range", "Format", "LOWER_ALPHANUMERIC", "command_tweak"]
 
@@ -140,9 +140,9 @@ class FF1Range:
     @overload
     def encrypt(self, value: int, tweak: bytes = b"") -> int: ...
     @overload
-    def encrypt(self, value: Sequence[int], tweak: bytes = b"") -> list[int]: ...
-    def encrypt(self, value: int | Sequence[int], tweak: bytes = b"") -> int | list[int]:
-        """Encrypt an integer of the range, or a list of them.
+    def encrypt(self, value: Iterable[int], tweak: bytes = b"") -> list[int]: ...
+    def encrypt(self, value: int | Iterable[int], tweak: bytes = b"") -> int | list[int]:
+        """Encrypt an integer of the range, or a list, an array or a column of them.
 
         Raises
         ------
@@ -154,12 +154,12 @@ class FF1Range:
     @overload
     def decrypt(self, value: int, tweak: bytes = b"") -> int: ...
     @overload
-    def decrypt(self, value: Sequence[int], tweak: bytes = b"") -> list[int]: ...
-    def decrypt(self, value: int | Sequence[int], tweak: bytes = b"") -> int | list[int]:
+    def decrypt(self, value: Iterable[int], tweak: bytes = b"") -> list[int]: ...
+    def decrypt(self, value: int | Iterable[int], tweak: bytes = b"") -> int | list[int]:
         """Decrypt what `encrypt` returned, under the same tweak."""
         return self._permute(value, tweak, False)
 
-    def _permute(self, value: int | Sequence[int], tweak: bytes, encrypt: bool) -> int | list[int]:
+    def _permute(self, value: int | Iterable[int], tweak: bytes, encrypt: bool) -> int | list[int]:
         if not isinstance(tweak, (bytes, bytearray, memoryview)):
             raise InputError(f'tweak is a {type(tweak).__name__}: expected bytes for all integers, such as tweak=b"shop 7"')
         # An array has `__index__` too, for the case that it holds one integer.
