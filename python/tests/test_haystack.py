@@ -80,11 +80,13 @@ def test_a_pipeline_searches_over_a_network_and_survives_its_file(tmp_path, key)
     owner.write_documents([*written, Document(id="none", content="no embedding"),
                            Document(id="zero", content="zeros", embedding=[0.0] * 16)])
     with sordino.serve(tmp_path / "index", listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
-        reader = SordinoDocumentStore(server.url, key=str(tmp_path / "reader.key"), embedding_dim=16, max_results=30, attributes=["even"])
+        reader = SordinoDocumentStore(server.url, key=str(tmp_path / "reader.key"), embedding_dim=16, max_results=30, attributes=["even"], wait=2.5)
         pipeline = Pipeline()
         pipeline.add_component("retriever", SordinoEmbeddingRetriever(reader, top_k=3))
         for _ in range(2):
             pipeline = Pipeline.loads(pipeline.dumps(), **ALLOWED)
+        loaded = pipeline.get_component("retriever").document_store
+        assert loaded.to_dict()["init_parameters"]["wait"] == 2.5 and loaded._documents._how["wait"] == 2.5
         retriever = {"query_embedding": written[7].embedding}
         (first, *others) = pipeline.run({"retriever": retriever})["retriever"]["documents"]
         assert (first.id, first.content, len(others)) == ("d7", "text 7", 2)
@@ -101,6 +103,18 @@ def test_a_pipeline_searches_over_a_network_and_survives_its_file(tmp_path, key)
     found = SordinoEmbeddingRetriever(owner).run(written[3].embedding, top_k=30)["documents"]
     assert {"none", "zero"}.isdisjoint(document.id for document in found)
     owner.close()
+
+
+def test_reads_of_all_documents_are_of_the_newest_version(tmp_path, key):
+    stores = [SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16) for _ in range(2)]
+    even = {"field": "meta.even", "operator": "==", "value": True}
+    written = documents(count=4)
+    for at in range(4):
+        stores[at % 2].write_documents([written[at]])
+        assert [store.count_documents() for store in stores] == [at + 1] * 2
+        assert [store.count_documents_by_filter(even) for store in stores] == [at // 2 + 1] * 2
+    stores[0].delete_documents(["d0"])
+    assert {one.id for one in stores[1].filter_documents()} == {"d1", "d2", "d3"}
 
 
 def nearest(written, query, count):

@@ -7,7 +7,9 @@ import multiprocessing
 import os
 import pickle
 import shutil
+import socket
 import threading
+import time
 import uuid
 import warnings
 from datetime import date, datetime, timezone
@@ -65,6 +67,91 @@ def test_a_reader_searches_over_a_network_and_changes_nothing(tmp_path, key):
                 change()
         reader.close()
     owner.close()
+
+
+def until(done, seconds=60):
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.05)
+
+
+def version(server, key):
+    with sordino.Client(server.url, key=key.reader()) as client:
+        return client.stats()["version"]
+
+
+def test_a_fetch_by_ids_takes_the_newest_version(tmp_path, key):
+    owner = SordinoVectorStore.from_texts(["one", "two"], EMBEDDING, ids=["a", "b"], index=tmp_path / "index", key=key)
+    with sordino.serve(tmp_path / "index", listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
+        reader = SordinoVectorStore(EMBEDDING, server.url, key=key.reader())
+
+        def held():
+            return [(found.id, found.page_content) for found in reader.get_by_ids(["a", "b", "c"])]
+
+        assert held() == [("a", "one"), ("b", "two")]
+        owner.add_texts(["two, corrected", "three"], ids=["b", "c"])
+        owner.delete(["a"])
+        newest = sordino.open(tmp_path / "index", key=key).info()["version"]
+        until(lambda: version(server, key) == newest)
+        assert held() == [("b", "two, corrected"), ("c", "three")]
+        # What the server gets is the same for ids that exist and for others.
+        sent = []
+        for id in ("b", "a", "no such id", "c"):
+            before = reader._documents.client().stats()["wire_up"]
+            reader.get_by_ids([id])
+            sent.append(reader._documents.client().stats()["wire_up"] - before)
+        assert sent[0] > 0 and set(sent) == {sent[0]}
+        reader.close()
+    owner.close()
+
+
+def test_a_store_waits_for_a_server_that_is_not_there_yet(tmp_path, key):
+    SordinoVectorStore.from_texts(["one"], EMBEDDING, ids=["a"], index=tmp_path / "index", key=key).close()
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        listen = f"127.0.0.1:{held.getsockname()[1]}"
+    with pytest.raises(sordino.UnreachableError):
+        SordinoVectorStore(EMBEDDING, f"http://{listen}", key=key.reader(), wait=0).get_by_ids(["a"])
+    servers = []
+    how = {"listen": listen, "public_key": key.public(), "plaintext": True, "anyone": True}
+    started = threading.Timer(0.3, lambda: servers.append(sordino.serve(tmp_path / "index", **how)))
+    started.start()
+    try:
+        reader = SordinoVectorStore(EMBEDDING, f"http://{listen}", key=key.reader(), wait=60)
+        assert [found.id for found in reader.get_by_ids(["a"])] == ["a"]
+        reader.close()
+    finally:
+        started.join()
+        for server in servers:
+            server.stop()
+    with pytest.raises(sordino.InputError, match="wait = 'soon': expected a number"):
+        SordinoVectorStore(EMBEDDING, f"http://{listen}", key=key.reader(), wait="soon")
+    with pytest.raises(sordino.InputError, match="wait: for a server"):
+        SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, wait=3)
+
+
+FRAME_ARGUMENTS = {
+    "add_texts": lambda store, frame: store.add_texts(frame),
+    "metadatas": lambda store, frame: store.add_texts(["a", "b"], frame),
+    "ids": lambda store, frame: store.add_texts(["a", "b"], ids=frame),
+    "delete": lambda store, frame: store.delete(frame),
+    "get_by_ids": lambda store, frame: store.get_by_ids(frame),
+    "attributes": lambda store, frame: SordinoVectorStore(EMBEDDING, attributes=frame),
+}
+
+
+@pytest.mark.parametrize("name", FRAME_ARGUMENTS)
+def test_a_frame_is_no_list_of_the_names_of_its_columns(tmp_path, key, name):
+    class Frame(dict):
+        columns = property(list)
+        items = None
+
+    # The names of columns are ids of documents here, which a frame would delete.
+    store = SordinoVectorStore.from_texts(["one", "two"], EMBEDDING, ids=["a", "b"], index=tmp_path / "index", key=key)
+    with pytest.raises(sordino.InputError, match="a Frame of the columns a, b.*frame\\['a'\\]"):
+        FRAME_ARGUMENTS[name](store, Frame(a=["x"], b=["y"]))
+    assert [found.id for found in store.get_by_ids(["a", "b"])] == ["a", "b"]
 
 
 def test_documents_outlive_the_store_and_many_changes(tmp_path, key):

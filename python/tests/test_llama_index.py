@@ -5,6 +5,7 @@ import copy
 import itertools
 import pickle
 import threading
+import time
 import warnings
 from datetime import datetime
 
@@ -389,12 +390,39 @@ def test_nodes_are_replaced_read_and_deleted(store):
 
 def test_a_reader_queries_over_a_network(store, tmp_path, key):
     with sordino.serve(tmp_path / "index", listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
-        reader = SordinoVectorStore(server.url, key=key.reader())
+        key.reader().save(tmp_path / "reader.key")
+        reader = SordinoVectorStore(server.url, key=tmp_path / "reader.key", wait=2.5)
+        assert reader.to_dict()["wait"] == 2.5 and reader._documents._how["wait"] == 2.5
         assert ask(reader, 3).ids == ["node 3"]
         assert reader.get_nodes(["node 4"])[0].text == "text 4"
         with pytest.raises(sordino.KeyKindError):
             reader.delete("document 1")
         reader.close()
+
+
+def test_nodes_by_ids_are_those_of_the_newest_version(store, tmp_path, key):
+    with sordino.serve(tmp_path / "index", listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True) as server:
+        reader = SordinoVectorStore(server.url, key=key.reader())
+        assert reader.get_nodes(["node 4", "node 20"])[0].text == "text 4"
+        store.delete_nodes(["node 4"])
+        newest, end = sordino.open(tmp_path / "index", key=key).info()["version"], time.monotonic() + 60
+        while sordino.Client(server.url, key=key.reader()).stats()["version"] != newest:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert reader.get_nodes(["node 4"]) == []
+        reader.close()
+
+
+@pytest.mark.parametrize("wrong", ["node 1", {"node 1": ["a"], "columns": 1}])
+def test_nodes_are_deleted_by_a_list_of_ids(store, wrong):
+    class Frame(dict):
+        columns = property(list)
+
+    given = wrong if isinstance(wrong, str) else Frame(wrong)
+    for filters in (None, MetadataFilters(filters=[])):
+        with pytest.raises(sordino.InputError, match="ids: "):
+            store.delete_nodes(given, filters)
+    assert len(store.get_nodes(["node 1"])) == 1
 
 
 def test_async_calls_do_not_hold_up_the_loop(store, monkeypatch):

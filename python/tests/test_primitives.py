@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sordino
@@ -48,6 +49,54 @@ def test_integers_stay_in_their_range():
         assert hidden == [ids.encrypt(value, b"rows") for value in values]
         assert all(first <= value <= last for value in hidden) and hidden != values
         assert ids.decrypt(hidden, b"rows") == values
+
+
+INTEGERS = {
+    "int64": lambda values: np.array(values),
+    "uint8": lambda values: np.array(values, np.uint8),
+    "objects": lambda values: np.array(values, object),
+    "an iterator": iter,
+    "Arrow": lambda values: pytest.importorskip("pyarrow").array(values),
+}
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_columns_of_integers_are_lists_of_them(name):
+    ids = fpe.FF1(KEY, "01").range(0, 10**7)
+    values = [3, 1, 2]
+    assert ids.encrypt(INTEGERS[name](values)) == ids.encrypt(values)
+    assert ids.encrypt(np.int64(3)) == ids.encrypt(np.array(3)) == ids.encrypt(3)
+
+
+@pytest.mark.parametrize("wrong", [True, np.True_, np.array(True), [1, True], np.array([True]), np.array([1.5]), np.array([[1]]), [1, None], 1.0])
+def test_truth_values_and_others_are_no_integers(wrong):
+    ids = fpe.FF1(KEY, "01").range(0, 10**7)
+    for call in [ids.encrypt, ids.decrypt]:
+        with pytest.raises(sordino.InputError, match="expected an integer"):
+            call(wrong)
+    with pytest.raises(sordino.InputError, match="first: a bool, expected an integer"):
+        fpe.FF1(KEY, "01").range(False, 10**7)
+
+
+@pytest.mark.parametrize(
+    ("tweak", "match"),
+    [
+        ("shop 7", 'tweak is a str: expected bytes, such as tweak=b"shop 7"'),
+        (7, "tweak is a int: expected bytes"),
+        (["shop 7"] * 3, "tweak 0 is a str: expected bytes"),
+        ([b"shop 7"], "1 tweaks for 3 texts.*without a list"),
+        ([b"a", b"b"], "2 tweaks for 3 texts"),
+        ([], "0 tweaks for 3 texts"),
+    ],
+)
+def test_a_list_of_tweaks_has_one_for_each_text(tweak, match):
+    for cipher, text in [(fpe.FF1(KEY), "12345678"), (fpe.Format("digits", KEY), "12345678")]:
+        for call in [cipher.encrypt, cipher.decrypt]:
+            with pytest.raises(sordino.InputError, match=match):
+                call([text] * 3, tweak)
+    if isinstance(tweak, (str, list)):
+        with pytest.raises(sordino.InputError, match='expected bytes for all integers, such as tweak=b"shop 7"'):
+            fpe.FF1(KEY, "01").range(0, 10**7).encrypt([1, 2, 3], tweak)
 
 
 def test_formats_keep_their_form():
@@ -144,6 +193,8 @@ def test_the_owners_signature_of_an_index_verifies(tmp_path, index, key):
         mldsa.verify_batch(public, *given, context=b"")
     with pytest.raises(sordino.InputError, match="1 signatures for 2 messages"):
         mldsa.verify_batch(public, [b"", b""], [b""])
+    with pytest.raises(sordino.InputError, match="1 public keys for 4 messages.*without a list"):
+        mldsa.verify_batch([public], *given, **how)
     with pytest.raises(sordino.InputError, match="ML-DSA-44"):
         mldsa.verify_batch(public, [], [], parameter_set="RSA")
 
@@ -292,3 +343,58 @@ def test_what_has_no_order_is_no_list():
     ]:
         with pytest.raises(sordino.InputError, match="expected a list"):
             call()
+
+
+class Frame:
+    """A data frame of pandas, as far as it is one: iteration gives the names of its columns."""
+
+    def __init__(self, columns):
+        self.data = columns
+
+    @property
+    def columns(self):
+        return list(self.data)
+
+    def __getitem__(self, name):
+        return self.data[name]
+
+    def __iter__(self):
+        return iter(self.data)
+
+
+FRAMES = {
+    "one like pandas'": Frame,
+    "pandas": lambda columns: pytest.importorskip("pandas").DataFrame(columns),
+    "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
+    "Arrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
+    "Arrow's batch": lambda columns: pytest.importorskip("pyarrow").record_batch(columns),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_frame_is_no_list_of_the_names_of_its_columns(name, tmp_path, key):
+    frame = FRAMES[name]({"surname": ["Mueller", "Schmidt"], "city": ["Berlin", "Hamburg"]})
+    letters, digits = fpe.Format("alphanumeric", KEY), fpe.FF1(KEY)
+    ids = digits.range(0, 10**7)
+    for call in [
+        lambda: letters.encrypt(frame),
+        lambda: letters.decrypt(frame),
+        lambda: letters.encrypt(["Mueller", "Schmidt"], frame),
+        lambda: digits.encrypt(frame),
+        lambda: digits.decrypt(frame),
+        lambda: ids.encrypt(frame),
+        lambda: ids.decrypt(frame),
+        lambda: blake3.hash_each(frame),
+        lambda: mldsa.verify_batch(frame, [b""], [b""]),
+        lambda: mldsa.verify_batch(bytes(1952), frame, [b""]),
+        lambda: pir.Server(frame),
+        lambda: sordino.build(tmp_path / "index", np.eye(2), key=key, attributes={"name": frame}),
+    ]:
+        with pytest.raises(sordino.InputError, match="of the columns surname, city, .*frame\\['surname'\\]"):
+            call()
+    with pytest.raises(sordino.PayloadError, match="payloads: one .*: give a column"):
+        sordino.build(tmp_path / "index", np.eye(2), key=key, payloads=frame)
+    assert letters.decrypt(letters.encrypt(frame["surname"])) == ["Mueller", "Schmidt"]
+    whole = FRAMES[name]({7: [1, 2]}) if name in ("one like pandas'", "pandas") else FRAMES[name]({"7": [1, 2]})
+    with pytest.raises(sordino.InputError, match="of the columns 7"):
+        ids.encrypt(whole)

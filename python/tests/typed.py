@@ -38,6 +38,11 @@ def hide(cards: fpe.Format) -> None:
     assert_type(cards.encrypt(["4111 1111 1111 1111"]), list[str])
 
 
+def number(ids: fpe.FF1Range) -> None:
+    assert_type(ids.encrypt(5), int)
+    assert_type(ids.encrypt(np.arange(3)), list[int])
+
+
 def filtered(vectors: np.ndarray, key: sordino.OwnerKey) -> sordino.Index:
     index = sordino.build("an.index", vectors, key=key, attributes={"year": np.arange(len(vectors)), "lang": ["en", None]})
     index.add(vectors, attributes={"year": [1, 2]}, leave_empty=True)

@@ -10,9 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use sordino_vectors::column::{Column, ColumnKind};
-
 use sordino_index::Error;
+use sordino_vectors::column::{Column, ColumnKind};
 
 /// The most columns.
 const MAX_COLUMNS: usize = 64;

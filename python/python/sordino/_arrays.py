@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ._errors import DtypeError, IdsError, InputError, ShapeError
-from ._tables import check_coordinates
+from ._tables import check_column, check_coordinates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -357,6 +357,8 @@ def octets(value: Any, what: str) -> bytes:
 
 def octets_each(values: Any, what: str) -> list[bytes]:
     """Return a list of bytes, and refuse a single bytes object."""
+    check_column(values, f"{what}s", InputError)
+    values = held(values)
     if isinstance(values, (str, bytes, bytearray, memoryview)) or not hasattr(values, "__iter__"):
         raise InputError(f"{what}s: one {type(values).__name__}, expected a list of bytes")
     ordered(values, f"{what}s", InputError)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _payloads
 from ._arrays import is_unicode, ordered
 from ._errors import AttributesError, DtypeError
+from ._tables import check_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,6 +101,7 @@ def _values(name: str, values: Any) -> list[Any]:
     """Return a column as a list of Python values, with None for missing ones."""
     import numpy as np
 
+    check_column(values, f"attribute {name}", AttributesError)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise AttributesError(f"attribute {name}: one {type(values).__name__}, expected a value for each vector")
     ordered(values, f"attribute {name}", AttributesError)

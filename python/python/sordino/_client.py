@@ -230,6 +230,8 @@ class Client:
 
         The server sees that payloads were fetched and about how many, and not which.
 
+        Over a network, the payloads are of the version that this client has: a search or `refresh` takes the newest.
+
         Parameters
         ----------
         ids : int, str, uuid.UUID or a sequence of one kind
@@ -251,6 +253,8 @@ class Client:
     def attributes(self, ids: Ids) -> list[dict[str, int | float | bool | str] | None]:
         """Return the attributes of records by id. The client has them, so nothing is sent.
 
+        Over a network, they are of the version that this client has: a search or `refresh` takes the newest.
+
         Parameters
         ----------
         ids : int, str, uuid.UUID or a sequence of one kind
@@ -266,6 +270,8 @@ class Client:
 
     def column(self, name: str, *, where: str | None = None) -> dict[Any, int | float | bool | str]:
         """Return one attribute of all records that have it. The client has it, so nothing is sent.
+
+        Over a network, it is of the version that this client has: a search or `refresh` takes the newest.
 
         Parameters
         ----------

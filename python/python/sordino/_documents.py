@@ -40,10 +40,11 @@ from ._errors import (
     of_file,
 )
 from ._files import place as absolute
-from ._index import Index, Mode, build, whole_number
+from ._index import Index, Mode, build, real_number, whole_number
 from ._index import open as open_index
 from ._packing import NONE, Found, names, pack, parts, places, plain, unpack
 from ._sordino import ClientKey, OwnerKey, ReaderKey, keygen
+from ._tables import check_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,6 +103,7 @@ class Documents:
         client_key: Any = None,
         token: Any = None,
         roots: bytes | str | os.PathLike[str] | None = None,
+        wait: float | None = None,
     ) -> None:
         if most is not None and not 1 <= whole_number(most, "max_results") < 1024:
             raise InputError(f"max_results = {most}: expected 1 to 1023")
@@ -109,6 +111,7 @@ class Documents:
             raise InputError(f"mode = {mode!r}: expected one of {', '.join(get_args(Mode))}")
         if not isinstance(keep_vectors, bool):
             raise InputError(f"keep_vectors = {keep_vectors!r}: expected True or False")
+        wait = None if wait is None else real_number(wait, "wait")
         self._metadata = metadata
         self._declared = _declared(attributes)
         self._unfound = unfound
@@ -119,7 +122,7 @@ class Documents:
         if place is None:
             weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
         if not self._remote:
-            check_no_server(place, client_key=client_key, token=token, roots=roots)
+            check_no_server(place, client_key=client_key, token=token, roots=roots, wait=wait)
         self._how: dict[str, Any] = {}
         if self._remote:
             shown = token.resolve_value() if _is_secret(token) else token
@@ -127,6 +130,7 @@ class Documents:
                 "client_key": _client_key(client_key),
                 "token": shown.encode() if _is_secret(token) and isinstance(shown, str) else shown,
                 "roots": roots,
+                "wait": wait,
             }
         self._most = most
         self._mode = mode
@@ -147,6 +151,7 @@ class Documents:
             "client_key": client_key,
             "token": token,
             "roots": roots,
+            "wait": wait,
         }
         self._lock = threading.RLock()
         self._client: Client | None = None
@@ -183,7 +188,7 @@ class Documents:
             if _is_secret(value):
                 # `to_dict` raises an error for a secret that is not an environment variable.
                 value = value.to_dict()
-            if not (value is None or isinstance(value, (str, int, list, dict))):
+            if not (value is None or isinstance(value, (str, int, float, list, dict))):
                 raise InputError(f"{name} is a {type(value).__name__}, which is not written into a file: give its path")
             settings[name] = value
         return settings
@@ -328,11 +333,19 @@ class Documents:
         return [one for one in found if matches(one.document)]
 
     def get(self, ids: Sequence[str]) -> list[Found]:
-        """Return the existing documents with these ids, in the order of the ids, by a private fetch."""
+        """Return the existing documents with these ids, in the order of the ids, by a private fetch.
+
+        A fetch is of the newest version, as a search is. Before each fetch the client asks the server for its version,
+        whatever the ids are. So this request tells nothing about them.
+        """
         ids = names(ids)
         client = self.client()
         if client is None or not ids:
             return []
+        if self._remote:
+            # A client of an index in this process follows it by itself. With a server, a fetch of payloads that the client holds
+            # sends nothing, and would never tell that there is a newer version.
+            client.refresh()
         payloads = client.payloads([place for id in ids for place in places(id)])
         found = {one.id: one for one in (unpack(payload) for payload in payloads if payload)}
         return [found[id] for id in ids if id in found]
@@ -676,6 +689,7 @@ def _column(name: str, kind: type, rows: list[Mapping[str, Any]]) -> list[Any]:
 
 def _declared(attributes: Iterable[str] | None) -> list[str]:
     """Return the names of attributes, each once."""
+    check_column(attributes, "attributes", InputError)
     if isinstance(attributes, str) or not (attributes is None or hasattr(attributes, "__iter__")):
         raise InputError(f"attributes = {attributes!r}: expected a list of names of metadata")
     found = list(dict.fromkeys(attributes or ()))

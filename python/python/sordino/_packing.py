@@ -9,6 +9,7 @@ from uuid import UUID
 
 from . import _arrays, _payloads
 from ._errors import FormatError, InputError
+from ._tables import check_column
 from .blake3 import hash_each
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def name_of(id: Any, at: int) -> str:
 
 def names(ids: Iterable[Any]) -> list[str]:
     """Return the ids of documents as they are stored."""
+    check_column(ids, "ids", InputError)
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
         raise InputError(f"ids: one {type(ids).__name__}, expected a list of them")
     return [name_of(id, at) for at, id in enumerate(ids)]
@@ -67,6 +69,7 @@ def known(kwargs: dict[str, Any], what: str) -> None:
 
 def listed(values: Any, what: str) -> list[Any]:
     """Return values whose order matches other values, as a list."""
+    check_column(values, what, InputError)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise InputError(f"{what}: one {type(values).__name__}, expected a list of them")
     _arrays.ordered(values, what, InputError)

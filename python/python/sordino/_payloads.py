@@ -38,6 +38,9 @@ _MOST_DIGITS = 100
 
 def column(values: Any) -> Any:
     """Return payloads as an iterable; columns of Arrow become lists."""
+    if hasattr(type(values), "columns"):
+        how = next((f"{name}()" for name in ("to_dicts", "to_pylist") if hasattr(values, name)), 'to_dict("records")')
+        raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector: give a column, or `.{how}` for JSON of all")
     if isinstance(values, (str, bytes, bytearray, memoryview)) or not (values is None or hasattr(values, "__iter__")):
         raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector")
     ordered(values, "payloads", PayloadError)
@@ -46,9 +49,6 @@ def column(values: Any) -> Any:
     if hasattr(values, "to_pylist"):
         # Without this, Arrow gives the pairs of a map.
         return values.to_pylist(maps_as_pydicts="lossy") if "map<" in str(getattr(values, "type", "")) else values.to_pylist()
-    if hasattr(values, "columns"):
-        how = "to_dicts()" if hasattr(values, "to_dicts") else 'to_dict("records")'
-        raise PayloadError(f"payloads: one {type(values).__name__}, expected one for each vector: give a column, or `.{how}` for JSON of all")
     return values
 
 

@@ -96,10 +96,23 @@ def columns(given: Any) -> list[Any] | None:
     if not hasattr(kind, "__getitem__") or hasattr(kind, "collect"):
         return None
     # Arrow's `columns` are the columns themselves.
-    names = given.column_names if hasattr(kind, "column_names") else getattr(given, "columns", None)
+    names = given.column_names if hasattr(kind, "column_names") else getattr(given, "columns", None) if hasattr(kind, "columns") else None
     if names is None or callable(names):
         return None
     return list(names)
+
+
+def check_column(given: Any, what: str, error: type[InputError]) -> None:
+    """Refuse a data frame where one column is expected: its iterator gives the names of columns, and no values."""
+    kind = type(given)
+    if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):
+        raise error(f"{what}: a {kind.__name__}, which is not read yet: give one column of what `.collect()` gives")
+    names = columns(given)
+    if names is None:
+        return
+    found = f"of the columns {', '.join(map(str, names))[:200]}" if names else "without columns"
+    name = repr(names[0])[:60] if names else "'NAME'"
+    raise error(f"{what}: a {kind.__name__} {found}, expected one column or a list: give one column, such as frame[{name}]")
 
 
 def check_coordinates(given: Any, what: str) -> None:

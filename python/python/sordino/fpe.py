@@ -19,13 +19,14 @@ have values encrypted can make a table of all of them. Error messages contain no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _arrays, _sordino
 from ._errors import InputError
+from ._tables import check_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["FF1", "DIGITS", "FF1Range", "Format", "LOWER_ALPHANUMERIC", "command_tweak"]
 
@@ -95,6 +96,7 @@ class FF1:
         ------
         InputError
             If a text is too short or has other characters. The message has its number.
+            A data frame is refused too: give one of its columns.
         """
         return _texts(self._native.texts, text, tweak, True)
 
@@ -126,7 +128,7 @@ class FF1:
         InputError
             If the range cannot be used.
         """
-        return FF1Range(self._native.range(_natural(first), _natural(last)))
+        return FF1Range(self._native.range(_natural(first, "first"), _natural(last, "last")))
 
 
 class FF1Range:
@@ -138,33 +140,34 @@ class FF1Range:
     @overload
     def encrypt(self, value: int, tweak: bytes = b"") -> int: ...
     @overload
-    def encrypt(self, value: Sequence[int], tweak: bytes = b"") -> list[int]: ...
-    def encrypt(self, value: int | Sequence[int], tweak: bytes = b"") -> int | list[int]:
-        """Encrypt an integer of the range, or a list of them.
+    def encrypt(self, value: Iterable[int], tweak: bytes = b"") -> list[int]: ...
+    def encrypt(self, value: int | Iterable[int], tweak: bytes = b"") -> int | list[int]:
+        """Encrypt an integer of the range, or a list, an array or a column of them.
 
         Raises
         ------
         InputError
-            If an integer is outside the range.
+            If an integer is outside the range, or a value is no integer, such as True. The message has its number.
         """
         return self._permute(value, tweak, True)
 
     @overload
     def decrypt(self, value: int, tweak: bytes = b"") -> int: ...
     @overload
-    def decrypt(self, value: Sequence[int], tweak: bytes = b"") -> list[int]: ...
-    def decrypt(self, value: int | Sequence[int], tweak: bytes = b"") -> int | list[int]:
+    def decrypt(self, value: Iterable[int], tweak: bytes = b"") -> list[int]: ...
+    def decrypt(self, value: int | Iterable[int], tweak: bytes = b"") -> int | list[int]:
         """Decrypt what `encrypt` returned, under the same tweak."""
         return self._permute(value, tweak, False)
 
-    def _permute(self, value: int | Sequence[int], tweak: bytes, encrypt: bool) -> int | list[int]:
-        tweak = _arrays.octets(tweak, "tweak")
-        if hasattr(value, "__index__"):
-            return self._native.integers([_natural(value)], tweak, encrypt)[0]
-        if isinstance(value, (str, bytes, bytearray)) or not hasattr(value, "__iter__"):
-            raise InputError(f"value: a {type(value).__name__}, expected an integer or a list of them")
-        _arrays.ordered(value, "values", InputError)
-        return self._native.integers([_natural(one) for one in value], tweak, encrypt)
+    def _permute(self, value: int | Iterable[int], tweak: bytes, encrypt: bool) -> int | list[int]:
+        if not isinstance(tweak, (bytes, bytearray, memoryview)):
+            raise InputError(f'tweak is a {type(tweak).__name__}: expected bytes for all integers, such as tweak=b"shop 7"')
+        # An array has `__index__` too, for the case that it holds one integer.
+        if hasattr(value, "__index__") and not getattr(value, "ndim", 0):
+            return self._native.integers([_natural(value, "value")], bytes(tweak), encrypt)[0]
+        values = _several(value, "value", "an integer")
+        numbers = [_natural(one, f"value {at}") for at, one in enumerate(values)]
+        return self._native.integers(numbers, bytes(tweak), encrypt)
 
 
 class Format:
@@ -224,6 +227,7 @@ class Format:
         ------
         InputError
             If a field does not match the format. The message has its number.
+            A data frame is refused too: give one of its columns.
         """
         return _texts(self._native.fields, field, tweak, True)
 
@@ -287,15 +291,32 @@ def _texts(
     encrypt: bool,
 ) -> str | list[str]:
     single = isinstance(texts, str)
-    if not single and (isinstance(texts, (bytes, bytearray)) or not hasattr(texts, "__iter__")):
-        raise InputError(f"text: a {type(texts).__name__}, expected a str or a list of them")
-    _arrays.ordered(texts, "texts", InputError)
-    all_texts = [_text(text, f"record {at}") for at, text in enumerate([texts] if isinstance(texts, str) else texts)]
-    tweaks = [bytes(tweak)] if isinstance(tweak, (bytes, bytearray, memoryview)) else _arrays.octets_each(tweak, "tweak")
-    if len(tweaks) != 1 and len(tweaks) != len(all_texts):
-        raise InputError(f"{len(tweaks)} tweaks for {len(all_texts)} texts")
-    done = native(all_texts, tweaks, encrypt)
+    given = [texts] if single else _several(texts, "text", "a str")
+    all_texts = [_text(text, f"record {at}") for at, text in enumerate(given)]
+    done = native(all_texts, _tweaks(tweak, len(all_texts)), encrypt)
     return done[0] if single else done
+
+
+def _tweaks(tweak: object, count: int) -> list[bytes]:
+    """Return one tweak for all texts, or one for each of `count` texts."""
+    if isinstance(tweak, (bytes, bytearray, memoryview)):
+        return [bytes(tweak)]
+    check_column(tweak, "tweaks", InputError)
+    if isinstance(tweak, str) or not hasattr(tweak, "__iter__"):
+        raise InputError(f'tweak is a {type(tweak).__name__}: expected bytes, such as tweak=b"shop 7", or a list of bytes with one for each text')
+    tweaks = _arrays.octets_each(tweak, "tweak")
+    if len(tweaks) != count:
+        raise InputError(f"{len(tweaks)} tweaks for {count} texts: expected a tweak for each text; for one tweak, give its bytes without a list")
+    return tweaks
+
+
+def _several(values: Any, what: str, kind: str) -> list[Any]:
+    """Return a list, a column or an iterator of values as a list. Data frames and collections without an order are refused."""
+    check_column(values, f"{what}s", InputError)
+    if isinstance(values, (str, bytes, bytearray, memoryview)) or not hasattr(values, "__iter__"):
+        raise InputError(f"{what}: a {type(values).__name__}, expected {kind} or a list of them")
+    _arrays.ordered(values, f"{what}s", InputError)
+    return list(_arrays.held(values))
 
 
 def _flag(value: bool, name: str) -> bool:
@@ -314,13 +335,16 @@ def _text(value: object, what: str) -> str:
     return value
 
 
-def _natural(value: object) -> int:
+def _natural(value: object, what: str) -> int:
+    """Return an integer. Truth values are refused: True would be encrypted as 1. The error does not contain the value."""
     from operator import index
 
     try:
-        number = index(value)  # type: ignore[arg-type]
+        number = None if isinstance(value, bool) or "bool" in str(getattr(value, "dtype", "")) else index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise InputError(f"value: a {type(value).__name__}, expected an integer") from None
+        number = None
+    if number is None:
+        raise InputError(f"{what}: a {type(value).__name__}, expected an integer")
     if not 0 <= number < 2**128:
-        raise InputError("value: expected an integer from 0 to 2**128 - 1")
+        raise InputError(f"{what}: expected an integer from 0 to 2**128 - 1")
     return number

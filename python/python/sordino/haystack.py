@@ -65,6 +65,8 @@ class SordinoDocumentStore:
     client_key, token, roots : optional
         As for `sordino.Client`, for the address of a server: the key or the path of its file, and the paths of `token`
         and `roots`. `client_key` and `token` may be a Secret with a text of `to_text()` or `sordino token issue --text`.
+    wait : float, optional
+        As for `sordino.Client`, for the address of a server: the seconds to keep trying while it is away or busy.
 
     Notes
     -----
@@ -93,6 +95,7 @@ class SordinoDocumentStore:
         client_key: ClientKey | str | os.PathLike[str] | Secret | None = None,
         token: str | os.PathLike[str] | Secret | None = None,
         roots: str | os.PathLike[str] | None = None,
+        wait: float | None = None,
     ) -> None:
         if index is None:
             raise InputError("index: expected an index's directory or the address of a server")
@@ -108,6 +111,7 @@ class SordinoDocumentStore:
             client_key=client_key,
             token=token,
             roots=roots,
+            wait=wait,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -523,6 +527,7 @@ _SETTINGS = {
     "client_key": "client_key",
     "token": "token",
     "roots": "roots",
+    "wait": "wait",
 }
 
 # The fields of documents themselves.

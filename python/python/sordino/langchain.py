@@ -61,6 +61,8 @@ class SordinoVectorStore(VectorStore):
         search then also fetches `max_results` vectors.
     client_key, token, roots : optional
         As for `sordino.Client`, for the address of a server; the key may be the path of its file.
+    wait : float, optional
+        As for `sordino.Client`, for the address of a server: the seconds to keep trying while it is away or busy.
 
     Notes
     -----
@@ -72,7 +74,7 @@ class SordinoVectorStore(VectorStore):
     - A plain value in a filter dict tests for equality. `{"year": {"$gte": 2020}}` compares, with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`,
       `$lte`, `$in` and `$nin`; `$and`, `$or` and `$not` join. `{"tags": {"$contains": "x"}}` tests for a member of a list. A document
       without the name passes only `$ne` and `$nin`. `$gt`, `$gte`, `$lt` and `$lte` also take a date or a datetime.
-    - `get_by_ids` is a private fetch: the server sees that documents were fetched and about how many.
+    - `get_by_ids` is a private fetch of the newest version: the server sees that documents were fetched and about how many.
     - `max_marginal_relevance_search` embeds the texts of the candidates again, unless vectors are kept.
     - Ids are texts of any form.
     - Metadata is stored as JSON. Dates and instants come back as texts in ISO 8601, members of an Enum as their
@@ -94,6 +96,7 @@ class SordinoVectorStore(VectorStore):
         client_key: ClientKey | str | os.PathLike[str] | None = None,
         token: bytes | str | os.PathLike[str] | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
+        wait: float | None = None,
     ) -> None:
         self._embedding = embedding
         self._documents = Documents(
@@ -107,6 +110,7 @@ class SordinoVectorStore(VectorStore):
             client_key=client_key,
             token=token,
             roots=roots,
+            wait=wait,
         )
 
     @property

@@ -26,7 +26,8 @@ from . import _payloads
 from ._documents import Documents
 from ._errors import FilterError, FormatError, InputError, ModeError
 from ._filters import CHECKED, DEPTH, EMPTY, TOO_DEEP, Check, holding
-from ._packing import Found, known
+from ._packing import Found, known, names
+from ._tables import check_column
 
 if TYPE_CHECKING:
     import os
@@ -70,6 +71,8 @@ class SordinoVectorStore(BasePydanticVectorStore):
         `max_results` vectors.
     client_key, token, roots : optional
         As for `sordino.Client`, for the address of a server; the key may be the path of its file.
+    wait : float, optional
+        As for `sordino.Client`, for the address of a server: the seconds to keep trying while it is away or busy.
 
     Notes
     -----
@@ -83,8 +86,8 @@ class SordinoVectorStore(BasePydanticVectorStore):
     - An empty list of `node_ids` or `doc_ids` allows no node, with one exception. LlamaIndex's own retrievers,
       whose queries have a text, send `node_ids=[]` if they were given none: with a text, this list stands for every
       node. To decide who may read what, use `doc_ids` or filters.
-    - `get_nodes` by ids is a private fetch: the server sees that nodes were fetched and about how many. `get_nodes`
-      by filters alone, and `delete`, read all nodes and need the owner's key.
+    - `get_nodes` by ids is a private fetch of the newest version: the server sees that nodes were fetched and about how
+      many. `get_nodes` by filters alone, and `delete`, read all nodes and need the owner's key.
     - Nodes have no embedding. Query modes that need vectors are refused, and "mmr" is refused unless vectors are
       kept.
     - Metadata is stored as JSON. Dates and instants come back as texts in ISO 8601, and members of an Enum as their
@@ -106,6 +109,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         client_key: ClientKey | str | os.PathLike[str] | None = None,
         token: bytes | str | os.PathLike[str] | None = None,
         roots: bytes | str | os.PathLike[str] | None = None,
+        wait: float | None = None,
     ) -> None:
         if index is None:
             raise InputError("index: expected an index's directory or the address of a server")
@@ -121,6 +125,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
             client_key=client_key,
             token=token,
             roots=roots,
+            wait=wait,
         )
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
@@ -219,7 +224,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
             raise InputError(
                 "filters: a part without a condition, so that all nodes may match: expected a filter in each part; clear() deletes all nodes"
             )
-        wanted = None if node_ids is None else set(node_ids)
+        wanted = None if node_ids is None else set(names(node_ids))
         found = self._documents.matching(passes)
         self._documents.delete([one.id for one in found if wanted is None or one.id in wanted])
 
@@ -356,6 +361,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
 
 def _attributes(given: Any) -> Any:
     """Return the names of attributes, with one name for the id of a node's document."""
+    check_column(given, "attributes", InputError)
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         return given
     return ["ref_doc_id" if name in _SAME else name for name in given]
@@ -500,6 +506,7 @@ _SETTINGS = {
     "client_key": "client_key",
     "token": "token",
     "roots": "roots",
+    "wait": "wait",
 }
 
 _JOINED: dict[Any, Callable[[Iterable[bool]], bool]] = {

@@ -50,13 +50,15 @@ def verify_batch(
     """
     if parameter_set not in _LEVELS:
         raise InputError(f"parameter set {parameter_set!r}: expected one of {', '.join(_LEVELS)}")
-    keys = [public_keys] if isinstance(public_keys, (bytes, bytearray, memoryview)) else public_keys
-    keys = _arrays.octets_each(keys, "public key")
+    single = isinstance(public_keys, (bytes, bytearray, memoryview))
+    keys = _arrays.octets_each([public_keys] if single else public_keys, "public key")
     messages = _arrays.octets_each(messages, "message")
     signatures = _arrays.octets_each(signatures, "signature")
     context = _arrays.octets(context, "context")
     if len(signatures) != len(messages):
         raise InputError(f"{len(signatures)} signatures for {len(messages)} messages")
-    if len(keys) != 1 and len(keys) != len(messages):
-        raise InputError(f"{len(keys)} public keys for {len(messages)} messages")
+    if not single and len(keys) != len(messages):
+        raise InputError(
+            f"{len(keys)} public keys for {len(messages)} messages: expected a key for each message; for one key, give its bytes without a list"
+        )
     return _sordino.verify_batch(_LEVELS[parameter_set], keys, messages, signatures, context)

@@ -26,6 +26,7 @@ from ._errors import (
     UnreadableError,
 )
 from ._records import Batch
+from ._tables import check_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -304,6 +305,7 @@ def _files(paths: Any) -> Iterator[str]:
 
     # Records without ids are numbered in the order of their files.
     ordered(paths, "paths", InputError)
+    check_column(paths, "paths", InputError)
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         path = os.fspath(path)
         try:

@@ -33,13 +33,12 @@ pub(super) fn records(
     let marked = start.starts_with(MARK);
     bytes.consume(if marked { MARK.len() } else { 0 });
     let quotes = Quotes::default();
-    let bytes = quotes.followed(bytes, delimiter);
     let followed = quotes.clone();
     let wrong = move |error| wrong(&followed, error);
     let mut rows = ReaderBuilder::new()
         .delimiter(delimiter)
         .trim(Trim::Headers)
-        .from_reader(bytes);
+        .from_reader(quotes.followed(bytes, delimiter));
     let head = rows.headers().map_err(&wrong)?.clone();
     quotes.check()?;
     check_head(&head)?;
