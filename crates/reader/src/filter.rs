@@ -24,11 +24,14 @@ use std::slice;
 
 use sordino_index::{Error, FilterFault};
 use sordino_vault::attributes::Attributes;
-use sordino_vectors::column::{Column, ColumnKind};
+use sordino_vectors::column::Column;
 
 mod instant;
 mod parse;
 mod texts;
+mod value;
+
+use value::{Value, fits, whole_and_float};
 
 /// A condition on the attributes of records.
 ///
@@ -79,25 +82,6 @@ impl Relation {
             Self::LessEqual => order.is_le(),
             Self::Greater => order.is_gt(),
             Self::GreaterEqual => order.is_ge(),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Value {
-    Int(i64),
-    Float(f64),
-    Bool(bool),
-    Text(Box<str>),
-}
-
-impl Value {
-    fn kind(&self) -> ColumnKind {
-        match self {
-            Self::Int(_) => ColumnKind::Int,
-            Self::Float(_) => ColumnKind::Float,
-            Self::Bool(_) => ColumnKind::Bool,
-            Self::Text(_) => ColumnKind::Text,
         }
     }
 }
@@ -287,18 +271,6 @@ fn of_texts(
     }
 }
 
-/// True if a value can be compared with this column's values.
-fn fits(column: &Column, value: &Value) -> bool {
-    matches!(
-        (column, value),
-        (
-            Column::Int(_) | Column::Float(_),
-            Value::Int(_) | Value::Float(_)
-        ) | (Column::Bool(_), Value::Bool(_))
-            | (Column::Text(_), Value::Text(_))
-    )
-}
-
 /// For each row, whether its value has this relation to `value`. Unknown without a value, or with one that cannot be compared.
 fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) -> Vec<Option<bool>> {
     let Some(column) = rows.column(name) else {
@@ -325,23 +297,6 @@ fn compared(rows: &Attributes, name: &str, value: &Value, relation: Relation) ->
         }
         _ => vec![None; rows.rows()],
     }
-}
-
-/// The order of the exact values, even if a double lacks bits of the whole number. `None` if the double is NaN.
-fn whole_and_float(x: i64, y: f64) -> Option<Ordering> {
-    const ABOVE: f64 = 9_223_372_036_854_775_808.0;
-    Some(match y {
-        y if y.is_nan() => return None,
-        y if y >= ABOVE => Ordering::Less,
-        y if y < -ABOVE => Ordering::Greater,
-        y => {
-            #[expect(clippy::cast_possible_truncation, reason = "it is whole, and in range")]
-            let whole = y.trunc() as i64;
-            // Compares 0 with the fraction of y.
-            let rest = 0f64.partial_cmp(&y.fract());
-            x.cmp(&whole).then(rest.unwrap_or(Ordering::Equal))
-        }
-    })
 }
 
 fn each<T>(

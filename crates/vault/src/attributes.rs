@@ -74,10 +74,8 @@ impl Attributes {
                 Column::Text(texts) => {
                     let longest = texts.iter().flatten().map(|text| text.len()).max();
                     if let Some(found) = longest.filter(|&len| len > Self::MAX_TEXT) {
-                        let why = format!(
-                            "a text of {found} bytes: expected at most {}",
-                            Self::MAX_TEXT
-                        );
+                        let most = Self::MAX_TEXT;
+                        let why = format!("a text of {found} bytes: expected at most {most}");
                         return Err(refused(why));
                     }
                 }
