@@ -1,4 +1,4 @@
-"""Threads that the end of the process does not wait for. Those of `ThreadPoolExecutor` hold it up until their calls end."""
+"""Threads that the end of the process does not wait for. `ThreadPoolExecutor` would hold it up until all calls end."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ class Threads(Executor):
                 else:
                     future.set_result(result)
                     del result
-            # What a call gave is not held while another one runs.
+            # What a call gave is not held while the next one runs.
             del future, work

@@ -117,7 +117,7 @@ class Index:
                 self._check_replaced(records, vectors)
         if ids is None and "ids" in records.taken and len(records.vectors):
             self._check_guessed_ids(records)
-        if isinstance(records.ids, list):
+        if records.ids is not None:
             _arrays.check_kind(records.ids, self.info()["id_kind"])
             self._check_whole_ids(records.ids)
         under = None if label is None else _name(label, "label")
@@ -133,9 +133,9 @@ class Index:
         except KeyKindError:
             return []
 
-    def _check_whole_ids(self, ids: list[str]) -> None:
+    def _check_whole_ids(self, ids: np.ndarray | list[str]) -> None:
         """Refuse new ids such as 5.0 if the index has 5: each record would be there twice."""
-        odd = [id for id in ids if id.endswith(".0")]
+        odd = [id for id in ids if id.endswith(".0")] if isinstance(ids, list) else []
         known = set(self._known_ids()) if odd else set()
         for id in odd:
             if id not in known and id[:-2] in known:

@@ -75,8 +75,8 @@ def shortest(values: Any, listed: list[Any]) -> list[Any]:
 def encoded(values: Iterable[Any], ids: list[str] | np.ndarray | None = None, first: int = 0, where: str = "") -> list[bytes]:
     """Return payloads as bytes; missing values, such as NaN, become empty ones. Infinite numbers are refused.
 
-    An error names the payload's place, which is counted from `first` and has the words `where` before it, and the record's id if
-    there are `ids`.
+    An error names the payload's place, and the record's id if there are `ids`. Places are counted from `first`. The words `where`
+    come before both.
     """
     made = []
     for at, value in enumerate(column(values)):

@@ -682,7 +682,7 @@ def _check_fields(filters: Any) -> None:
     field = str(filters.get("field", "")).partition(".")[0] if isinstance(filters, dict) else ""
     if field in _NOT_KEPT:
         kept = ", ".join(sorted(_FIELDS - set(_NOT_KEPT)))
-        raise FilterError(f"filters: the field {field}, which this store does not give back to compare: expected meta or one of {kept}; write what to filter by into meta")
+        raise FilterError(f"filters: the field {field}, which this store does not give back to compare: expected one of {kept}; write what to filter by into meta")
 
 
 def _check_conditions(filters: Any) -> None:
