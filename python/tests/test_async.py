@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -73,6 +75,38 @@ def test_a_cancelled_call_takes_nothing_from_the_others(index, key, vectors):
         assert any(isinstance(one, sordino.ClosedError) for one in late)
 
     asyncio.run(main())
+
+
+LATE = """
+import asyncio, socket, sys, threading, sordino
+
+held = socket.create_server(("127.0.0.1", 0))
+url = f"http://127.0.0.1:{held.getsockname()[1]}"
+
+async def main():
+    client = sordino.AsyncClient(url, key=sordino.keygen().reader(), threads=2, wait=3600)
+    calls = [asyncio.create_task(client.search([1.0, 0.0])) for _ in range(4)]
+    # The server takes the connection and never answers.
+    await asyncio.to_thread(held.accept)
+    calls[0].cancel()
+    if sys.argv[1] == "close":
+        await client.close()
+        await client.close()
+        print([type(one).__name__ for one in await asyncio.gather(*calls, return_exceptions=True)])
+    else:
+        for call in calls:
+            call.cancel()
+
+asyncio.run(main())
+print("ended")
+"""
+
+
+@pytest.mark.parametrize("how, said", [("close", "['CancelledError', 'ClosedError', 'ClosedError', 'ClosedError']\nended\n"), ("exit", "ended\n")])
+def test_neither_close_nor_exit_waits_for_a_server_that_does_not_answer(how, said):
+    # A client that was waited for would wait for an hour.
+    done = subprocess.run([sys.executable, "-c", LATE, how], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout) == (0, said)
 
 
 def test_a_client_that_cannot_connect_tries_again_at_the_next_call(tmp_path, key):

@@ -12,10 +12,11 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 pytest.importorskip("haystack")
 
 import asyncio
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date, datetime, timedelta, timezone
 
 from haystack import Document, Pipeline
+from haystack.dataclasses import ByteStream, SparseEmbedding
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
@@ -70,6 +71,58 @@ def documents(dim=16, count=30):
         Document(id=f"d{n}", content=f"text {n}", meta={"even": n % 2 == 0}, embedding=row.tolist())
         for n, row in enumerate(rows)
     ]
+
+
+# Filters by each field of documents, which pass some documents or none in Haystack's own store.
+FIELD_VALUES = {
+    "id": ["d1", None], "content": ["text 1", None], "meta": [{"even": True}, None], "meta.even": [True, None], "even": [True, None], "other": [None],
+    "blob": [ByteStream(b"ab", meta={"x": 1}), None], "blob.data": [b"ab", None], "sparse_embedding": [SparseEmbedding([1], [0.5]), None],
+    "embedding": [None, [0.5]], "score": [None, 0.5], "embedding.x": [None], "score.x": [None],
+}
+
+
+@pytest.mark.parametrize("field", FIELD_VALUES)
+def test_each_field_is_compared_as_by_haystacks_own_store_or_refused(tmp_path, key, field):
+    written = documents(count=4)
+    written[0] = replace(written[0], content=None, blob=ByteStream(b"ab", meta={"x": 1}))
+    written[1] = replace(written[1], sparse_embedding=SparseEmbedding([1], [0.5]), embedding=None)
+    store, own = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16), InMemoryDocumentStore()
+    for one in (store, own):
+        one.write_documents(written)
+    refused = field.partition(".")[0] in ("embedding", "score")
+    assert set(FIELD_VALUES) >= {one.name for one in fields(Document)}
+    for value in FIELD_VALUES[field]:
+        for operator in ("==", "!=", "in", "not in"):
+            filters = {"field": field, "operator": operator, "value": [value] if "in" in operator else value}
+            if not refused:
+                assert {one.id for one in store.filter_documents(filters)} == {one.id for one in own.filter_documents(filters)}
+                continue
+            nested = {"operator": "NOT", "conditions": [filters]}
+            retriever = SordinoEmbeddingRetriever(store)
+            for call in (store.filter_documents, store.delete_by_filter, store.count_documents_by_filter, lambda given: store.update_by_filter(given, {"x": 1}),
+                         lambda given: retriever.run([1.0] * 16, given)):
+                for given in (filters, nested):
+                    with pytest.raises(FilterError, match=f"the field {field.partition('.')[0]}, which this store does not give back"):
+                        call(given)
+    assert store.count_documents() == 4
+
+
+def test_an_embedding_that_is_not_finite_is_named_by_its_document(tmp_path, key):
+    written = documents()
+    written[2] = replace(written[2], embedding=[float("inf")] + [1.0] * 15)
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16)
+    with pytest.raises(sordino.NotFiniteError, match="document 'd2', row 2 of the embeddings, has inf in column 0"):
+        store.write_documents(written)
+    assert store.count_documents() == 0
+
+
+def test_a_document_that_is_too_long_is_named(tmp_path, key):
+    store = SordinoDocumentStore(tmp_path / "index", key=key, embedding_dim=16)
+    store.write_documents(documents())
+    for call in (lambda: store.write_documents([Document(id="long", content="x" * (1 << 20))]),
+                 lambda: store.update_by_filter({"field": "id", "operator": "==", "value": "d3"}, {"long": "x" * (1 << 20)})):
+        with pytest.raises(sordino.PayloadError, match="document '(long|d3)' as JSON of .* bytes: expected at most 1048572"):
+            call()
 
 
 def test_a_pipeline_searches_over_a_network_and_survives_its_file(tmp_path, key):

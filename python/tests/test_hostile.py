@@ -2,6 +2,8 @@
 
 import asyncio
 import copy
+import datetime
+import enum
 import gc
 import os
 import pickle
@@ -346,9 +348,27 @@ def test_values_in_a_filter_stay_values(tmp_path, key, vectors):
         for name, value, at in [("n", 4, 3), ("f", -1e300, 1), ("f", 0.5, 0)]:
             assert client.search(vectors[0], where=f"{name} = {sordino.quoted(value)}").ids[0, :2].tolist() == [at, -1]
         assert set(client.search(vectors[0], where=f"b = {sordino.quoted(True)}").ids[0, :4].tolist()) == {0, 2, 4, -1}
-    for wrong in [None, float("nan"), [1], b"x"]:
-        with pytest.raises(sordino.FilterError):
+    for wrong in [None, float("nan"), [1], b"x", np.float32("inf"), np.datetime64("NaT"), np.timedelta64(1, "s"), np.complex64(1), np.array([1]), enum.Enum("Plain", {"A": "a"}).A]:
+        with pytest.raises(sordino.FilterError, match=f"a {type(wrong).__name__}: expected"):
             sordino.quoted(wrong)
+
+
+class Word(str, enum.Enum):
+    A = "o'hara"
+
+
+class Number(int, enum.Enum):
+    A = 5
+
+
+@pytest.mark.parametrize("value, literal", [
+    (Word.A, "'o''hara'"), (Number.A, "5"), (np.str_("a"), "'a'"), (np.int64(-3), "-3"), (np.uint64(2**63), str(2**63)), (np.bool_(True), "true"),
+    (np.float32(0.1), "0.1"), (np.float16(0.1), "0.1"), (np.float64(0.1), "0.1"), (np.datetime64("2024-01-02"), "'2024-01-02'"),
+    (np.datetime64("2024-01-02T03:04:05.500"), "'2024-01-02T03:04:05.500'"), (datetime.date(2024, 1, 2), "'2024-01-02'"),
+    (datetime.datetime(2024, 1, 2, 3, tzinfo=datetime.timezone.utc), "'2024-01-02T03:00:00Z'"),
+])
+def test_literals_are_of_values_and_not_of_their_names(value, literal):
+    assert sordino.quoted(value) == literal
 
 
 def test_names_of_any_script(tmp_path, key, vectors):

@@ -1,5 +1,6 @@
 """Record ids that are texts or UUIDs."""
 
+import enum
 import uuid
 
 import numpy as np
@@ -47,6 +48,56 @@ def test_ids_of_another_kind_are_refused(tmp_path, key):
         index.add(np.eye(4)[:2], ids=["x", 1])
     with pytest.raises(sordino.IdsError, match="1 to 512 bytes"):
         sordino.build(tmp_path / "long", np.eye(1), key=key, ids=["x" * 513], k=1)
+
+
+@pytest.mark.parametrize("ids, others, expected", [
+    (TEXTS, [1, np.int64(3)], "a text; give ids of that kind, such as str"),
+    (UUIDS, [1], "a UUID; give ids of that kind, such as uuid.UUID"),
+    ([1, 2, 3, 4], ["1", "03", np.str_("4")], "a number; give ids of that kind, such as int"),
+])
+def test_ids_of_another_kind_name_no_record(tmp_path, key, ids, others, expected):
+    index = sordino.build(tmp_path / "index", np.eye(4), key=key, ids=ids, payloads=["w", "x", "y", "z"], k=1)
+    with sordino.Client(index, key=key) as client:
+        calls = [index.delete, index.labels, index.__contains__, lambda id: index.update(id, ["new"]), client.payloads, client.attributes]
+        for other in others:
+            for call in calls:
+                with pytest.raises(sordino.IdsError, match=f"^record '?{other}'? is named by .* {expected}"):
+                    call([other])
+            with pytest.raises(sordino.IdsError, match="is named by"):
+                index.add(np.eye(4)[:1], ids=[other], payloads=["new"])
+    assert index.ids() == sorted(ids) and index.info()["version"] == 1
+
+
+class Word(str, enum.Enum):
+    A, B = "a", "b/é"
+
+
+class Text(np.str_):
+    pass
+
+
+class Number(int, enum.Enum):
+    A, B = 5, 2**64 - 1
+
+
+class Level(enum.IntEnum):
+    A, B = 5, 7
+
+
+@pytest.mark.parametrize("ids, stored", [
+    (list(Word), ["a", "b/é"]), ([Word.A, "c"], ["a", "c"]), (["c", Word.A, np.str_("b")], ["a", "b", "c"]), ([Text("a"), Text("b")], ["a", "b"]),
+    (np.array(list(Word), object), ["a", "b/é"]), (list(Number), [5, 2**64 - 1]), (list(Level), [5, 7]), ([Level.B, 3], [3, 7]),
+])
+def test_members_of_an_enum_are_their_values(tmp_path, key, ids, stored):
+    index = sordino.build(tmp_path / "index", np.eye(len(ids)), key=key, ids=ids, payloads=["x"] * len(ids), k=1)
+    assert index.ids() == stored and all(id in index for id in ids) and set(index.payloads()) == set(stored)
+    assert {type(id) for id in index.ids()} <= {str, int}
+
+
+def test_a_member_of_an_enum_without_a_kind_of_its_own_is_refused(tmp_path, key):
+    plain = enum.Enum("Plain", {"A": "a"})
+    with pytest.raises(sordino.DtypeError, match=r"id 0 is a Plain, whose `\.value` may be an id"):
+        sordino.build(tmp_path / "index", np.eye(1), key=key, ids=[plain.A], k=1)
 
 
 class Wide:

@@ -768,6 +768,30 @@ def test_a_document_of_a_zero_vector_is_named(tmp_path, key):
     assert not (tmp_path / "index").exists()
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_an_embedding_that_is_not_finite_is_named_by_its_document(tmp_path, key, first):
+    class Broken(DeterministicFakeEmbedding):
+        def embed_documents(self, texts):
+            return [[0.5] * 15 + [float("nan")] if text == "bad" else vector for text, vector in zip(texts, super().embed_documents(texts))]
+
+    store = SordinoVectorStore(Broken(size=16), tmp_path / "index", key=key)
+    if not first:
+        store.add_texts(["a"])
+    with pytest.raises(sordino.NotFiniteError, match="document 'c', row 2 of the embeddings, has nan in column 15"):
+        store.add_texts(["a", "b", "bad"], ids=["a", "b", "c"])
+    assert (tmp_path / "index").exists() is not first
+
+
+class Word(str, Enum):
+    A = "a"
+
+
+def test_an_id_that_is_a_member_of_an_enum_is_its_value(tmp_path, key):
+    store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key)
+    assert store.add_texts(["one", "two"], ids=[Word.A, Enum("Number", {"A": 5}, type=int).A]) == ["a", "5"]
+    assert [found.id for found in store.get_by_ids(["a", "5"])] == ["a", "5"]
+
+
 @pytest.mark.parametrize("cleanup", ["full", "incremental"])
 def test_langchains_indexing_keeps_it_up_to_date(tmp_path, key, cleanup):
     store = SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key)

@@ -55,6 +55,13 @@ def ask(store, n, **how):
     return store.query(VectorStoreQuery(query_embedding=node(n, "").embedding, **how))
 
 
+def test_an_embedding_that_is_not_finite_is_named_by_its_node(tmp_path, key):
+    nodes = [node(n, "document") for n in range(4)]
+    nodes[2].embedding = [float("nan")] * 8
+    with pytest.raises(sordino.NotFiniteError, match="document 'node 2', row 2 of the embeddings, has nan in column 0"):
+        SordinoVectorStore(tmp_path / "index", key=key).add(nodes)
+
+
 def test_a_query_finds_nodes_with_their_text(store):
     result = ask(store, 5, similarity_top_k=2)
     assert result.ids == ["node 5", "node 13"]

@@ -61,6 +61,23 @@ def test_infinite_numbers_are_refused_with_their_place(tmp_path, key, number):
     assert not (tmp_path / "index").exists()
 
 
+def test_a_payload_that_is_too_long_is_named_with_its_record(tmp_path, key):
+    rows, most = np.eye(4), 1_048_572
+    payloads, long = ["a"] * 3 + ["x" * most], ["a"] * 3 + ["x" * (most + 1)]
+    index = sordino.build(tmp_path / "index", rows, key=key, ids=list("abcd"), payloads=payloads, k=1)
+    for call, match in [
+        (lambda: sordino.build(tmp_path / "other", rows, key=key, payloads=long), "payload 3 of"),
+        (lambda: sordino.build(tmp_path / "other", rows, key=key, ids=list("efgh"), payloads=long), "record 'h': payload 3 of"),
+        (lambda: sordino.build(tmp_path / "other", iter([rows, rows]), key=key, ids=range(10, 18), payloads=payloads + long), "record 17: payload 7 of"),
+        (lambda: index.add(rows, ids=list("efgh"), payloads=long), "record 'h': payload 3 of"),
+        (lambda: index.add(iter([sordino.Batch(rows, ids=list("efgh"), payloads=long)])), "batch 0 of the iterator: record 'h': payload 3 of"),
+        (lambda: index.update(list("ab"), long[2:]), "record 'b': payload 1 of"),
+    ]:
+        with pytest.raises(sordino.PayloadError, match=f"^{match} {most + 1} bytes: expected at most {most}; divide it"):
+            call()
+    assert index.info()["version"] == 1 and index.payloads()["d"] == payloads[3].encode()
+
+
 def test_columns_of_data_frames_are_json(tmp_path, key):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(

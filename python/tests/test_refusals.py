@@ -27,7 +27,34 @@ def with_nan(rows, columns, at):
     return array
 
 
+async def embedded():
+    return ones(3, 4)
+
+
+async def stream():
+    yield ones(3, 4)
+
+
+class Sparse:
+    """A matrix of scipy, as far as it is one."""
+
+    shape, toarray, __iter__ = (3, 4), lambda self: ones(3, 4), lambda self: iter([])
+
+    def __len__(self):
+        raise TypeError("sparse array length is ambiguous")
+
+
+class Awaited:
+    def __await__(self):
+        yield
+
+
 BAD_VECTORS = {
+    "sparse": (Sparse(), sordino.DtypeError, r"vectors: a Sparse, expected an array of numbers: give `\.toarray\(\)` of it"),
+    "sparse rows": ([Sparse(), Sparse()], sordino.DtypeError, r"row 0 is a Sparse, expected numbers: give `\.toarray\(\)`"),
+    "awaitable": (Awaited(), sordino.DtypeError, "a Awaited, expected an array of numbers: `await` it first"),
+    "async generator": (stream(), sordino.DtypeError, "a async_generator, .*async for one in it"),
+    "an object": (object(), sordino.DtypeError, "vectors: a object, expected an array of numbers$"),
     "no rows": (ones(0, DIM), sordino.EmptyError, "no vectors"),
     "no columns": (ones(5, 0), sordino.ShapeError, r"\(5, 0\)"),
     "one dimension": (ones(5), sordino.ShapeError, r"shape \(5,\): expected \(n, dim\)"),
@@ -58,6 +85,14 @@ def test_vectors_that_are_no_index(tmp_path, key, name):
     sordino.build(tmp_path / "index", np.eye(4), key=key, k=1)
 
 
+def test_a_coroutine_is_no_array(tmp_path, key, client):
+    for call in (lambda made: sordino.build(tmp_path / "index", made, key=key), client.search):
+        made = embedded()
+        with pytest.raises(sordino.DtypeError, match="a coroutine, expected an array of numbers: `await` it first"):
+            call(made)
+        made.close()
+
+
 @pytest.mark.parametrize("k", [0, 1025, -1, 1.5, "many", None])
 def test_a_number_of_results_that_cannot_be_had(tmp_path, key, client, vectors, k):
     with pytest.raises(sordino.InputError, match=str(k)):
@@ -80,7 +115,7 @@ BAD_QUERIES = {
     "three": (ones(1, 1, DIM), sordino.ShapeError, rf"\(1, 1, {DIM}\)"),
     "text": (["x"] * DIM, sordino.DtypeError, "<U1"),
     "nothing": ([], sordino.ShapeError, r"\(1, 0\)"),
-    "none": (None, sordino.DtypeError, "object"),
+    "none": (None, sordino.DtypeError, "a NoneType, expected an array"),
 }
 
 
@@ -94,6 +129,7 @@ def test_queries_that_cannot_be_searched_for(client, name):
 
 
 BAD_IDS = {
+    "awaitable": (Awaited(), sordino.DtypeError, "ids: a Awaited, expected a list of integers.*`await` it first"),
     "too few": ([1, 2], sordino.IdsError, "2 record ids for 4 vectors"),
     "too many": ([1, 2, 3, 4, 5], sordino.IdsError, "5 record ids for 4 vectors"),
     "twice": ([1, 2, 3, 2], sordino.IdsError, "record 2 is given twice"),

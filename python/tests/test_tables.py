@@ -1,5 +1,6 @@
 """Tables: columns with usual names are taken, and nothing is left out without a word."""
 
+import datetime
 import gzip
 import json
 import logging
@@ -429,6 +430,27 @@ def test_vectors_that_are_texts_are_told_and_how_to_read_them(tmp_path, key):
     assert "json" not in refused(tmp_path, key, IDS)
     # Without a vector, a row is left out; that is the advice for such rows alone.
     assert "row 1 is a missing value, expected numbers: leave rows without a vector out" in refused(tmp_path, key, [ROWS[0], None])
+
+
+def test_a_frame_is_no_list_of_ids(tmp_path, key):
+    index = sordino.build(tmp_path / "index", ROWS, key=key, ids=IDS, payloads=TEXTS, k=1)
+    frame = Frame({"id": IDS, "text": TEXTS})
+    with sordino.Client(index, key=key) as client:
+        for call in (index.delete, index.labels, index.__contains__, client.payloads, client.attributes, lambda ids: index.add(ROWS, ids=ids, payloads=TEXTS),
+                     lambda ids: sordino.build(tmp_path / "other", ROWS, key=key, ids=ids), lambda ids: sordino.build(tmp_path / "other", iter([sordino.Batch(ROWS, ids=ids)]), key=key)):
+            with pytest.raises(sordino.DtypeError, match=r"ids: a Frame of the columns id, text, expected one column of it, as in frame\['id'\]"):
+                call(frame)
+    assert len(index) == 4
+
+
+def test_advice_on_columns_can_be_followed(tmp_path, key):
+    others = {"lang": TEXTS, "when": [datetime.date(2024, 1, 1)] * 4, "took": [datetime.timedelta(1)] * 4, "inner": [{"a": 1}] * 4, "huge": [2**63] * 4, "raw": [b"x"] * 4}
+    frame = Frame({"id": IDS, "vector": [*ROWS], **others})
+    text = refused(tmp_path, key, frame)
+    assert "attributes=['lang', 'when'], or give a frame without them, or convert took, inner, huge, raw, which attributes do not have" in text
+    sordino.build(tmp_path / "index", frame[["id", "vector", "lang", "when"]], key=key, attributes=["lang", "when"], k=1)
+    text = refused(tmp_path, key, frame[["id", "vector", "took"]])
+    assert "attributes=" not in text and "give a frame without them, or convert took" in text
 
 
 def test_objects_with_a_vector_are_told_by_their_field(tmp_path, key):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Set
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ._errors import DtypeError, IdsError, InputError, ShapeError
-from ._tables import check_column, check_coordinates
+from ._tables import check_column, check_coordinates, columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,6 +77,8 @@ def numbers(rows: Any, what: str) -> np.ndarray:
         raise InputError(f"{what}: {int(np.ma.getmaskarray(rows).sum())} numbers are masked: fill them in, or leave the rows out")
     if array.dtype.kind in "UT" and array.ndim == 1 and len(array) and _of_text(str(array[0]), what):
         array = array.astype(object)
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise DtypeError(f"{what}: a {type(rows).__name__}, expected an array of numbers{_way(rows)}")
     if array.dtype.kind == "O" and array.ndim in (1, 2) and not len(array):
         # A column of vectors, or a frame, without any row.
         array = np.zeros((0, array.shape[-1] or 1), np.float32)
@@ -96,6 +99,12 @@ def numbers(rows: Any, what: str) -> np.ndarray:
     if array.dtype.kind not in "fiu":
         raise DtypeError(f"{what} of dtype {array.dtype}: expected floating-point numbers or integers")
     return array
+
+
+def _way(value: Any) -> str:
+    """Return how a program gets what a value stands for; an empty text if there is no advice."""
+    ways = {"toarray": "give `.toarray()` of it", "__await__": "`await` it first", "__aiter__": "`[one async for one in it]` collects what it gives", "collect": "give `.collect()` of it"}
+    return next((f": {way}" for name, way in ways.items() if hasattr(value, name)), "")
 
 
 def _from_dlpack(rows: Any, what: str) -> np.ndarray:
@@ -196,7 +205,7 @@ def _advice(row: Any, what: str) -> str:
         return _of_text(row, what)
     if _is_mixed(row):
         return ": give the vectors alone, and ids apart, as ids=" if what == "vectors" else ": give the vectors alone"
-    return f": `[row.{_field(row)} for row in rows]` has them" if _field(row) else ""
+    return f": `[row.{_field(row)} for row in rows]` has them" if _field(row) else _way(row)
 
 
 def _of_text(row: str, what: str) -> str:
@@ -219,7 +228,10 @@ def ordered(values: Any, what: str, error: type[InputError]) -> None:
 
 
 def held(values: Any) -> Any:
-    """Return a collection that can be read twice: columns of Arrow, of polars' 128-bit integers, and iterators become lists."""
+    """Return ids that can be read twice: columns of Arrow, of polars' 128-bit integers, and iterators become lists. A data frame is refused."""
+    names = columns(values)
+    if names is not None:
+        raise DtypeError(f"ids: a {type(values).__name__} of the columns {', '.join(map(str, names))[:200]}, expected one column of it, as in frame['id']")
     if hasattr(values, "to_pylist"):
         return values.to_pylist()
     if str(getattr(values, "dtype", "")) in ("Int128", "UInt128"):
@@ -249,6 +261,8 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
             raise IdsError(f"{len(texts)} record ids for {count} vectors")
         return texts
     array = np.asarray(values)
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise DtypeError(f"ids: a {type(values).__name__}, expected a list of integers, str or uuid.UUID{_way(values)}")
     if isinstance(values, (list, tuple)) and array.dtype.kind == "U" and _is_whole(values[0]):
         # numpy makes texts of all of them.
         at = next(at for at, value in enumerate(values) if not _is_whole(value))
@@ -293,7 +307,9 @@ def _wrong_id(array: np.ndarray) -> str:
 
 
 def _short(value: Any) -> str:
-    return "missing" if _found(value) == "a missing value" else f"a {type(value).__name__}"
+    if _is_missing(value):
+        return "missing"
+    return f"a {type(value).__name__}{', whose `.value` may be an id' if isinstance(value, Enum) else ''}"
 
 
 def _is_whole(value: Any) -> bool:
@@ -308,7 +324,21 @@ def several(values: Any) -> Any:
     import numpy as np
 
     values = held(values)
-    return [values] if isinstance(values, (str, UUID)) or np.ndim(values) == 0 else values
+    return [values] if isinstance(values, (str, UUID)) or (np.ndim(values) == 0 and not _way(values)) else values
+
+
+def shown(own: np.ndarray | list[str], at: int) -> str:
+    """Return one of the ids that `ids` returned, with quotes around a text."""
+    return repr(own[at]) if isinstance(own, list) else str(own[at])
+
+
+def check_kind(own: np.ndarray | list[str], kind: str) -> None:
+    """Refuse ids that `ids` returned if an index has another kind of ids. Texts of numbers are no numbers: `03` and `3` are two texts."""
+    texts = isinstance(own, list)
+    if len(own) and texts == (kind == "number"):
+        found, expected = ("a text", "a number") if texts else ("a number", "a UUID" if kind == "uuid" else "a text")
+        how = {"number": "int(id)", "text": "str(id)", "uuid": "uuid.UUID(id)"}[kind]
+        raise IdsError(f"record {shown(own, 0)} is named by {found}: this index names records by {expected}; give ids of that kind, such as {how}")
 
 
 def _texts(values: Any) -> list[str] | None:
@@ -325,16 +355,22 @@ def _texts(values: Any) -> list[str] | None:
         values = values.tolist()
     if not isinstance(values, (list, tuple)) or not values:
         return None
-    if not isinstance(values[0], (str, UUID)):
+    kind: type = UUID if isinstance(values[0], UUID) else str
+    if not isinstance(values[0], kind):
         return None
     for at, value in enumerate(values):
-        if not isinstance(value, type(values[0])):
-            raise DtypeError(f"id {at} is {_found(value)}: expected a {type(values[0]).__name__} like the first")
-    texts = [str(value) for value in values]
+        if not isinstance(value, kind):
+            raise DtypeError(f"id {at} is {_found(value)}: expected a {kind.__name__} like the first")
+    texts = [text(value) for value in values]
     if not is_unicode("".join(texts)):
         at = next(at for at, text in enumerate(texts) if not is_unicode(text))
         raise IdsError(f"id {at} is no Unicode text: it has half of a surrogate pair")
     return texts
+
+
+def text(value: str | UUID) -> str:
+    """Return a text itself, and a UUID's digits. `str()` of a member of an Enum of texts gives its name."""
+    return str.__str__(value) if isinstance(value, str) else str(value)
 
 
 def id_kind(values: Any) -> str:

@@ -34,7 +34,7 @@ class AsyncClient:
         async with sordino.AsyncClient("https://host:7700", key=key, wait=10) as client:
             found = await asyncio.gather(*(client.search(query) for query in queries))
 
-    Many calls may wait at the same time. A cancelled call is no longer waited for, and ends in its thread.
+    Many calls may wait at the same time. A cancelled call ends in its thread. Neither `close` nor the process's exit waits for it.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ class AsyncClient:
         **options: Any,
     ) -> None:
         # Programs without asyncio do not import it.
-        from concurrent.futures import ThreadPoolExecutor
+        from ._daemons import Threads
 
         self._connect = functools.partial(Client, index_or_url, key=key, **options)
-        self._pool = ThreadPoolExecutor(max(1, whole_number(threads, "threads", 1024)), thread_name_prefix="sordino")
+        self._threads = Threads(max(1, whole_number(threads, "threads", 1024)))
         self._connecting: asyncio.Future[Client] | None = None
         self._closed = False
 
@@ -158,18 +158,16 @@ class AsyncClient:
         return await self._run(lambda client: client.pin())
 
     async def close(self) -> None:
-        """Close the client. Running calls end normally, and calls that wait for their turn raise `ClosedError`."""
+        """Close the client. Running calls end normally, and calls that wait for their turn or for the connection raise `ClosedError`."""
         import asyncio
 
-        if self._closed:
-            return
+        from ._daemons import Threads
+
         self._closed = True
-        opened = self._connecting
-        if opened is not None and not opened.done():
-            await asyncio.wait([opened])
-        if opened is not None and not opened.cancelled() and opened.exception() is None:
-            await asyncio.to_thread(opened.result().close)
-        self._pool.shutdown(wait=False)
+        opened, self._connecting = self._connecting, None
+        # A connection that is still being made is dropped once it is made.
+        if opened is not None and not opened.cancel() and not opened.cancelled() and opened.exception() is None:
+            await asyncio.get_running_loop().run_in_executor(Threads(1), opened.result().close)
 
     async def _client(self) -> Client:
         """Return the client, which the first call makes and the others wait for."""
@@ -178,9 +176,13 @@ class AsyncClient:
         if self._closed:
             raise ClosedError("this client is closed")
         if self._connecting is None or (self._connecting.done() and (self._connecting.cancelled() or self._connecting.exception() is not None)):
-            self._connecting = asyncio.get_running_loop().run_in_executor(self._pool, self._connect)
-        # A call that is cancelled does not take the connection from the others.
-        return await asyncio.shield(self._connecting)
+            self._connecting = asyncio.get_running_loop().run_in_executor(self._threads, self._connect)
+        connecting = self._connecting
+        # A call that is cancelled here does not take the connection from the others.
+        await asyncio.wait([connecting])
+        if connecting.cancelled():
+            raise ClosedError("this client is closed")
+        return connecting.result()
 
     async def _run(self, call: Callable[[Client], T]) -> T:
         import asyncio
@@ -188,7 +190,7 @@ class AsyncClient:
         client = await self._client()
         if self._closed:
             raise ClosedError("this client is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._pool, call, client)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, client)
 
     async def __aenter__(self) -> Self:
         return await self.open()

@@ -114,15 +114,15 @@ def _values(name: str, values: Any) -> list[Any]:
     elif getattr(getattr(values, "dtype", None), "time_unit", None) == "ns" and hasattr(values, "__array__"):
         # An instant of Python has no nanoseconds, and numpy's is in UTC if there is a zone.
         zone = "" if getattr(values.dtype, "time_zone", None) is None else "Z"
-        listed = [f"{one}{zone}" if isinstance(one, str) else one for one in map(_value, np.asarray(values))]
+        listed = [f"{one}{zone}" if isinstance(one, str) else one for one in map(value_of, np.asarray(values))]
     else:
         listed = list(values)
     # NaN counts as no value: it has no order, and data frames use it for missing values.
-    listed = _payloads.shortest(values, [_value(one) for one in listed])
+    listed = _payloads.shortest(values, [value_of(one) for one in listed])
     return [None if isinstance(value, float) and value != value else value for value in listed]
 
 
-def _value(value: Any) -> Any:
+def value_of(value: Any) -> Any:
     """Return a value of Python, for one of numpy or a data frame. Dates and instants become texts, as the command makes them."""
     import numpy as np
 
@@ -141,7 +141,7 @@ def _value(value: Any) -> Any:
     # A `to_list` that is no method is a column of a frame, or a field.
     method = next((name for name in ("tolist", "to_list") if callable(getattr(type(value), name, None))), None)
     value = getattr(value, method)() if method else value
-    return [_value(one) for one in value] if isinstance(value, (list, tuple)) else value
+    return [value_of(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _typed(name: str, values: list[Any]) -> tuple[str | None, list[Any]]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from enum import Enum
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from . import _arrays, _sordino
-from ._errors import ClosedError, FilterError, InputError, KError, KeyKindError, NoIndexError, of_file
+from . import _arrays, _attributes, _sordino
+from ._errors import AttributesError, ClosedError, FilterError, InputError, KError, KeyKindError, NoIndexError, of_file
 from ._files import pem, place
 from ._files import token as shown_token
 from ._index import Index, no_text, pin_parts, real_number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
     from types import TracebackType
 
     import numpy as np
@@ -370,16 +372,22 @@ def _filled(ids: Ids, kind: str) -> tuple[np.ndarray | list[str], set[int]]:
 
     given = _arrays.several(ids)
     if not isinstance(given, (list, tuple)) and not (isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iO"):
-        return _arrays.ids(given), set()
+        return _of_kind(given, kind), set()
     if kind == "number":
         absent = {at for at, one in enumerate(given) if isinstance(one, (int, np.integer)) and one == -1}
     else:
         absent = {at for at, one in enumerate(given) if one is None}
     if not absent:
-        return _arrays.ids(given), absent
+        return _of_kind(given, kind), absent
     others = (one for one in given if one is not None)
     some = 0 if kind == "number" else next(others, UUID(int=0))
-    return _arrays.ids([some if at in absent else one for at, one in enumerate(given)]), absent
+    return _of_kind([some if at in absent else one for at, one in enumerate(given)], kind), absent
+
+
+def _of_kind(ids: Any, kind: str) -> np.ndarray | list[str]:
+    own = _arrays.ids(ids)
+    _arrays.check_kind(own, kind)
+    return own
 
 
 def check_no_server(place: Any, **given: Any) -> None:
@@ -390,15 +398,15 @@ def check_no_server(place: Any, **given: Any) -> None:
         raise InputError(f"{', '.join(names)}: for a server, whose address begins with https:// or http://, and {shown} in this process")
 
 
-def quoted(value: str | int | float | bool) -> str:
+def quoted(value: str | int | float | bool | date | np.generic) -> str:
     """Return a value as a literal for a condition, as in `Client.search(where=f"tenant = {sordino.quoted(name)}")`.
 
     A text stays one value whatever it contains, and cannot become a condition.
 
     Parameters
     ----------
-    value : str, int, float or bool
-        The value.
+    value : str, int, float, bool, date or a scalar of numpy
+        The value. A date or an instant becomes its text, as attributes have it.
 
     Returns
     -------
@@ -410,16 +418,23 @@ def quoted(value: str | int | float | bool) -> str:
     FilterError
         If the value is None, NaN, infinite or of another type.
     """
+    given = value
+    try:
+        value = _attributes.value_of(given)
+    except AttributesError:
+        # UTC does not have the instant.
+        value = None
     if isinstance(value, str):
         # If the text cannot be encoded, the condition is refused later.
-        return "'" + str(value).replace("'", "''") + "'"
+        return "'" + _arrays.text(value).replace("'", "''") + "'"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, float) and abs(value) < float("inf"):
         return repr(float(value))
-    raise FilterError(f"a value that is {value!r}: expected a str, an int, a bool or a finite float")
+    hint = ": give its `.value`" if isinstance(given, Enum) else ""
+    raise FilterError(f"a value that is {given!r}, a {type(given).__name__}: expected a str, an int, a bool, a finite float or a date{hint}")
 
 
 def _where(condition: str | None) -> str | None:

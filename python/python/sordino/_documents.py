@@ -241,6 +241,8 @@ class Documents:
 
     def add(self, ids: Sequence[str], vectors: ArrayLike, documents: Sequence[Any]) -> None:
         """Add documents, or replace the documents whose ids exist."""
+        import numpy as np
+
         last = {id: at for at, id in enumerate(ids)}
         if not last:
             return
@@ -251,9 +253,14 @@ class Documents:
         if len(rows) != len(ids):
             raise InputError(f"{len(rows)} embeddings for {len(ids)} documents")
         rows = rows[list(last.values())]
-        for id, row in zip(last, rows):
+        for at, (id, row) in enumerate(zip(last, rows)):
             if not row.any():
                 raise ZeroVectorError(f"document {id!r} has a zero vector as its embedding, which no search can find")
+            if not np.isfinite(row).all():
+                column = int(np.isfinite(row).argmin())
+                raise NotFiniteError(
+                    f"document {id!r}, row {at} of the embeddings, has {row[column]} in column {column}: expected finite numbers of 32 bits; embed its text again"
+                )
         stored = [plain(id, documents[at], self._metadata(documents[at])) for id, at in last.items()]
         payloads = [pack(id, one, row if self._keep else None) for id, one, row in zip(last, stored, rows)]
 

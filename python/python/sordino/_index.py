@@ -117,7 +117,9 @@ class Index:
                 self._check_replaced(records, vectors)
         if ids is None and "ids" in records.taken and len(records.vectors):
             self._check_guessed_ids(records)
-        self._check_whole_ids(records.ids)
+        if records.ids is not None:
+            _arrays.check_kind(records.ids, self.info()["id_kind"])
+            self._check_whole_ids(records.ids)
         under = None if label is None else _name(label, "label")
         named = None if leave_empty else records.named
         version = self._native.add(records.vectors, records.ids, records.payloads, records.attributes, under, named)
@@ -131,7 +133,7 @@ class Index:
         except KeyKindError:
             return []
 
-    def _check_whole_ids(self, ids: Any) -> None:
+    def _check_whole_ids(self, ids: np.ndarray | list[str]) -> None:
         """Refuse new ids such as 5.0 if the index has 5: each record would be there twice."""
         odd = [id for id in ids if id.endswith(".0")] if isinstance(ids, list) else []
         known = set(self._known_ids()) if odd else set()
@@ -201,9 +203,11 @@ class Index:
             If the index cannot be changed. Nothing is changed.
         """
         own, carried, columns, cleared = _records.edited(ids, payloads, attributes)
+        facts = self.info()
         if not len(own):
             # A call without changes makes no version.
-            return int(self.info()["version"])
+            return int(facts["version"])
+        _arrays.check_kind(own, facts["id_kind"])
         return self._native.update(own, carried, columns, cleared)
 
     def grant(
@@ -510,10 +514,17 @@ class Index:
 
     def __contains__(self, id: object) -> bool:
         """Return True if there is a record with this id. Needs the owner's key."""
-        wanted = _arrays.ids(_arrays.several(id))
+        wanted = self._own_ids(id)
         if len(wanted) != 1:
             raise IdsError(f"{len(wanted)} ids: expected one")
         return self._native.contains(wanted)
+
+    def _own_ids(self, ids: Any) -> Any:
+        """Return one id or several as the native module takes them, and refuse ids of another kind than the index's."""
+        own = _arrays.ids(_arrays.several(ids))
+        if len(own):
+            _arrays.check_kind(own, self.info()["id_kind"])
+        return own
 
     def labels(self, ids: Ids) -> list[str | None]:
         """Return the label of each record. Needs the owner's key.
@@ -528,7 +539,7 @@ class Index:
         list of str or None
             None for a record without a label, or one that does not exist.
         """
-        return self._native.labels(_arrays.ids(_arrays.several(ids)))
+        return self._native.labels(self._own_ids(ids))
 
     def delete(self, ids: Ids) -> int:
         """Delete records by id: all of them or none.
@@ -552,7 +563,7 @@ class Index:
         LockedError, KeyKindError, FileError
             If the index cannot be changed. Nothing is changed.
         """
-        wanted = _arrays.ids(_arrays.several(ids))
+        wanted = self._own_ids(ids)
         # A call without ids makes no version.
         return self._native.delete(wanted) if len(wanted) else int(self.info()["version"])
 

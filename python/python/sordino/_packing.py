@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -50,7 +51,7 @@ def name_of(id: Any, at: int) -> str:
     """
     if isinstance(id, bool) or not (isinstance(id, (str, UUID)) or hasattr(id, "__index__")):
         raise InputError(f"id {at} is a {type(id).__name__}: expected a str, a whole number or a uuid.UUID")
-    return str(id)
+    return _arrays.text(id) if isinstance(id, (str, UUID)) else str(index(id))
 
 
 def names(ids: Iterable[Any]) -> list[str]:
@@ -101,9 +102,11 @@ def pack(id: str, document: Any, vector: np.ndarray | str | None) -> bytes:
         vector = base64.b64encode(vector.astype("<f4").tobytes()).decode()
     parts = [id, document] if vector is None else [id, document, vector]
     try:
-        return json.dumps(parts, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        payload = json.dumps(parts, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         raise InputError(f"document {id!r} cannot be stored as JSON: a text in it has half of a surrogate pair") from None
+    _payloads.fitting(payload, f"document {id!r} as JSON")
+    return payload
 
 
 def parts(payload: bytes) -> tuple[str, Any, str | None]:

@@ -11,11 +11,16 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ._arrays import is_unicode, ordered
+from ._arrays import is_unicode, ordered, shown
 from ._errors import PayloadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import numpy as np
+
+# The most bytes of a payload.
+MOST = 1_048_572
 
 # The most lists and dicts within one another.
 _MOST_DEPTH = 100
@@ -68,15 +73,39 @@ def shortest(values: Any, listed: list[Any]) -> list[Any]:
     return listed if kind is None else [float(str(kind(one))) if isinstance(one, float) else one for one in listed]
 
 
-def encoded(values: Iterable[Any]) -> list[bytes]:
-    """Return payloads as bytes; missing values, such as NaN, become empty ones. Infinite numbers are refused."""
-    return [_payload(at, value) for at, value in enumerate(column(values))]
+def encoded(values: Iterable[Any], ids: list[str] | np.ndarray | None = None, first: int = 0, where: str = "") -> list[bytes]:
+    """Return payloads as bytes; missing values, such as NaN, become empty ones. Infinite numbers are refused.
+
+    An error names the payload's place, and the record's id if there are `ids`. Places are counted from `first`. The words `where`
+    come before both.
+    """
+    made = []
+    for at, value in enumerate(column(values)):
+        try:
+            made.append(one(value, f"payload {first + at}"))
+        except PayloadError as error:
+            named = "" if ids is None or at >= len(ids) else f"record {shown(ids, at)}: "
+            raise PayloadError(f"{where}{named}{error}") from None
+    return made
 
 
-def _payload(at: int, value: Any) -> bytes:
+def fitting(payload: bytes, what: str) -> None:
+    """Refuse a payload that is longer than an index stores."""
+    if len(payload) > MOST:
+        raise PayloadError(f"{what} of {len(payload)} bytes: expected at most {MOST}; divide it among several records, or store its address")
+
+
+def one(value: Any, what: str) -> bytes:
+    """Return a payload as bytes. An error begins with the words `what`."""
+    payload = _bytes(value, what)
+    fitting(payload, what)
+    return payload
+
+
+def _bytes(value: Any, what: str) -> bytes:
     if isinstance(value, str):
         if not is_unicode(value):
-            raise PayloadError(f"payload {at} is no Unicode text: it has half of a surrogate pair")
+            raise PayloadError(f"{what} is no Unicode text: it has half of a surrogate pair")
         return value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
@@ -89,11 +118,11 @@ def _payload(at: int, value: Any) -> bytes:
             return plain_value.encode()
         return json.dumps(plain_value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
-        raise PayloadError(f"payload {at} has a text that is no Unicode: it has half of a surrogate pair") from None
+        raise PayloadError(f"{what} has a text that is no Unicode: it has half of a surrogate pair") from None
     except OverflowError:
-        raise PayloadError(f"payload {at} has an instant that UTC does not have") from None
+        raise PayloadError(f"{what} has an instant that UTC does not have") from None
     except (TypeError, ValueError) as error:
-        raise PayloadError(f"payload {at} {error}") from None
+        raise PayloadError(f"{what} {error}") from None
 
 
 def plain(value: Any) -> Any:

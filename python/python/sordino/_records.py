@@ -122,10 +122,10 @@ class Records:
                 ids = self._ids[read : read + n]
                 if len(ids) != n:
                     raise IdsError(f"{len(self._ids)} record ids for at least {read + n} vectors")
-            payloads = None if values is None else _payloads.encoded(values)
+            payloads = None if values is None else _payloads.encoded(values, ids, read)
             self.without += [read + at for at, value in enumerate(values or ()) if value is None]
             if self._payloads is not None:
-                payloads = _payloads.encoded(islice(self._payloads, n))
+                payloads = _payloads.encoded(islice(self._payloads, n), ids, read)
                 if len(payloads) != n:
                     raise PayloadError(f"{read + len(payloads)} payloads for at least {read + n} vectors")
             attributes = None
@@ -154,7 +154,7 @@ class Records:
             if not len(rows):
                 continue
             ids = None if item.ids is None else _arrays.ids(item.ids, len(rows))
-            payloads = None if item.payloads is None else _payloads.encoded(item.payloads)
+            payloads = None if item.payloads is None else _payloads.encoded(item.payloads, ids, where=f"{what}: ")
             if payloads is not None and len(payloads) != len(rows):
                 raise PayloadError(f"{what}: {len(payloads)} payloads for {len(rows)} vectors")
             attributes = None
@@ -210,7 +210,7 @@ def whole(vectors: Any, ids: Any, payloads: Any, attributes: Any, id_kind: Calla
         # A single array is converted at once, or not at all.
         rows = _arrays.matrix(vectors)
         chunk_ids = None if ids is None else _arrays.ids(ids, len(rows))
-        carried = None if payloads is None else _payloads.encoded(payloads)
+        carried = None if payloads is None else _payloads.encoded(payloads, chunk_ids)
         columns = None if attributes is None else _attributes.columns(attributes, len(rows))
         return Whole(rows, chunk_ids, carried, columns, table.taken, [], [] if attributes is None else list(_attributes.table(attributes)))
     records = Records(vectors, ids, payloads, attributes, id_kind() if _is_path(vectors) else None)
@@ -236,7 +236,7 @@ def edited(
         raise DtypeError(f"ids: a {type(ids).__name__}, expected one column of it: update(frame['id'], payloads=frame['text'], attributes=frame[['year']])")
     own = _arrays.ids(_arrays.several(ids))
     payloads = _payloads.column(payloads)
-    carried = None if payloads is None else _payloads.encoded(payloads)
+    carried = None if payloads is None else _payloads.encoded(payloads, own)
     if carried is not None and len(carried) != len(own):
         raise PayloadError(f"{len(carried)} payloads for {len(own)} ids")
     columns = None if attributes is None else _attributes.columns(attributes, len(own))

@@ -227,9 +227,14 @@ def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any, 
         known = _names_of(attributes)
         lost = [name for name in others if name not in known]
         if lost:
+            unfit = [name for name in lost if not _fits_attributes(name, frame[name])]
+            named = [str(name) for name in names if name in known or (name in lost and name not in unfit)]
+            ways = [f"name those to filter by, attributes={named!r}"] if len(unfit) < len(lost) else []
+            ways.append("give a frame without them")
+            if unfit:
+                ways.append(f"convert {', '.join(map(str, unfit))[:200]}, which attributes do not have as they are")
             raise InputError(
-                f"vectors: {what} with the vectors in column {vectors}, and columns {', '.join(map(str, lost))[:200]} that would be left out: name those to "
-                f"filter by, attributes={[str(name) for name in names if name in known or name in lost]!r}, or give a frame without them"
+                f"vectors: {what} with the vectors in column {vectors}, and columns {', '.join(map(str, lost))[:200]} that would be left out: {', or '.join(ways)}"
             )
         found.taken["vectors"], found.vectors = vectors, frame[vectors]
     elif len(others) < len(names):
@@ -241,6 +246,17 @@ def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any, 
     else:
         _check_numeric(frame, "vectors")
         _check_series(names, what)
+
+
+def _fits_attributes(name: Any, values: Any) -> bool:
+    """Return True if a column's values are of a type that attributes have."""
+    from ._attributes import columns as typed
+
+    try:
+        typed({name: values})
+    except InputError:
+        return False
+    return True
 
 
 def _check_some(frame: Any, others: list[Any], what: str) -> None:

@@ -79,6 +79,7 @@ class SordinoDocumentStore:
     - Embeddings do not come back. Documents without an embedding, or with zeros, are stored, and no search finds
       them. A sealed attribute, which clients download, leaves them out before documents are ranked.
     - By default, ids that exist are an error.
+    - Filters by `embedding` and `score` are refused, because the store does not keep these fields.
     - `meta` is stored as JSON. Dates and instants come back as texts in ISO 8601, which Haystack's filters compare
       as dates.
     """
@@ -372,8 +373,8 @@ class SordinoDocumentStore:
     def _record(self, document: Document, dim: int) -> tuple[np.ndarray, Any]:
         """Return a document's vector and its stored form."""
         stored = document.to_dict(flatten=False)
-        stored.pop("embedding", None)
-        stored.pop("score", None)
+        for name in _NOT_KEPT:
+            stored.pop(name, None)
         # A missing embedding, or one of zeros, has no meaning to compare.
         vector = np.zeros(dim, np.float32)
         if document.embedding is not None:
@@ -533,6 +534,9 @@ _SETTINGS = {
 # The fields of documents themselves.
 _FIELDS = {field.name for field in fields(Document)}
 
+# The fields that stored documents do not have.
+_NOT_KEPT = ("embedding", "score")
+
 # The attribute of documents without an embedding. No filter tests it: in filters, a point begins a name inside a value.
 _MISSING = "embedding.missing"
 
@@ -629,6 +633,7 @@ def _passing(filters: dict[str, Any] | None) -> Callable[[Document], bool]:
     if "operator" not in filters and "conditions" not in filters:
         raise FilterError("a filter without an operator: expected Haystack's comparison or logic form")
     _check_depth(filters, 0)
+    _check_fields(filters)
     plain = _plain(filters)
     return lambda document: document_matches_filter(filters=plain, document=document)
 
@@ -667,6 +672,22 @@ def _check_depth(filters: Any, depth: int) -> None:
         raise FilterError(TOO_DEEP)
     for one in _inside(filters):
         _check_depth(one, depth + 1)
+
+
+def _check_fields(filters: Any) -> None:
+    """Refuse filters by a field that the store does not keep: all documents would have None there.
+
+    Raises
+    ------
+    FilterError
+        The message has the field.
+    """
+    for one in _inside(filters):
+        _check_fields(one)
+    field = str(filters.get("field", "")).partition(".")[0] if isinstance(filters, dict) else ""
+    if field in _NOT_KEPT:
+        kept = ", ".join(sorted(_FIELDS - set(_NOT_KEPT)))
+        raise FilterError(f"filters: the field {field}, which this store does not give back to compare: expected one of {kept}; write what to filter by into meta")
 
 
 def _check_conditions(filters: Any) -> None:

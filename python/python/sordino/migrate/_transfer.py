@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ._store import Row, Store
     from ._survey import Plan
 
-# The bytes of the longest payload, and of the longest text id.
-_PAYLOAD, _ID = (1 << 20) - 4, 512
+# The bytes of the longest text id.
+_ID = 512
 
 # The most rows that the terminal shows.
 _SHOWN = 10
@@ -178,12 +178,9 @@ class Transfer:
             inner = {path[0] for path, _ in leaves(row.metadata) if path not in self._plan.attributes}
             value = {"text": row.text, "metadata": {name: row.metadata[name] for name in row.metadata if name in inner}}
         try:
-            (payload,) = _payloads.encoded([without_infinite(value)])
+            return _payloads.one(without_infinite(value), "a payload")
         except PayloadError as error:
             raise Fault(str(error)) from None
-        if len(payload) > _PAYLOAD:
-            raise Fault(f"a payload of {len(payload)} bytes: expected at most {_PAYLOAD}")
-        return payload
 
     def _attributes(self, row: Row) -> dict[str, Any]:
         found = {}
