@@ -302,7 +302,7 @@ fn listening(error: Option<&io::Error>) -> &'static str {
 fn code(kind: Kind) -> u8 {
     match kind {
         Kind::Untrusted => INTEGRITY,
-        Kind::Busy | Kind::Away | Kind::Refused | Kind::Stale => SERVER,
+        Kind::Busy | Kind::Away | Kind::Restarted | Kind::Refused | Kind::Stale => SERVER,
         _ => FAILURE,
     }
 }

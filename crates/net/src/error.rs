@@ -202,7 +202,7 @@ impl Error {
             Self::Unreachable(_) | Self::Broken(_) => Kind::Away,
             Self::Refused(Refusal::Rate | Refusal::Busy) => Kind::Busy,
             // Clients then log in again, and owners sign again.
-            error if error.is_of_restart() => Kind::Away,
+            error if error.is_of_restart() => Kind::Restarted,
             Self::Refused(refusal) if refusal.is_passing() => Kind::Away,
             Self::Refused(_) => Kind::Refused,
             Self::Stale { .. } => Kind::Stale,

@@ -51,7 +51,7 @@ pub(crate) fn told(error: &Error) -> JsValue {
         _ if error.is_bad_reply() => "bad-reply",
         Kind::Untrusted => "untrusted",
         Kind::Busy => "busy",
-        Kind::Away => "away",
+        Kind::Away | Kind::Restarted => "away",
         Kind::Refused => "refused",
         Kind::Stale => "stale",
         _ => "argument",

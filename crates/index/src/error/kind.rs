@@ -10,9 +10,11 @@ pub enum Kind {
     Untrusted,
     /// The server is busy, or was asked too often. The same request may succeed a little later.
     Busy,
-    /// The client cannot reach the server, the connection broke, or the server was restarted. The same request may
-    /// succeed a little later.
+    /// The client cannot reach the server, or the connection broke. The same request may succeed a little later.
     Away,
+    /// The server does not know the client's login, because it was restarted or the login is over. The same request, with
+    /// fresh secrets, may succeed at once.
+    Restarted,
     /// The server refused, and waiting does not help.
     Refused,
     /// The index has a newer version now.
@@ -25,7 +27,7 @@ impl Kind {
     /// True if the same work may succeed a little later, with fresh secrets.
     #[must_use]
     pub fn is_passing(self) -> bool {
-        matches!(self, Self::Busy | Self::Away | Self::Stale)
+        matches!(self, Self::Busy | Self::Away | Self::Restarted | Self::Stale)
     }
 }
 

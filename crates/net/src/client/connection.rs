@@ -115,8 +115,7 @@ impl Connection {
         }
     }
 
-    /// Sends one message and waits for the reply, which has at most `limit` bytes. If the server was restarted since the last
-    /// message, logs in again, and sends the same bytes again: the server did not answer them.
+    /// Sends one message and waits for the reply, which has at most `limit` bytes.
     ///
     /// # Errors
     /// - [`Error::Refused`] if the server refuses the request
@@ -124,14 +123,6 @@ impl Connection {
     /// - [`Error::Reply`] if no honest server sends this reply
     /// - [`Error::Deadline`] if no complete reply comes in time
     pub fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        let is_known = self.instance.is_some();
-        match self.exchange_once(message, limit) {
-            Err(error) if is_known && error.is_of_restart() => self.exchange_once(message, limit),
-            reply => reply,
-        }
-    }
-
-    fn exchange_once(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let deadlines = self.endpoint.deadlines;
         let mut tag = None;
         if let Some(key) = self.endpoint.key.clone() {

@@ -110,23 +110,12 @@ impl<P: Post> WebConnection<P> {
         self
     }
 
-    /// Sends one message and waits for the reply, which has at most `limit` bytes. If the server was restarted since the last
-    /// message, logs in again, and sends the same bytes again: the server did not answer them.
+    /// Sends one message and waits for the reply, which has at most `limit` bytes.
     ///
     /// # Errors
     /// [`Error::Refused`] if the server refuses the request; [`Error::Status`] if the call ends with another status;
     /// [`Error::Reply`] if the reply is not one that an honest server sends; the errors of [`Post`].
     pub async fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-        let is_known = self.instance.is_some();
-        match self.exchange_once(message, limit).await {
-            Err(error) if is_known && error.is_of_restart() => {
-                self.exchange_once(message, limit).await
-            }
-            reply => reply,
-        }
-    }
-
-    async fn exchange_once(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let mut tag = None;
         if let Some(key) = self.key.clone() {
             let instance = self.instance().await?;

@@ -9,7 +9,7 @@ use sordino_net::schema::{CallRequest, HelloRequest, LoginRequest, RequestSignat
 use sordino_net::{
     Access, ClientKey, Connection, Error, Limits, Listen, Refusal, Running, Service,
 };
-use sordino_search::Client;
+use sordino_search::{Client, Kind, Session, SessionOptions};
 use sordino_testkit::{GET_MANIFEST, SCORE, keys, rng};
 use sordino_token::{Algorithm, Claims, PublicKey, SigningKey, Token};
 use tonic::transport::Channel;
@@ -312,19 +312,38 @@ fn a_connection_logs_in_once_and_again_at_the_next_run() {
     let access = Access::Keys(vec![key.public().clone()]);
     let service = Service::new(server(4, &set), &access, Limits::default()).unwrap();
     let running = service.listen(&Listen::on(address)).unwrap();
-    let sent_before = connection.traffic().up;
-    // Calls may find the old connection broken. The restart alone refuses none.
-    crate::parties::until(|| match connection.exchange(&request, 1 << 20) {
+    let lost = connection.exchange(&request, 1 << 20);
+    let lost = lost
+        .err()
+        .or_else(|| connection.exchange(&request, 1 << 20).err());
+    assert!(lost.is_some_and(|error| error.is_passing()));
+    crate::parties::until(|| connection.exchange(&request, 1 << 20).is_ok());
+    let reader = keys().reader();
+    Client::connect(&mut connection, &reader, None).unwrap();
+    running.stop().unwrap();
+}
+
+/// A session draws fresh secrets and logs in again by itself. It waits for nothing, since its options allow no time.
+#[test]
+fn a_session_survives_a_restart_without_waiting() {
+    let set = set();
+    let running = signed_door(server(4, &set), Limits::default());
+    let address = running.address();
+    let dial = endpoint(&running).key(client_key());
+    let session = Session::open(dial, &keys().reader(), SessionOptions::default()).unwrap();
+    assert!(!session.refresh().unwrap());
+    running.stop().unwrap();
+    let access = Access::Keys(vec![client_key().public().clone()]);
+    let service = Service::new(server(4, &set), &access, Limits::default()).unwrap();
+    let running = service.listen(&Listen::on(address)).unwrap();
+    // Calls may find the old connection broken. The new run alone fails none.
+    crate::parties::until(|| match session.refresh() {
         Ok(_) => true,
-        Err(Error::Refused(refusal)) => panic!("{refusal}"),
         Err(error) => {
-            assert!(error.is_passing(), "{error}");
+            assert_eq!(error.kind(), Kind::Away, "{error}");
             false
         }
     });
-    assert!(connection.traffic().up - sent_before > 4000);
-    let reader = keys().reader();
-    Client::connect(&mut connection, &reader, None).unwrap();
     running.stop().unwrap();
 }
 
@@ -450,6 +469,7 @@ fn a_token_has_a_rate_and_ends_with_its_issuer() {
     service
         .change(&access(Vec::new()), &Limits::default())
         .unwrap();
+    assert_eq!(refusal(quick.exchange(&manifest, 1 << 20)), Refusal::Login);
     assert_eq!(refusal(quick.exchange(&manifest, 1 << 20)), Refusal::Token);
     still_serves(&running);
 }

@@ -16,8 +16,8 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// A pause ends at most this much too late.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The number of changes of the index that a call follows at once. A server that changes the index more often counts as busy, so
-/// that it cannot keep a client occupied for ever.
+/// The number of changes of the index and restarts of the server that a call follows at once. After more of them, the server
+/// counts as busy or away, so that it cannot keep a client occupied for ever.
 const CHANGES: usize = 5;
 
 /// How long a call is repeated, from its beginning on.
@@ -129,7 +129,7 @@ impl Pauses {
         end: Option<Instant>,
         is_stopped: impl Fn() -> bool,
     ) -> bool {
-        if kind == Kind::Stale {
+        if matches!(kind, Kind::Stale | Kind::Restarted) {
             attempts.changes += 1;
             if attempts.changes < CHANGES {
                 return !is_stopped();
@@ -141,7 +141,7 @@ impl Pauses {
         let now = Instant::now();
         let limit = match (end, kind) {
             (Some(end), _) => end,
-            (None, Kind::Away) => attempts.begun + self.retry.away,
+            (None, Kind::Away | Kind::Restarted) => attempts.begun + self.retry.away,
             (None, _) => attempts.begun + self.retry.busy,
         };
         let left = limit.saturating_duration_since(now);
@@ -193,6 +193,7 @@ mod tests {
             (Kind::Busy, true, false),
             (Kind::Away, false, true),
             (Kind::Stale, true, true),
+            (Kind::Restarted, true, true),
             (Kind::Refused, false, false),
             (Kind::Untrusted, false, false),
             (Kind::Local, false, false),
@@ -207,13 +208,14 @@ mod tests {
 
     #[test]
     fn an_index_that_changes_is_followed_a_few_times_at_once() {
-        let changes = |retry| {
-            let (pauses, mut attempts) = (Pauses::new(retry), Attempts::new());
+        let changes = |kind| {
+            let (pauses, mut attempts) = (Pauses::new(Retry::default()), Attempts::new());
             (0..100)
-                .take_while(|_| pauses.again(Kind::Stale, &mut attempts, None, || false))
+                .take_while(|_| pauses.again(kind, &mut attempts, None, || false))
                 .count()
         };
-        assert_eq!(changes(Retry::default()), CHANGES - 1);
+        assert_eq!(changes(Kind::Stale), CHANGES - 1);
+        assert_eq!(changes(Kind::Restarted), CHANGES - 1);
     }
 
     #[test]
