@@ -65,7 +65,7 @@ class Watch(threading.Thread):
                 version = client.stats()["version"]
                 pair = {FIRST + 2 * (number * PAIRS + place) + one for one in (0, 1)}
                 there = len(pair & set(found.ids[0].tolist()))
-                # Version 1 has no pairs, and each later version has one step of pairs more.
+                # The first version, `base`, has no pairs. Each later version adds one set of `PAIRS` pairs.
                 expected = 2 if number < version - self.base else 0
                 if there != expected or version < newest:
                     self.wrong.append(f"{there} of a pair of {number} in version {version} after {newest}")

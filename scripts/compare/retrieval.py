@@ -202,7 +202,7 @@ def order_of(shape: str) -> int:
 
 
 def sources(run: Run) -> str:
-    """Peers from source: what an answer over 1 GiB costs, and what moves."""
+    """A table of the peers that were built from source: the server's time for an answer over 1 GiB, and the bytes sent."""
     peers = []
     for name, m in systems(run):
         moved = [size(m.more.get(f"bytes_{way}")) for way in ("up", "down", "once")]

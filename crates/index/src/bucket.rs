@@ -21,7 +21,7 @@ pub struct Layout {
 
 /// The size in bytes of the count of vectors at the head of a bucket.
 const COUNT_LEN: usize = 4;
-/// The size in bytes of the row of a vector.
+/// The size in bytes of the number of a vector's row.
 pub const ROW_LEN: usize = 4;
 
 impl Layout {

@@ -97,7 +97,8 @@ impl Codec {
     }
 }
 
-/// Appends `vector` with its own step, 8 bits a coordinate.
+/// Appends the codes of `vector`, 8 bits a coordinate, in steps of 1/127 of its largest coordinate. The step is not stored,
+/// because [`unit_from_int8`] normalises.
 #[expect(clippy::cast_possible_truncation, reason = "clamped to 8 bits")]
 pub fn int8(vector: &[f32], out: &mut Vec<u8>) {
     let largest = vector.iter().fold(f32::MIN_POSITIVE, |m, x| m.max(x.abs()));

@@ -113,7 +113,7 @@ impl Checker {
     /// [`Error::VersionMismatch`] if query or answer are not for this database.
     ///
     /// # Security
-    /// Takes the same time for every answer of the right shape.
+    /// The comparison takes the same time for every answer of the right shape. Only an answer that passes is then rounded.
     pub fn check(&self, query: &Query, answer: &RawAnswer) -> Result<Answer, Error> {
         for (params, version) in [
             (&query.params, query.version),

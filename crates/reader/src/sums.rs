@@ -49,7 +49,7 @@ impl SumCheck {
         fresh.collect()
     }
 
-    /// Updates to these segments. The first `kept` segments keep their sums, unless `fresh` has new ones.
+    /// Makes these the sums of these segments. The first `kept` segments keep their sums, unless `fresh` has new ones.
     ///
     /// # Errors
     /// [`Error`] if scores are not real numbers, or sums are missing.

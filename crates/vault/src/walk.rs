@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_walk_that_is_longer_goes_on_alone() {
         // Half of all numbers are rows. So of 4,096 walks about a thousand have not ended after two steps, and each step
-        // halves their number. One walk in 2^46 takes 46 steps or more.
+        // halves their number. One walk in 2^46 takes more than 46 steps.
         let n = (1 << 20) + 1;
         assert_eq!((steps(n), steps(1 << 20), steps(u32::MAX)), (46, 1, 2));
         let walk = Walk::new(&[5; 32], n);

@@ -154,7 +154,7 @@ class Index:
             )
 
     def _check_replaced(self, records: _records.Whole, file: Any) -> None:
-        """Refuse to replace records by lines of JSON without the member that has the others' payloads."""
+        """Refuse lines of JSON without a payload, while other lines have one, if they would replace stored records."""
         known, own = set(self._known_ids()), records.ids
         lost = None if own is None else next((at for at in records.without if own[at] in known), None)
         if own is not None and lost is not None:

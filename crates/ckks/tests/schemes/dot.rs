@@ -167,7 +167,7 @@ proptest! {
             let mut flipped = message.clone();
             let bit = flip % (8 * message.len());
             flipped[bit / 8] ^= 1 << (bit % 8);
-            // If the bytes are still a message, it has the shape that its head states.
+            // If the flipped bytes are still read as a message, it encodes to the same bytes again.
             if let Ok(query) = Query::from_bytes(&flipped) {
                 prop_assert_eq!(query.to_bytes(), flipped.clone());
             }

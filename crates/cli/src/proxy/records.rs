@@ -324,7 +324,7 @@ impl Records for OwnedRecords {
         }
         let index = self.opened()?;
         let mut after = parsed(index.manifest().ids, after.into_iter())?;
-        // The index is locked while it is open, so this file belongs to its version.
+        // The index is locked while it is open, so `CURRENT` names the version of `index`.
         let current = self.place.current();
         let read = |ids: &[Id]| self.read(ids).map_err(|error| fault(&error));
         ahead.read((&index, current), (after.pop(), limit), read)

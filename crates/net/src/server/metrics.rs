@@ -1,4 +1,5 @@
-//! The counts for an operator. They are sums over all clients, and never reveal one client.
+//! The counts for an operator. They are sums over all clients, and no label names a client. See [`Metrics`] for
+//! what they still reveal.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -188,8 +188,8 @@ impl ServiceState {
         Ok(())
     }
 
-    /// The name of the index that a request is for; `None` if there is only one index. The first refusal shows whether
-    /// a server has several indexes, but not which.
+    /// The name of the index that a request is for; `None` if requests of this service name no index. The first refusal
+    /// shows which of the two kinds a server is, but not which indexes it has.
     pub(crate) fn named(&self, headers: &HeaderMap) -> Result<Option<IndexName>, Refusal> {
         let mut names = headers.get_all(INDEX).iter();
         let name = names.next();

@@ -25,7 +25,7 @@ pub struct Grouping {
 /// The bytes that a client of routed mode downloads once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// The hint: for each score of a search, 19 bits for each entry of a secret that shares a polynomial.
+    /// The hint: `19 t` bits for each score of a search, where `t` entries of an encrypted secret share one polynomial.
     pub hint: u64,
     /// The list of each cluster's records and how their vectors are split: about 3 bytes a place.
     pub members: u64,

@@ -28,8 +28,9 @@ impl<D: Disk> Store<D> {
     /// Open, masked and local mode keep the stored vectors exactly, under new pads and keys. (Open mode may change the
     /// last bit of single precision.) An exception is a compaction that writes all records again. It trains a centre
     /// and bases on some records, and tests them on the others. If the others lie clearly nearer to the new centre and
-    /// bases, all records are stored relative to them, which rounds them once more. Recall is then measured again, for
-    /// vectors as they may have been before they were rounded.
+    /// bases, all records are stored relative to them, which rounds them once more. Recall is then measured again.
+    /// For this, each stored coordinate moves at random by up to half a rounding step, because the vectors before rounding are
+    /// no longer known.
     ///
     /// All content under an older content key than its label's newest is written under the newest. From then on no
     /// revoked reader can read it, and no reader gets older keys. A label that a record has left for another label gets

@@ -31,8 +31,7 @@ fn packed(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     parquet(&table(columns), Compression::ZSTD(ZstdLevel::default()))
 }
 
-/// A few kilobytes of Parquet that stand for billions of zeros, which the decoder would allocate at
-/// once.
+/// A few kilobytes of Parquet that stand for millions of zeros, which the decoder would allocate at once.
 #[test]
 fn lists_that_stand_in_no_bytes_are_refused() {
     let bytes = packed(vec![("v", lists(2, 1 << 20))]);

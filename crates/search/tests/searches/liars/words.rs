@@ -48,7 +48,7 @@ impl Words {
         }
     }
 
-    /// Adds this number of steps to a number.
+    /// Adds `steps` to number `at`, mod `modulus`.
     pub(crate) fn add(&mut self, at: usize, steps: i64) {
         let modulus = i128::from(self.modulus);
         let moved = (i128::from(self.all[at]) + i128::from(steps)).rem_euclid(modulus);
