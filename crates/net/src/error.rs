@@ -26,7 +26,7 @@ pub enum Error {
     /// A server's address is neither `http://host:port` nor `https://host:port`, with or without `/name` at the end.
     #[error(
         "the address {address:?} is not of the form https://host:port or http://host:port, with /NAME of an index \
-         behind it where the server has several (NAME has letters, digits, - and _)"
+         behind it where the server has several (NAME has letters, digits, - and _), and without a user or password"
     )]
     Address {
         /// The text given.
@@ -48,8 +48,8 @@ pub enum Error {
     Roots,
     /// A proxy's address is malformed. It may contain a password, so the error does not repeat it.
     #[error(
-        "the proxy: expected http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT; write @, : and / of a user or password as %40, %3A and %2F. HTTPS \
-         and SOCKS proxies are not supported"
+        "the proxy: expected http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT; write @, : and / of a user or password as \
+         %40, %3A and %2F. HTTPS and SOCKS proxies are not supported"
     )]
     Proxy,
     /// A certificate or its key cannot be used.

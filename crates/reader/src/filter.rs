@@ -152,6 +152,9 @@ impl Condition {
             let wrong = values.iter().filter(|value| !fits(column, value));
             wrong.map(move |value| (column, value))
         });
+        if let Some(fault) = texts::odd_date(name, columns.clone(), relation, values) {
+            return Err(fault.into());
+        }
         if let Some((column, value)) = wrong.next() {
             let fault = FilterFault::Value {
                 name: parse::shown(name),
@@ -166,9 +169,6 @@ impl Condition {
             _ => None,
         };
         if let Some(fault) = operator.and_then(|one| texts::misfit(name, columns.clone(), one)) {
-            return Err(fault.into());
-        }
-        if let Some(fault) = texts::odd_date(name, columns.clone(), relation, values) {
             return Err(fault.into());
         }
         if columns.next().is_some() {
@@ -459,8 +459,8 @@ mod tests {
             let error = found(wrong, &dates).unwrap_err().to_string();
             assert_eq!(
                 error,
-                "filter: attribute day holds dates or instants such as 2024-04-30, and is compared with another text: \
-                 write a date as YYYY-MM-DD",
+                "filter: attribute day holds dates or instants such as 2024-04-30, and is compared with another value: \
+                 write a date as YYYY-MM-DD, in quotes",
                 "{wrong}"
             );
             // If the column has a different text, the filter may mean any text.
@@ -638,6 +638,11 @@ mod tests {
             (
                 "lang like 2",
                 "filter, character 11: expected a text in quotes",
+            ),
+            (
+                "day >= 20260103",
+                "filter: attribute day holds dates or instants such as 2025-12-31, and is compared with another value: write a date as \
+                 YYYY-MM-DD, in quotes",
             ),
             ("lang between 'a' or", "filter, character 18: expected and"),
         ] {

@@ -35,7 +35,8 @@ pub enum FilterFault {
     },
     /// The filter asks for a pattern or a member, and the attribute holds no texts.
     #[error(
-        "filter: attribute {name} is {found}, and {operator} needs text: compare the attribute by =, !=, <, <=, >, >=, in or between"
+        "filter: attribute {name} is {found}, and {operator} needs text: compare the attribute by =, !=, <, <=, >, \
+         >=, in or between"
     )]
     Operator {
         /// The attribute.
@@ -47,8 +48,8 @@ pub enum FilterFault {
     },
     /// The filter asks for a member of lists that are not written in JSON.
     #[error(
-        "filter: attribute {name} holds texts in braces such as {known}, and `has` needs lists in JSON such as [\"a\", \"b\"]: write the \
-         lists in JSON (in Postgres by to_json), and build again"
+        "filter: attribute {name} holds texts in braces such as {known}, and `has` needs lists in JSON such as \
+         [\"a\", \"b\"]: write the lists in JSON (in Postgres by to_json), and build again"
     )]
     List {
         /// The attribute.
@@ -56,9 +57,10 @@ pub enum FilterFault {
         /// One of its values.
         known: String,
     },
-    /// The filter compares dates or instants with a text that is neither.
+    /// The filter compares dates or instants with a value that is neither.
     #[error(
-        "filter: attribute {name} holds dates or instants such as {known}, and is compared with another text: write a date as YYYY-MM-DD"
+        "filter: attribute {name} holds dates or instants such as {known}, and is compared with another value: \
+         write a date as YYYY-MM-DD, in quotes"
     )]
     Date {
         /// The attribute.

@@ -27,7 +27,10 @@ impl Kind {
     /// True if the same work may succeed a little later, with fresh secrets.
     #[must_use]
     pub fn is_passing(self) -> bool {
-        matches!(self, Self::Busy | Self::Away | Self::Restarted | Self::Stale)
+        matches!(
+            self,
+            Self::Busy | Self::Away | Self::Restarted | Self::Stale
+        )
     }
 }
 

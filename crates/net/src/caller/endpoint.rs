@@ -190,9 +190,12 @@ impl Endpoint {
     }
 
     fn wrong(&self) -> Error {
-        Error::Address {
-            address: self.address.clone(),
-        }
+        // Text before an @ may be a password.
+        let address = match self.address.rsplit_once('@') {
+            Some((_, host)) => format!("...@{host}"),
+            None => self.address.clone(),
+        };
+        Error::Address { address }
     }
 
     #[cfg(feature = "tls")]
@@ -265,6 +268,9 @@ mod tests {
             let found = Endpoint::new(wrong).build();
             assert!(matches!(found, Err(Error::Address { .. })), "{wrong}");
         }
+        let secret = Endpoint::new("https://me:geheim@localhost:7700").build();
+        let said = secret.map(drop).unwrap_err().to_string();
+        assert!(said.contains("...@localhost:7700") && !said.contains("geheim"));
         let named = |address| Endpoint::new(address).index().unwrap();
         assert_eq!(named("http://localhost:7700/"), None);
         let name = named("http://localhost:7700/mail");

@@ -107,7 +107,7 @@ pub(super) fn odd_date<'a>(
         Value::Text(text) => {
             instant::time(text).is_none() && !(begins && instant::is_year_or_month(text))
         }
-        _ => false,
+        _ => true,
     };
     values.iter().find(odd)?;
     let mut known = None;
