@@ -337,8 +337,10 @@ def check_kind(own: np.ndarray | list[str], kind: str) -> None:
     texts = isinstance(own, list)
     if len(own) and texts == (kind == "number"):
         found, expected = ("a text", "a number") if texts else ("a number", "a UUID" if kind == "uuid" else "a text")
-        how = {"number": "int(id)", "text": "str(id)", "uuid": "uuid.UUID(id)"}[kind]
-        raise IdsError(f"record {shown(own, 0)} is named by {found}: this index names records by {expected}; give ids of that kind, such as {how}")
+        how = {"number": ", such as int(id)", "text": ", such as str(id)", "uuid": ", such as uuid.UUID(id)"}[kind]
+        if texts and not own[0].isdecimal():
+            how = ""
+        raise IdsError(f"record {shown(own, 0)} is named by {found}: this index names records by {expected}; give ids of that kind{how}")
 
 
 def _texts(values: Any) -> list[str] | None:

@@ -175,11 +175,12 @@ class AsyncClient:
 
         if self._closed:
             raise ClosedError("this client is closed")
-        if self._connecting is None or (self._connecting.done() and (self._connecting.cancelled() or self._connecting.exception() is not None)):
-            self._connecting = asyncio.get_running_loop().run_in_executor(self._threads, self._connect)
-        connecting = self._connecting
-        # A call that is cancelled here does not take the connection from the others.
-        await asyncio.wait([connecting])
+        loop, connecting = asyncio.get_running_loop(), self._connecting
+        if connecting is None or _is_void(connecting, loop):
+            connecting = self._connecting = loop.run_in_executor(self._threads, self._connect)
+        if not connecting.done():
+            # A call that is cancelled here does not take the connection from the others.
+            await asyncio.wait([connecting])
         if connecting.cancelled():
             raise ClosedError("this client is closed")
         return connecting.result()
@@ -205,3 +206,10 @@ class AsyncClient:
 
     def __repr__(self) -> str:
         return f"<sordino.AsyncClient{', closed' if self._closed else ''}>"
+
+
+def _is_void(connecting: asyncio.Future[Client], loop: asyncio.AbstractEventLoop) -> bool:
+    """Tell whether a connection failed, or another event loop, which may have ended, still waits for it."""
+    if connecting.done():
+        return connecting.cancelled() or connecting.exception() is not None
+    return connecting.get_loop() is not loop

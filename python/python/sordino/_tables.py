@@ -102,8 +102,11 @@ def columns(given: Any) -> list[Any] | None:
     return list(names)
 
 
-def check_column(given: Any, what: str, error: type[InputError]) -> None:
-    """Refuse a data frame where one column is expected: its iterator gives the names of columns, and no values."""
+def check_column(given: Any, what: str, error: type[InputError], *, secret: bool = False) -> None:
+    """Refuse a data frame where one column is expected: its iterator gives the names of columns, and no values.
+
+    The message has no names if values are `secret`: a file without a header has its first record as names.
+    """
     kind = type(given)
     if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):
         raise error(f"{what}: a {kind.__name__}, which is not read yet: give one column of what `.collect()` gives")
@@ -112,6 +115,8 @@ def check_column(given: Any, what: str, error: type[InputError]) -> None:
         return
     found = f"of the columns {', '.join(map(str, names))[:200]}" if names else "without columns"
     name = repr(names[0])[:60] if names else "'NAME'"
+    if secret:
+        found, name = f"of {len(names)} columns", "'NAME'"
     raise error(f"{what}: a {kind.__name__} {found}, expected one column or a list: give one column, such as frame[{name}]")
 
 

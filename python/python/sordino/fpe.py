@@ -301,7 +301,7 @@ def _tweaks(tweak: object, count: int) -> list[bytes]:
     """Return one tweak for all texts, or one for each of `count` texts."""
     if isinstance(tweak, (bytes, bytearray, memoryview)):
         return [bytes(tweak)]
-    check_column(tweak, "tweaks", InputError)
+    check_column(tweak, "tweaks", InputError, secret=True)
     if isinstance(tweak, str) or not hasattr(tweak, "__iter__"):
         raise InputError(f'tweak is a {type(tweak).__name__}: expected bytes, such as tweak=b"shop 7", or a list of bytes with one for each text')
     tweaks = _arrays.octets_each(tweak, "tweak")
@@ -312,7 +312,7 @@ def _tweaks(tweak: object, count: int) -> list[bytes]:
 
 def _several(values: Any, what: str, kind: str) -> list[Any]:
     """Return a list, a column or an iterator of values as a list. Data frames and collections without an order are refused."""
-    check_column(values, f"{what}s", InputError)
+    check_column(values, f"{what}s", InputError, secret=True)
     if isinstance(values, (str, bytes, bytearray, memoryview)) or not hasattr(values, "__iter__"):
         raise InputError(f"{what}: a {type(values).__name__}, expected {kind} or a list of them")
     _arrays.ordered(values, f"{what}s", InputError)
