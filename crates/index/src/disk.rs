@@ -116,8 +116,7 @@ pub trait Disk {
         path.exists()
     }
 
-    /// Locks a file, which is created if it does not exist, until the lock is dropped or its process ends. On a read-only file
-    /// system, the lock has no effect: a change fails at its first write.
+    /// Locks a file, which is created if it does not exist, until the lock is dropped or its process ends.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if it is locked already; the errors of the file system.
@@ -127,12 +126,14 @@ pub trait Disk {
             .truncate(false)
             .write(true)
             .open(path);
-        let file = match file {
-            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
-                return Ok(Lock::none());
-            }
-            file => file?,
-        };
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => io::Error::new(
+                error.kind(),
+                "the file system is read-only, and an owner's command locks the index: copy its folder to a place where \
+                 you can write",
+            ),
+            _ => error,
+        })?;
         match file.try_lock() {
             // The last holder may have removed the file, and another process may have made a new one.
             Ok(()) if !is_at(&file, path)? => Err(io::ErrorKind::WouldBlock.into()),
@@ -198,8 +199,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// A lock without effect: for a disk that is read-only, or that has no locks and instead refuses to replace another
-    /// owner's work.
+    /// A lock without effect, for a disk that has no locks and instead refuses to replace another owner's work.
     #[must_use]
     pub fn none() -> Self {
         Self { _file: None }

@@ -164,8 +164,8 @@ impl Condition {
             return Err(fault.into());
         }
         let operator = match self {
-            Self::Like(..) => Some("like"),
-            Self::Has(..) => Some("has"),
+            Self::Like(_, value) => Some(("like", value)),
+            Self::Has(_, value) => Some(("has", value)),
             _ => None,
         };
         if let Some(fault) = operator.and_then(|one| texts::misfit(name, columns.clone(), one)) {
@@ -543,6 +543,10 @@ mod tests {
         let error = error.to_string();
         assert!(error.contains("texts in braces such as {a,"), "{error}");
         assert!(error.contains("to_json"), "{error}");
+        // A text that is not a list has itself as its only member.
+        let itself = Filter::parse("tags has '{}'").unwrap();
+        let passing = itself.passing([&braces].into_iter()).unwrap();
+        assert_eq!(passing, [vec![false, true]]);
         // One text of another form may be a list.
         let mixed = rows(&["{a}", "[\"a\"]"]);
         let passing = filter.passing([&mixed].into_iter()).unwrap();

@@ -520,7 +520,7 @@ class Index:
         return self._native.contains(wanted)
 
     def _own_ids(self, ids: Any) -> Any:
-        """Return one id or several as the native module takes them, and refuse ids of another kind than the index's."""
+        """Return one id or several as the native module takes them, and refuse ids of a kind that differs from the index's."""
         own = _arrays.ids(_arrays.several(ids))
         if len(own):
             _arrays.check_kind(own, self.info()["id_kind"])

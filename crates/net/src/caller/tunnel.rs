@@ -40,7 +40,14 @@ impl Tunnels {
                 Some(found.intercept(server).ok_or(Fault::Proxy)?)
             }
             Self::OfEnvironment(_) if is_plain_or_here(server) => None,
-            Self::OfEnvironment(matcher) => matcher.intercept(server),
+            Self::OfEnvironment(matcher) => matcher
+                .intercept(server)
+                .map(|proxy| {
+                    (!VARIABLES.into_iter().any(is_set_torn))
+                        .then_some(proxy)
+                        .ok_or(Fault::Proxy)
+                })
+                .transpose()?,
         };
         let is_odd = |proxy: &Intercept| {
             let authority = proxy.uri().authority();
@@ -52,6 +59,13 @@ impl Tunnels {
             found => Ok(found.map(Arc::new)),
         }
     }
+}
+
+/// The variables that may name the proxy of a server with TLS.
+const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+fn is_set_torn(variable: &str) -> bool {
+    std::env::var(variable).is_ok_and(|proxy| is_torn(&proxy))
 }
 
 /// True if the library would take a part of the password for the host: signs in it must be written as %40 and the like.

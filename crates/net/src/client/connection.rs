@@ -29,9 +29,10 @@ const DAY: u64 = 86_400;
 /// unasked. After an error the next call connects again if it has to.
 ///
 /// # Security
-/// A request is sent once. If its reply is lost, the same encrypted query must not go again: the server would learn that it is the same search. A search that is tried again
-/// is a new [`search`](sordino_reader::Client::search), which draws fresh secrets, so nothing links it to the first
-/// but its time. Whether and when to try again must not depend on the query.
+/// A request is sent once. If its reply is lost, the same encrypted query must not go again: the
+/// server would learn that it is the same search. A search that is tried again is a new
+/// [`search`](sordino_reader::Client::search), which draws fresh secrets, so nothing links it to the
+/// first but its time. Whether and when to try again must not depend on the query.
 pub struct Connection {
     runtime: Option<Runtime>,
     endpoint: Endpoint,

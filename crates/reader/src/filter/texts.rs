@@ -126,12 +126,12 @@ pub(super) fn odd_date<'a>(
     })
 }
 
-/// The fault of `like` or `has` for an attribute that holds no texts, or of `has` for one whose texts are all in braces, as
-/// Postgres writes lists.
+/// The fault of `like` or `has` for an attribute that holds no texts. Also that of `has` for one whose texts are all in braces,
+/// as Postgres writes lists, unless one of them is the value itself or an object in JSON.
 pub(super) fn misfit<'a>(
     name: &str,
     columns: impl Iterator<Item = &'a Column>,
-    operator: &'static str,
+    (operator, value): (&'static str, &Value),
 ) -> Option<FilterFault> {
     let name = shown(name);
     let mut known = None;
@@ -145,14 +145,20 @@ pub(super) fn misfit<'a>(
             });
         };
         for text in texts.iter().flatten() {
-            match text.starts_with('{') && text.ends_with('}') {
-                true => known.get_or_insert(text),
-                false => return None,
-            };
+            if operator == "like" || !is_braced(text) || has(text, value) {
+                return None;
+            }
+            known.get_or_insert(text);
         }
     }
     let known = shown(known?);
-    (operator == "has").then_some(FilterFault::List { name, known })
+    Some(FilterFault::List { name, known })
+}
+
+/// True for a text in braces that is no object in JSON.
+fn is_braced(text: &str) -> bool {
+    let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text);
+    text.starts_with('{') && text.ends_with('}') && object.map_or(true, |it| it.is_empty())
 }
 
 /// True if `is` holds for a text or, for a list in JSON, for one of its texts.
