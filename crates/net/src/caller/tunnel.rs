@@ -33,29 +33,22 @@ impl Tunnels {
 
     /// The proxy for this server, if there is one.
     pub(crate) fn to(&self, server: &Uri) -> Result<Option<Arc<Intercept>>, Fault> {
-        let found = match self {
-            Self::Through(proxy) if is_torn(proxy) => return Err(Fault::Proxy),
+        let (found, is_torn) = match self {
             Self::Through(proxy) => {
                 let found = Matcher::builder().all(proxy.as_str()).build();
-                Some(found.intercept(server).ok_or(Fault::Proxy)?)
+                let found = found.intercept(server).ok_or(Fault::Proxy)?;
+                (Some(found), is_torn(proxy))
             }
-            Self::OfEnvironment(_) if is_plain_or_here(server) => None,
-            Self::OfEnvironment(matcher) => matcher
-                .intercept(server)
-                .map(|proxy| {
-                    (!VARIABLES.into_iter().any(is_set_torn))
-                        .then_some(proxy)
-                        .ok_or(Fault::Proxy)
-                })
-                .transpose()?,
-        };
-        let is_odd = |proxy: &Intercept| {
-            let authority = proxy.uri().authority();
-            proxy.uri().scheme_str() != Some("http")
-                || authority.is_none_or(|at| at.as_str().contains('@'))
+            Self::OfEnvironment(_) if is_plain_or_here(server) => (None, false),
+            Self::OfEnvironment(matcher) => {
+                let mut set = VARIABLES
+                    .into_iter()
+                    .filter_map(|name| std::env::var(name).ok());
+                (matcher.intercept(server), set.any(|proxy| is_torn(&proxy)))
+            }
         };
         match found {
-            Some(proxy) if is_odd(&proxy) => Err(Fault::Proxy),
+            Some(proxy) if is_torn || proxy.uri().scheme_str() != Some("http") => Err(Fault::Proxy),
             found => Ok(found.map(Arc::new)),
         }
     }
@@ -63,10 +56,6 @@ impl Tunnels {
 
 /// The variables that may name the proxy of a server with TLS.
 const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-
-fn is_set_torn(variable: &str) -> bool {
-    std::env::var(variable).is_ok_and(|proxy| is_torn(&proxy))
-}
 
 /// True if the library would take a part of the password for the host: signs in it must be written as %40 and the like.
 fn is_torn(proxy: &str) -> bool {

@@ -1,4 +1,4 @@
-//! The values of a filter, and how they compare with those of an attribute.
+//! The values of a filter, and how they compare with an attribute's values.
 
 use std::cmp::Ordering;
 
