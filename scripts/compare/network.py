@@ -26,8 +26,8 @@ def section(run: Run) -> str:
         notes(
             "Clients and server are two processes on one machine, and share its cores. They communicate over loopback with TLS, and each request has an "
             "authentication tag. In the rows `the server alone`, clients encrypt all queries before the measurement.",
-            "The server answers all waiting requests with [one scan](../../crates/net/README.md#speed). If the scans for one client keep all cores busy, more "
-            "clients add no throughput.",
+            "The server answers up to 16 waiting requests with [one scan](../../crates/net/README.md#speed). More clients add throughput if they use idle cores, or "
+            "a shared scan takes less processor time than separate scans.",
         )
     )
     parts.append(OLDER_SERVER)

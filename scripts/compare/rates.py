@@ -83,8 +83,8 @@ def section(run: Run) -> str:
                 "speed of one core from a table.",
                 "The number above a column is the number of searches that one client makes, one after the other, before the index changes. The times "
                 "are for all these searches together, with downloads.",
-                "Each cell names the fastest mode in which readers do not hold the index. In local mode, readers hold the whole index. A cell names local "
-                "mode only where it is faster.",
+                "Each cell names the fastest of masked, routed and sealed mode. In these modes, readers do not hold the index, and the server does not see the "
+                "vectors. In local mode, readers hold the index. A cell names local mode only where it is faster.",
             ),
         ]
     )

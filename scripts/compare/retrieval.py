@@ -236,7 +236,7 @@ def section(run: Run) -> str:
 def reference(run: Run) -> str:
     return "\n\n".join(
         [
-            "Records have 3 bytes. Do not use PIR for such a database: a download of all 300 kB is smaller than the hint of either scheme.",
+            "Records have 3 bytes. Do not use PIR for such databases: all records, at most 300 kB, are smaller than the hint of either scheme.",
             operations(run),
             notes(
                 "`prepared ahead` is the time that remains if the client computes most of a query before it knows which record to fetch.",

@@ -78,10 +78,10 @@ def section(run: Run) -> str:
             notes(
                 f"We assume {MONTH_SEARCHES:,.0f} searches a month. A processor with 4 GB of memory costs {CORE_HOUR:.2f} dollars an hour, and each GB to readers costs "
                 f"{OUT_GB:.2f} dollars. These are typical list prices for rent by the hour.",
-                "`holding` is the rent of the memory for a whole month. The rented processors also search, so `in all` adds `sending` to the larger of `searching` "
-                "and `holding`.",
-                f"`sordino plan` predicts time and bytes for each size. We multiplied each prediction by a factor: the measurement at {MEASURED:,} vectors, divided by "
-                "the prediction for this size.",
+                "`searching` is the rent of processor time for the searches, and `holding` of the memory for a whole month. The rented processors also search, so "
+                "`in all` adds `sending` to the larger of `searching` and `holding`.",
+                f"`sordino plan` predicts time and bytes for each size. We multiplied time and bytes of a search by a factor: the measurement at {MEASURED:,} "
+                "vectors, divided by the prediction for this size.",
                 f"We assume that memory grows in proportion to the number of vectors. A shard has {SHARD_BYTES / 1e9:.0f} GB. For 1,000 million vectors, `sordino plan` has no "
                 "masked mode.",
             ),

@@ -65,7 +65,7 @@ def stages(run: Run, set_name: str) -> str:
         ("connect, once", [], lambda s: ms(s["connect_ms"])),
     ]
     unlike = [label(s) for s in found if not s["transcripts_identical"]]
-    alike = f"The messages of different queries differ in these modes: {', '.join(unlike)}." if unlike else "The messages of all queries have the same sizes."
+    alike = f"The number or sizes of messages differ between queries in these modes: {', '.join(unlike)}." if unlike else "All queries have the same number and sizes of messages."
     return f"{by_mode(found, rows, [])}\n\n{alike}"
 
 
@@ -149,6 +149,6 @@ def reference(run: Run) -> str:
                 "from the server.",
                 "The reference's 2 ms for decryption are not a measurement: its code decrypts inside the scoring stage.",
             ),
-            "The table shows the tier 2.5 of the reference's design, which stores vectors under AES-256-GCM.",
+            "The columns `standard` and `batch` are for tier 2.5 of the reference's design, where vectors are stored under AES-256-GCM.",
         ]
     )

@@ -23,8 +23,8 @@ On 25 November 2026 we measured a `dev` build on two processors of a Zen 3 virtu
 server alone gave 96 answers a second to one client, and 123 answers a second to eight clients together."""
 
 OLDER_CHECKS = """\
-The figures below are older. Three short runs measured them on two busy cores, at real-time priority and without link-time optimisation. We
-measured tokens on 24 November 2026 (with overflow checks), cached checks and lookups on 25 November, and the rest on 23 November.
+The figures below are older. We measured them on busy cores, at real-time priority and without link-time optimisation: tokens on
+24 November 2026 (with overflow checks), cached checks and lookups on 25 November, and the rest on 23 November.
 
 - Without other load, cedar-policy took 4.5 µs for 3 policies and 70 µs for 101, with overflow checks.
 - The times of a cached check and of a lookup each include 14 ns for making the request.
@@ -36,7 +36,8 @@ PYTHON = """\
 ## From Python
 
 On 23 November 2026, we ran `python/benches/overhead.py`, whole and in parts, on two busy cores of an AMD EPYC virtual machine. It measures
-masked mode with 100,000 vectors of 128 dimensions. The first two rows are for `dev` builds, and the last row is for a release wheel.
+masked mode with 100,000 vectors of 128 dimensions. The first two rows are for `dev` builds, and the last row is for a release wheel; the third
+row's build is not recorded.
 
 | what | measured |
 |---|---|
@@ -46,9 +47,9 @@ masked mode with 100,000 vectors of 128 dimensions. The first two rows are for `
 | a batch of 100 searches on one core and on two | best 0.73 and 0.40 s, medians 0.80 and 0.49 s |
 
 `python/benches/parquet.py` built masked indexes of one million vectors of 128 dimensions from 20 Parquet files, on two cores with AVX2. A
-build took 31.1 s in one process with threads, 28.9 s in two processes, and 32.0 to 36 s in Ray's tasks. In routed mode, a build of 200,000
-random vectors took 18.6 s in one process, 31.4 s in two, and 42.9 s in Ray's tasks. Ray's workers yield to other programs unless
-you set `RAY_worker_niceness=0`.
+build took 31.1 s in one process with threads, 28.9 s in two processes, and 32.0 to 33.2 s in Ray's tasks. Ray's first build, which
+starts its workers, took 36 s. In routed mode, a build of 200,000 random vectors took 18.6 s in one process, 31.4 s in two, and 42.9 s
+in Ray's tasks. Ray's workers yield to other programs unless you set `RAY_worker_niceness=0`.
 
 We added 1,750 texts of 300 letters to a LangChain store, one text at a time (384 dimensions, `dev` build). The median time of an addition
 was 196 ms for the first 250 texts, and 178 ms from the 1,500th text on. Each addition made the store's folder 12 kB larger."""
