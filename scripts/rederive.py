@@ -92,7 +92,7 @@ def estimates():
         "`N1280S16` | the same, if 128 bits under core-SVP are asked for | 1280 | 2^32 | Gaussian, deviation 16 | as the error": "pir-1280-s16",
         "`Published121` | comparisons with SimplePIR alone | 1024 | 2^32 | Gaussian, deviation 6.4 | as the error": "pir-published121",
         "`hintless-2048-50` | retrieval without a hint | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
-        "`rlwe-2048-50`, `rlwe-2048-50-fine` | encrypted centroids; library | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
+        "`rlwe-2048-50`, `rlwe-2048-50-fine` | encrypted routing; library | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
         "clusters in routed mode; pages that are scanned | module, rank 3 over 512 | 40 bits | Gaussian, deviation 16 | ternary": "lwe-1472-36",
     }
     # Retrieval without a hint has the degree and modulus of `rlwe`.

@@ -88,7 +88,7 @@ pub(crate) fn summary(sets: &[(&str, Vec<Measurement>)]) {
         }
     }
     println!(
-        "The server saw no query and no result; of stored vectors, all in open mode, and means of clusters in sealed mode with encrypted centroids."
+        "The server saw no query and no result; of stored vectors, all in open mode, and means of clusters in sealed mode with encrypted routing."
     );
 }
 

@@ -52,9 +52,9 @@ pub const LEGACY_MIN_DOMAIN: u128 = 100;
 /// ```
 ///
 /// # Security
-/// Length and radix are public. If a half is below `2^128`, time and memory access do not depend on the key, the
-/// numerals or the tweak's content. Longer halves use integers of many limbs, whose time depends slightly on
-/// their values.
+/// Length and radix are public. If `radix^ceil(len / 2)` is below `2^128`, time and memory access do not depend on
+/// the key, the numerals or the tweak's content. Longer halves use integers of many limbs, whose time depends
+/// slightly on their values.
 #[derive(Clone)]
 pub struct Ff1<C = NativeAes> {
     cipher: C,
