@@ -155,10 +155,7 @@ def search_ratios(run: Run, n: int) -> list[Ratios]:
 def ratios(run: Run) -> list[Ratios]:
     """Every comparison of the first page."""
     found = [*search_ratios(run, 100_000), *search_ratios(run, 1_000_000)]
-    if (best := fastest(run, "pir/answer", retrieval.BACKENDS, "1GiB")) and best.median_ns:
-        whole = [(name, m.median_ns / best.median_ns) for name, m in retrieval.systems(run) if m.parameter == "1GiB" and m.median_ns]
-        found.append(Ratios("PIR, 1 GiB", whole))
-    for row in (*retrieval.ROWS, *primitives(run)):
+    for row in (*retrieval.rows(run), *primitives(run)):
         each = [(name, factor) for name, (_, factor) in peers(run, row).items() if factor]
         found.append(Ratios(row.label.replace(", key as bytes", "").replace(" of 128 dimensions", ""), each))
     return [Ratios(row.name, [(name.partition(" (")[0], factor) for name, factor in row.peers]) for row in found]
@@ -183,7 +180,7 @@ def losses(run: Run) -> str:
         *signatures.hashes(run),
         *signatures.lists(run),
         *authorization.ROWS,
-        *retrieval.ROWS,
+        *retrieval.rows(run),
     ]
     found = faster(run, rows)
     return markdown(["a peer is faster", "Sordino", "the peer"], found) if found else "No peer of this run's tables is faster."

@@ -152,8 +152,8 @@ PEERS = {
     "simplepir": "SimplePIR (Go and C, its authors)",
     "ypir": "YPIR",
     "ypir-sp": "YPIR with SimplePIR",
-    "inspire": "InsPIRe",
-    "inspire-64": "InsPIRe",
+    "inspire": "InsPIRe, records of 32 KiB",
+    "inspire-64": "InsPIRe, records of 64 B",
     "respire": "Respire",
 }
 
@@ -164,15 +164,23 @@ def systems(run: Run) -> list[tuple[str, Measurement]]:
     return [(PEERS.get(m.function, m.function), m) for m in sorted(found, key=lambda m: m.median_ns or 0)]
 
 
-# Compared on the first page too, if the peer is faster.
-ROWS = (
-    Row(
-        "PIR without a hint, a record of 32 KiB, 1 GiB",
-        None,
-        Key("pir/hintless", "answer", "32768x32768/1"),
-        [Key("systems/pir", "ypir-sp", "1GiB", label="YPIR with SimplePIR")],
-    ),
-)
+def rows(run: Run) -> list[Row]:
+    """Comparisons with peers that were built from source."""
+    best = fastest(run, "pir/answer", BACKENDS, "1GiB")
+    return [
+        Row(
+            "PIR, one answer over 1 GiB",
+            None,
+            Key("pir/answer", best.function if best else "", "1GiB"),
+            [Key("systems/pir", name, "1GiB", label=PEERS[name]) for name in ("simplepir", "ypir", "respire", "inspire-64")],
+        ),
+        Row(
+            "PIR without a hint, a record of 32 KiB, 1 GiB",
+            None,
+            Key("pir/hintless", "answer", "32768x32768/1"),
+            [Key("systems/pir", name, "1GiB", label=PEERS[name]) for name in ("ypir-sp", "inspire")],
+        ),
+    ]
 
 
 def bytes_of(run: Run, what: str, function: str, parameter: str) -> str:
@@ -223,7 +231,7 @@ def section(run: Run) -> str:
             "`plain loop` is the same scan in a simple loop, without Sordino's SIMD code.",
             "## Peers built from source",
             sources(run),
-            "A [separate run](../../crates/pir/docs/peers.md) measured InsPIRe, Spiral and Respire too, and smaller databases.",
+            "A [separate run](../../crates/pir/docs/peers.md) measured Spiral too, and smaller databases.",
             "## Several queries in one scan",
             batches(run),
             "## Without a hint",
