@@ -89,7 +89,7 @@ def section(run: Run) -> str:
             measured(run),
             notes(
                 "We built HEVEC and Opaque from source. HEVEC, Opaque and masked mode ran on one thread, without a network, and found only ids.",
-                "Times of HEVEC and Opaque are processor times; those of masked mode are by the clock. If a system ran several times, its fastest run counts.",
+                "Times of HEVEC and Opaque are processor times; times of masked mode are by the clock. If a system ran several times, its fastest run counts.",
                 "HEVEC (arXiv 2506.17336) hides the same data from the server as masked mode. We measured HEVEC with encrypted queries and uniform vectors; its "
                 "time depends on neither.",
                 "Opaque ran with the configuration of its README. Opaque's server sees the fetched clusters, among decoys. Opaque does not report its bytes.",

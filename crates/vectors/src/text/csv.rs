@@ -34,7 +34,7 @@ pub(super) fn records(
     bytes.consume(if marked { MARK.len() } else { 0 });
     let quotes = Quotes::default();
     let followed = quotes.clone();
-    let wrong = move |error| self::wrong(&followed, error);
+    let wrong = move |error| wrong(&followed, error);
     let mut rows = ReaderBuilder::new()
         .delimiter(delimiter)
         .trim(Trim::Headers)
