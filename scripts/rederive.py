@@ -177,7 +177,7 @@ def check_rows():
     states("masked.md", f"exceeds it with probability below `2^-{CHECKS}` a search")
     states("routed.md", f"Each cluster has {clusters_failure.COUNT} check rows for every {clusters_failure.PLACES} of its `r` places")
     states("routed.md", "Let `E_v^2 >= tau / 4` for a place")
-    states("routed.md", "one with `E_v^2 >= tau / 4` is accepted with total probability at most")
+    states("routed.md", "at least one reply with `E_v^2 >= tau / 4` at some place `v` is at most")
     states("routed.md", "errors in a part whose squares sum to `0.35 tau` pass with probability about 2^-40")
     for row in ("masked, open or routed mode refuses an honest reply, per search",
                 "a [fetched record](retrieval.md#wrong-records) is wrong, or a request without a hint has no slot for one of its records",
