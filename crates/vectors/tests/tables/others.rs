@@ -311,7 +311,7 @@ fn packed_texts_and_other_delimiters_are_read() {
     let mut reader = Reader::from_bytes_with(bad, &names, &options).unwrap();
     let error = reader.next().unwrap().unwrap_err().to_string();
     assert!(
-        error.contains("line 3: column x2: expected a number"),
+        error.contains("line 3: column x2: the field is empty: expected a number"),
         "{error}"
     );
 }
