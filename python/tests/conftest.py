@@ -1,4 +1,5 @@
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -37,3 +38,10 @@ def nearest(vectors, query, k):
     """Row numbers of the exact nearest by the cosine."""
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.argsort(-(units @ query), kind="stable")[:k]
+
+
+def until(done, seconds=60):
+    """Asks until a condition holds. Each question waits for a server, a process or a folder, so the loop does not pause."""
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, f"not true after {seconds} s"

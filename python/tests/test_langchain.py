@@ -9,7 +9,6 @@ import pickle
 import shutil
 import socket
 import threading
-import time
 import uuid
 import warnings
 from datetime import date, datetime, timezone
@@ -17,6 +16,7 @@ from enum import Enum
 
 import numpy as np
 import pytest
+from conftest import until
 
 pytest.importorskip("langchain_tests")
 
@@ -67,13 +67,6 @@ def test_a_reader_searches_over_a_network_and_changes_nothing(tmp_path, key):
                 change()
         reader.close()
     owner.close()
-
-
-def until(done, seconds=60):
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.05)
 
 
 def version(server, key):

@@ -5,12 +5,12 @@ import copy
 import itertools
 import pickle
 import threading
-import time
 import warnings
 from datetime import datetime
 
 import numpy as np
 import pytest
+from conftest import until
 
 pytest.importorskip("llama_index.core")
 
@@ -412,10 +412,8 @@ def test_nodes_by_ids_are_those_of_the_newest_version(store, tmp_path, key):
         reader = SordinoVectorStore(server.url, key=key.reader())
         assert reader.get_nodes(["node 4", "node 20"])[0].text == "text 4"
         store.delete_nodes(["node 4"])
-        newest, end = sordino.open(tmp_path / "index", key=key).info()["version"], time.monotonic() + 60
-        while sordino.Client(server.url, key=key.reader()).stats()["version"] != newest:
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        newest = sordino.open(tmp_path / "index", key=key).info()["version"]
+        until(lambda: sordino.Client(server.url, key=key.reader()).stats()["version"] == newest)
         assert reader.get_nodes(["node 4"]) == []
         reader.close()
 

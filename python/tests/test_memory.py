@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import until
 
 import sordino
 
@@ -263,13 +264,6 @@ def test_what_was_forgotten_leaves_the_folder(home, embedding):
         assert [one.id for one in memory.all()] == ids[2:]
         # Numbers are not given twice.
         assert memory.remember("later")[0].ids[0] > ids[2]
-
-
-def until(done, seconds=30):
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.1)
 
 
 def test_the_journal_keeps_what_is_whole_and_refuses_what_is_damaged(tmp_path):

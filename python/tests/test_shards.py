@@ -2,11 +2,11 @@
 
 import json
 import re
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import until
 
 import sordino
 
@@ -61,9 +61,7 @@ def test_a_version_is_served_when_all_have_it(tmp_path, vectors, key):
     ):
         assert (first.version, front.version, front.behind) == (1, 1, 0)
         index.add(vectors[200:210])
-        end = time.monotonic() + 20
-        while front.version < 2 and time.monotonic() < end:
-            time.sleep(0.02)
+        until(client.refresh)
         assert client.search(vectors[205]).ids[0, 0] == 205
     assert front.version == 0 and front.metrics() == ""
 

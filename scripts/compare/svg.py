@@ -156,6 +156,15 @@ def span(values: Sequence[float]) -> tuple[float, float]:
     return min(values) / 1.3, max(values) * 1.3
 
 
+def unmeasured(title: str) -> str:
+    """A chart without data, which says so."""
+    return page(860, 120, title, [text(20, 60, "not measured in this run")])
+
+
+def rectangle(left: float, right: float, y: float, height: float, colour: str) -> str:
+    return f'<rect x="{left:.1f}" y="{y:.1f}" width="{right - left:.1f}" height="{height}" fill="{colour}"/>'
+
+
 def line_chart(
     title: str,
     x_label: str,
@@ -170,7 +179,7 @@ def line_chart(
     lines = [line for line in lines if line.points]
     width, height, left, right, top, bottom = 900, 440, 84, 600, 48, 374
     if not lines:
-        return page(width, height, title, [text(20, 60, "not measured in this run")])
+        return unmeasured(title)
     xs = [x for line in lines for x, _ in line.points]
     ys = [y for line in lines for _, y in line.points]
     x_axis = Axis(*span(xs), left, right)
@@ -214,7 +223,7 @@ def bar_chart(
     """Horizontal bars in panels below each other, on one logarithmic axis."""
     panels = [(name, bars) for name, bars in panels if bars]
     if not panels:
-        return page(860, 120, title, [text(20, 60, "not measured in this run")])
+        return unmeasured(title)
     values = [bar.value for _, bars in panels for bar in bars]
     left, right, row = 300, 770, 21
     # A bar starts at a power of ten below the smallest value, so that lengths compare by decades.
@@ -228,13 +237,11 @@ def bar_chart(
         for bar in sorted(bars, key=lambda bar: bar.value):
             end = axis.at(bar.value)
             colour = COLOURS[0] if bar.ours else "#999999"
-            rows.append(
-                f'<rect x="{left}" y="{y:.1f}" width="{end - left:.1f}" height="{row - 6}" fill="{colour}"/>'
-            )
-            rows.append(
-                text(left - 8, y + 12, bar.name, "end", weight="bold" if bar.ours else "normal")
-            )
-            rows.append(text(end + 6, y + 12, shown(bar.value), size=11))
+            rows += [
+                rectangle(left, end, y, row - 6, colour),
+                text(left - 8, y + 12, bar.name, "end", weight="bold" if bar.ours else "normal"),
+                text(end + 6, y + 12, shown(bar.value), size=11),
+            ]
             y += row
         for tick in axis.ticks():
             body.append(stroke(axis.at(tick), start - 4, axis.at(tick), y))
@@ -263,12 +270,12 @@ def parts_chart(
     """Horizontal bars of parts, in panels below each other. Each panel has its own linear axis from 0."""
     panels = [(name, bars) for name, bars in panels if bars]
     if not panels:
-        return page(860, 120, title, [text(20, 60, "not measured in this run")])
+        return unmeasured(title)
     left, right, row = 120, 700, 21
     y, body = 60.0, []
     for i, part in enumerate(parts):
-        body.append(f'<rect x="{left + 200 * i}" y="{y - 10:.1f}" width="12" height="12" fill="{COLOURS[i]}"/>')
-        body.append(text(left + 200 * i + 18, y, part))
+        at = left + 200 * i
+        body += [rectangle(at, at + 12, y - 10, 12, COLOURS[i]), text(at + 18, y, part)]
     y += 28
     for name, bars in panels:
         body.append(text(20, y + 6, name, weight="bold"))
@@ -279,7 +286,7 @@ def parts_chart(
             done = 0.0
             for i, value in enumerate(bar.values):
                 start, end = axis.at(done), axis.at(done + value)
-                body.append(f'<rect x="{start:.1f}" y="{y:.1f}" width="{end - start:.1f}" height="{row - 6}" fill="{COLOURS[i]}"/>')
+                body.append(rectangle(start, end, y, row - 6, COLOURS[i]))
                 done += value
             body.append(text(axis.at(done) + 6, y + 12, shown(done), size=11))
             y += row
@@ -299,7 +306,7 @@ def ratio_chart(title: str, x_label: str, rows: Sequence[Ratios], shown: Callabl
     """A row of points for each comparison. A line marks 1, and the text names the fastest peer."""
     rows = [row for row in rows if row.peers]
     if not rows:
-        return page(860, 120, title, [text(20, 60, "not measured in this run")])
+        return unmeasured(title)
     values = [ratio for row in rows for _, ratio in row.peers]
     left, right, top, height = 290, 640, 48, 24
     axis = Axis(*span([*values, 1.0]), left, right)

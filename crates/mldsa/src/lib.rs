@@ -46,6 +46,28 @@ pub use signature::Signature;
 pub use sordino_cpu::Backend;
 pub use verify::verify;
 
-/// Tests make keys and sign with RustCrypto's implementation.
+/// RustCrypto's implementation, which makes keys and signs. This crate's tests use it.
+///
+/// ```
+/// use sordino_mldsa::ml_dsa::{self, SigningKey, signature::Keypair};
+/// use sordino_mldsa::{BatchVerifier, Error, Item, MlDsa87};
+///
+/// let signer = SigningKey::<ml_dsa::MlDsa87>::from_seed(&[7; 32].into());
+/// let public_key = signer.verifying_key().encode();
+/// let messages: Vec<[u8; 1]> = (0..3).map(|i| [i]).collect();
+/// let mut signatures: Vec<_> = messages
+///     .iter()
+///     .map(|m| signer.expanded_key().sign_deterministic(m, b"ctx").unwrap().encode())
+///     .collect();
+/// signatures[1][0] ^= 1;
+///
+/// let items: Vec<_> = messages
+///     .iter()
+///     .zip(&signatures)
+///     .map(|(message, signature)| Item::new(&public_key[..], message, b"ctx", signature))
+///     .collect();
+/// let verdicts = BatchVerifier::<MlDsa87>::new().verify_each(&items);
+/// assert_eq!(verdicts, [Ok(()), Err(Error::Mismatch), Ok(())]);
+/// ```
 #[cfg(feature = "sign")]
 pub use ml_dsa;
