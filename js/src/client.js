@@ -5,7 +5,7 @@ import { keystream } from "./keystream.js";
 import { post } from "./post.js";
 import { storeOf } from "./storage.js";
 
-/** The most changes of the index that one call follows before it fails. */
+/** The most changes of the index and restarts of the server that one call follows before it fails. */
 const CHANGES = 5;
 
 const BAD_BEFORE = "a reply before the index changed was not its own: stop using this server, and do not repeat the query";
@@ -155,7 +155,11 @@ export class Client {
 
   /** Follows the index to its newest version. Resolves to true if there was one. */
   async refresh({ signal } = {}) {
-    return this.#turn(signal, (count) => this.#refreshed(signal, count));
+    return this.#turn(signal, async (count) => {
+      const newer = await this.#following(() => this.#reader.refresh(), signal, count);
+      if (newer) await this.#learn(signal, count);
+      return newer;
+    });
   }
 
   /** Closes the client and erases its keys, after the calls in progress have ended. */
@@ -206,7 +210,7 @@ export class Client {
     return turn;
   }
 
-  /** Runs a call, and repeats it with fresh secrets if the index has changed meanwhile. */
+  /** Runs a call, and repeats it with fresh secrets if the index changed or the server was restarted meanwhile. */
   async #following(begin, signal, count) {
     let bad = false;
     for (let changes = 0; ; changes += 1) {
@@ -220,9 +224,12 @@ export class Client {
         bad ||= ours && error.code === "bad-reply";
         // The client follows the index after a bad reply too, so that its requests do not show whether it noticed
         // one.
-        if (!ours || error.reason !== "stale" || changes === CHANGES) throw this.#ended(error, bad);
+        const restarted = ours && error.reason === "restarted";
+        if (!ours || !(restarted || error.reason === "stale") || changes === CHANGES) throw this.#ended(error, bad);
+        // The repeated call logs in again.
+        if (restarted) continue;
         try {
-          await this.#refreshed(signal, count);
+          if (await this.#run(() => this.#reader.refresh(), signal, count)) await this.#learn(signal, count);
         } catch (then) {
           throw this.#ended(then, bad);
         }
@@ -236,12 +243,6 @@ export class Client {
     if (!bad) return error;
     this.#distrusted = error.code === "bad-reply" ? error : errorOf("bad-reply", BAD_BEFORE, undefined, error);
     return this.#distrusted;
-  }
-
-  async #refreshed(signal, count) {
-    const newer = await this.#run(() => this.#reader.refresh(), signal, count);
-    if (newer) await this.#learn(signal, count);
-    return newer;
   }
 
   /** Reads the index's current facts, stores its pin, and expands its pads. */

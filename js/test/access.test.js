@@ -98,6 +98,23 @@ function plain(answer) {
   return headers;
 }
 
+test("a server may be restarted between two calls", async () => {
+  const access = ["--client", "client-public.key"];
+  const address = await workshop.serve("version-1", ...access);
+  const client = await connect(address, { readerKey, clientKey });
+  const port = Number(new URL(address).port);
+  for (const name of ["version-1", "version-2"]) {
+    await workshop.stop();
+    await assert.rejects(client.payloads([BIG]), { code: "away" });
+    assert.equal(await workshop.serveAt(port, name, ...access), address);
+    if (name === "version-1") assert.equal(await client.refresh(), false);
+    const { hits } = await client.search(workshop.vectors[9], { k: 1 });
+    assert.equal(hits[0].id, 9n + BIG);
+  }
+  assert.equal(client.version, 2n);
+  await client.close();
+});
+
 test("a manifest or a part that was changed is refused", async () => {
   for (const [kind, reason] of [[MANIFEST, "signature"], [PARTS, "digest"]]) {
     const lies = await liar((body, answer, request) => {

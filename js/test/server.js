@@ -78,8 +78,13 @@ export class Workshop {
 
   /** Serves an index, and returns its address. */
   async serve(name, ...access) {
+    return this.serveAt(0, name, ...access);
+  }
+
+  /** Serves an index at this port of this machine. */
+  async serveAt(at, name, ...access) {
     const who = access.length > 0 ? access : ["--anyone"];
-    const line = ["serve", name, "--key", "public.key", "--listen", "127.0.0.1:0", "--plaintext", ...who];
+    const line = ["serve", name, "--key", "public.key", "--listen", `127.0.0.1:${at}`, "--plaintext", ...who];
     const server = spawn(COMMAND, line, { cwd: this.folder, stdio: ["ignore", "pipe", "pipe"] });
     this.servers.push(server);
     let said = "";
@@ -94,6 +99,14 @@ export class Workshop {
       server.on("exit", () => reject(new Error(`the server ended: ${said}`)));
     });
     return `http://127.0.0.1:${port}`;
+  }
+
+  /** Stops the server that was started last. */
+  async stop() {
+    const server = this.servers.pop();
+    const ended = new Promise((resolve) => server.on("exit", resolve));
+    server.kill("SIGTERM");
+    await ended;
   }
 
   /** The hits that the command finds. */

@@ -50,6 +50,14 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "path", message)
     }
 
+    pub(crate) fn query(query: &str) -> Self {
+        let query: String = query.chars().take(100).collect();
+        let message = format!(
+            "the query string {query:?} is not read: put its values into the body, a JSON object"
+        );
+        Self::request(message)
+    }
+
     pub(crate) fn method(expected: &'static str) -> Self {
         let message = format!("expected {expected}");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", message)

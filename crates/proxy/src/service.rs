@@ -118,6 +118,11 @@ impl Service {
             return Ok(reply);
         }
         let read = matches!(*request.method(), Method::GET | Method::HEAD);
+        if let (Some(query), "/search" | "/records" | "/records/scroll" | "/records/count") =
+            (request.uri().query(), request.uri().path())
+        {
+            return Err(Problem::query(query));
+        }
         match request.uri().path() {
             "/health" | "/readyz" if read => self.health(),
             // The process lives if it answers.

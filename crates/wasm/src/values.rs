@@ -43,6 +43,7 @@ pub(crate) fn told(error: &Error) -> JsValue {
         (Some(Error::NoReader), _) => "no-reader",
         (Some(Error::Signature), _) => "signature",
         (Some(Error::Digest { .. }), _) => "digest",
+        _ if error.kind() == Kind::Restarted => "restarted",
         (_, Some(NetError::Refused(refusal))) => refusal.name(),
         (_, Some(NetError::Deadline { .. })) => "deadline",
         _ => "",

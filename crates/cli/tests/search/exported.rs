@@ -154,7 +154,7 @@ fn what_is_no_export_with_vectors_is_refused() {
         (
             r#"{"id":1,"attributes":{"a":1},"vector":[1,0]}
 {"id":2,"attributes":{"a":"x"},"vector":[1,0]}"#,
-            "attribute a has values of several types",
+            "line 2: attribute a has values of different types",
         ),
         (
             r#"{"id":1,"payload":"!","payload_form":"base64","vector":[1,0]}"#,
@@ -162,7 +162,7 @@ fn what_is_no_export_with_vectors_is_refused() {
         ),
         (
             r#"{"id":1,"attributes":[],"vector":[1,0]}"#,
-            "member attributes is not an object",
+            "line 1: member attributes is not an object",
         ),
     ] {
         fs::write(place.path("odd.jsonl"), line).unwrap();

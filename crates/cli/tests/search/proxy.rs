@@ -351,6 +351,8 @@ fn hostile_requests_get_typed_refusals_and_nothing_else() {
         );
     }
     assert_eq!(refused("GET", "/search", &bearer, b""), is(405, "method"));
+    let queried = refused("POST", "/search?k=2", &bearer, &good);
+    assert_eq!(queried, is(400, "request"));
     assert_eq!(refused("POST", "/health", &bearer, b""), is(405, "method"));
     assert_eq!(refused("GET", "/", &bearer, b""), is(404, "path"));
     assert_eq!(

@@ -158,27 +158,34 @@ fn lines(path: &Path, kind: Option<IdKind>) -> Result<Layout, Error> {
             continue;
         };
         count(path, of_label, &mut labels)?;
-        raw(of_ids).for_each(|id| ids.see(id));
-        has_payloads |= raw(forms).next().is_some();
-        for object in raw(attributes) {
-            let object = vectors::json::members(object.as_bytes()).map_err(|_| Error::Columns {
+        json(of_ids).iter().flatten().for_each(|id| ids.see(id));
+        has_payloads |= json(forms).iter().flatten().next().is_some();
+        let objects = json(attributes).iter().zip(chunk.lines.iter().flatten());
+        for (object, line) in objects {
+            let wrong = |why: String| Error::Columns {
                 path: path.to_owned(),
-                why: format!("member {ATTRIBUTES} is not an object in each line"),
-            })?;
-            for (name, value) in object {
-                found.entry(name).or_default().see(value.get());
+                why: format!("line {line}: {why}"),
+            };
+            let Some(object) = object else { continue };
+            let members = vectors::json::members(object.as_bytes());
+            let members =
+                members.map_err(|_| wrong(format!("member {ATTRIBUTES} is not an object")))?;
+            for (name, value) in members {
+                let kinds = found.entry(name.clone()).or_default();
+                kinds.see(value.get());
+                if kinds.kind().is_none() {
+                    return Err(wrong(format!(
+                        "attribute {name} has values of different types, this one and earlier ones: expected one type"
+                    )));
+                }
             }
         }
     }
     let mut values = Vec::new();
     let mut attributes = Vec::new();
     for (name, kinds) in found {
-        let kind = kinds.kind().ok_or_else(|| Error::Columns {
-            path: path.to_owned(),
-            why: format!("attribute {name} has values of several types"),
-        })?;
         values.push(nested(&name));
-        attributes.push(Attribute::new(&name, Some(kind)));
+        attributes.push(Attribute::new(&name, kinds.kind()));
     }
     let payloads = match has_payloads {
         true => Payloads::Exported([PAYLOAD, PAYLOAD_FORM].map(str::to_owned)),
@@ -207,13 +214,12 @@ fn none(path: &Path, why: &str) -> Error {
     }
 }
 
-/// The members of lines, as they are written.
-fn raw(column: &Column) -> impl Iterator<Item = &str> {
-    let texts = match column {
-        Column::Json(texts) => &texts[..],
+/// A member of each line, as it is written.
+fn json(column: &Column) -> &[Option<Box<str>>] {
+    match column {
+        Column::Json(texts) => texts,
         _ => &[],
-    };
-    texts.iter().flatten().map(|text| &**text)
+    }
 }
 
 /// The types of JSON values that were seen.
