@@ -28,8 +28,8 @@ CHAPTERS = (
 PLOTS = (
     ("search_recall", "Recall of each mode against the bytes that a search moves"),
     ("search_session", "All bytes that a client moves, by its number of searches"),
-    ("search_lines", "Where the time of a search with texts goes, on three lines"),
-    ("speed", "Each comparison of the table: points left of 1 are losses"),
+    ("search_lines", "Where the time of a search with texts goes, on three network links"),
+    ("speed", "Each comparison of the table (left of 1, Sordino is slower)"),
 )
 
 
@@ -191,7 +191,7 @@ def section(run: Run, machine: str, date: str) -> str:
         [
             "# Benchmarks",
             f"This page has the main measurements of one machine ({machine}, {date}). Each measurement is for one thread, unless a row says otherwise. A ratio "
-            "above 1x means that the other program takes longer than Sordino. [Modes](../guide/modes.md) says what each mode hides, and [method](method.md) has the rules.",
+            "above 1x means that the other program takes longer than Sordino. [Modes](../guide/modes.md) explains the modes, and [method](method.md) has the rules.",
             markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
             "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
             "## Where Sordino loses",

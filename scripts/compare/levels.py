@@ -81,7 +81,7 @@ def section(run: Run) -> str:
             notes(
                 "All levels give the same results, bit for bit.",
                 "A processor without AVX-512, but with the same clock and caches, has the times of the column `avx2`.",
-                "For `as detected`, Sordino chooses the kernel. The benchmark does not measure a level with `-` alone.",
+                "For `as detected`, Sordino chooses the kernel. A dash marks a level that the benchmark does not measure separately.",
             ),
         ]
     )

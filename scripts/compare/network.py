@@ -43,7 +43,7 @@ def bound(run: Run) -> list[str]:
     spent = {load["clients"]: load["server_processor_ms"] + load["client_processor_ms"] for load in (one, eight)}
     most, used = cores * 1e3 / spent[8], one["per_second"] * spent[1] / 1e3
     return [
-        f"In the rows `masked` and `the server alone`, {cores} processors limit the throughput. One client alone keeps {digits(used)} processors busy. With eight clients, a request takes "
+        f"The machine's {cores} processors limit the throughput of eight masked clients (rows `the server alone`). One client alone keeps {digits(used)} processors busy. With eight clients, a request takes "
         f"{time(spent[8] * 1e6)} of processor time, so {cores} processors answer at most {digits(most)} a second. The run reached {eight['per_second'] / most:.0%} "
         f"of this bound, and {digits(eight['per_second'] / one['per_second'])} times the requests of one client."
     ]

@@ -8,7 +8,7 @@ PRECISION = """\
 
 On 28 November 2026 we measured the recall@10 of 50 queries close to stored rows. We found the true neighbours by distances in double precision.
 
-| 1,000 normal rows x 64, unless the row names a set | metric | masked | local |
+| 1,000 normally distributed rows x 64, unless the row names a set | metric | masked | local |
 |---|---|---:|---:|
 | one row up to 10^6 times as long | Euclidean | 0.996 | 0.998 |
 | up to +1000 on all coordinates | Euclidean | 0.996 | 0.996 |
@@ -16,7 +16,7 @@ On 28 November 2026 we measured the recall@10 of 50 queries close to stored rows
 | two clusters at -1000 and +1000, queries near one | Euclidean | 0.35 | 0.85 |
 
 Each recall is the lowest of up to three measurements. For the last row, the build prints a recall of 0.63 (masked) and 0.92 (local), the
-mean over both clusters. With a second look, a search finds the missing neighbours."""
+mean over both clusters. With a [second look](../scoring.md#the-second-look), a search finds the missing neighbours."""
 
 OLDER_SERVER = """\
 On 25 November 2026 we measured a `dev` build on two processors of a Zen 3 virtual machine (AVX2), in masked mode with packing `t = 8`. The
@@ -43,9 +43,9 @@ row's build is not recorded.
 | a batch of 100 searches on one core and on two | best 0.73 and 0.40 s, medians 0.80 and 0.49 s |
 
 `python/benches/parquet.py` built masked indexes of one million vectors of 128 dimensions from 20 Parquet files, on two cores with AVX2. A
-build took 31.1 s in one process with threads, 28.9 s in two processes, and 32.0 to 33.2 s in Ray's tasks. Ray's first build, which
-starts its workers, took 36 s. In routed mode, a build of 200,000 random vectors took 18.6 s in one process, 31.4 s in two, and 42.9 s
-in Ray's tasks. Ray's workers yield to other programs unless you set `RAY_worker_niceness=0`.
+build took 31.1 s in one process with threads, 28.9 s in two processes, and 32.0 to 33.2 s in Ray's tasks. In routed mode, a build of
+200,000 random vectors took 18.6 s in one process, 31.4 s in two, and 42.9 s in Ray's tasks. Ray's workers yield to other programs unless
+you set `RAY_worker_niceness=0`.
 
 We added 1,750 texts of 300 letters to a LangChain store, one text at a time (384 dimensions, `dev` build). The median time of an addition
 was 196 ms for the first 250 texts, and 178 ms from the 1,500th text on. Each addition made the store's folder 12 kB larger."""
