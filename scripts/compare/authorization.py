@@ -41,8 +41,8 @@ ROWS = (
     ),
     Row("32 tokens of ML-DSA-65", 1_764_000, key("sordino ML-DSA-65", 32, TOKEN)),
     Row("32 tokens of ML-DSA-44", None, key("sordino ML-DSA-44", 32, TOKEN)),
-    Row("tag of a request of 16 KiB, made by the client", None, key("sordino tag", 1 << 14, REQUEST)),
-    Row("the same, checked by the server", None, key("sordino check", 1 << 14, REQUEST)),
+    Row("authentication tag of a request of 16 KiB, made by the client", None, key("sordino tag", 1 << 14, REQUEST)),
+    Row("the same tag, checked by the server", None, key("sordino check", 1 << 14, REQUEST)),
     Row("while policies change, p50", 3_208, key("p50", 101, CHANGING)),
     Row("while policies change, p95", 20_583, key("p95", 101, CHANGING)),
     Row("while policies change, p99", 54_917, key("p99", 101, CHANGING)),
@@ -62,6 +62,7 @@ def section(run: Run) -> str:
             notes(
                 "cedar-policy evaluates every policy for every request.",
                 *casbin(run),
+                "In the row `101 policies that no index helps`, every policy has conditions and no scope.",
                 "If one policy decides a check, Sordino allocates no memory.",
                 "In the rows `32 tokens`, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. The tokens have "
                 "32 holders and one issuer.",

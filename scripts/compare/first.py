@@ -28,8 +28,8 @@ CHAPTERS = (
 PLOTS = (
     ("search_recall", "Recall of each mode against the bytes that a search moves"),
     ("search_session", "All bytes that a client moves, by its number of searches"),
-    ("search_lines", "Where the time of a search with texts goes, on three lines"),
-    ("speed", "Each comparison of the table: points left of 1 are losses"),
+    ("search_lines", "Where the time of a search with texts goes, on three network links"),
+    ("speed", "Each comparison of the table (left of 1, Sordino is slower)"),
 )
 
 
@@ -130,7 +130,7 @@ def numbers(run: Run) -> list[list[str]]:
         ("A search that brings ten texts, 100,000 x 128", searches(run, 100_000), "This is the price of hiding the query."),
         ("The same, 1,000,000 x 128", searches(run, 1_000_000), "Routed mode scores some clusters only."),
         ("All bytes of 100 searches, 100,000 x 128", session(run), "Local mode moves the fewest bytes for many searches, if the client may hold the index."),
-        ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Waiting requests share a scan."),
+        ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Requests that wait share one pass over the index."),
         ("Build with texts, and memory, 1,000,000 x 128", built(run), "Sordino builds on all cores, faiss on one. For faiss, memory is the size of the index, without texts."),
         ("PIR, one answer over 1 GiB", scan(run), "The scan runs near memory speed. Peers without a hint do more work."),
         *((row.label, against(run, row), row.note) for row in primitives(run)),
@@ -190,8 +190,8 @@ def section(run: Run, machine: str, date: str) -> str:
     return "\n\n".join(
         [
             "# Benchmarks",
-            f"This page has the main measurements of one machine ({machine}, {date}). They are for one thread, unless a row says otherwise. A ratio "
-            "above 1x means that the other program takes longer than Sordino. [Method](method.md) has the rules.",
+            f"This page has the main measurements of one machine ({machine}, {date}). Each measurement is for one thread, unless a row says otherwise. A ratio "
+            "above 1x means that the other program takes longer than Sordino. [Modes](../guide/modes.md) explains the modes, and [method](method.md) has the rules.",
             markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
             "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
             "## Where Sordino loses",
@@ -206,7 +206,10 @@ def section(run: Run, machine: str, date: str) -> str:
 
 LOSSES = """\
 - Unprotected search is faster than masked, routed, open and sealed mode. FAISS IVF takes a fraction of their time, and its clients download
-  no hint.
-- On vectors without clusters, routed and sealed mode do not reach the recall for which their indexes were built. The hint of a sealed index
-  can be larger than the index.
-- Masked mode scores all vectors, so the time and the bytes of a search grow with the number of vectors."""
+  no [hint](../glossary.md).
+- On vectors without clusters, routed and sealed mode do not reach the recall for which their indexes were built.
+- The hint of a sealed index can be larger than the index.
+- Masked mode scores all vectors, so the time and the bytes of a search grow with the number of vectors.
+
+In the next table, messages are hashed by BLAKE3. `100000x64B` is a list of 100,000 messages of 64 bytes, and `its kernel` is a function of the
+crate `blake3`."""

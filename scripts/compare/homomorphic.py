@@ -229,7 +229,11 @@ def of_vectors(run: Run) -> str:
             compare(run, hashing(run), stated=True),
             "In the rows `search`, Sordino hashes the query and scans the codes of 100,000 vectors. Sordino's hash rotates a vector by fast "
             "transforms, which need fewer operations than products with hyperplanes.",
+            "In the next table, `100000x64bits-top50` finds the 50 nearest of 100,000 codes of 64 bits. The peer is a loop that counts differing bits, "
+            "and then selects.",
             compare(run, scanned(run)),
+            "The next table has the time to look up candidates in hash tables. `simhash-8x14` has 8 tables of 14 bits, and 8 probes look up 8 "
+            "buckets in each table.",
             tables(run),
         ]
     )

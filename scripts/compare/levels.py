@@ -81,7 +81,7 @@ def section(run: Run) -> str:
             notes(
                 "All levels give the same results, bit for bit.",
                 "A processor without AVX-512, but with the same clock and caches, has the times of the column `avx2`.",
-                "`-` marks a level that the benchmark measures only under `as detected`.",
+                "For `as detected`, Sordino chooses the kernel. A dash marks a level that the benchmark does not measure separately.",
             ),
         ]
     )

@@ -96,7 +96,7 @@ def section(run: Run) -> str:
             table(run),
             notes(
                 "Server and client run in one process, on one thread. `bytes once` is the download before the first search.",
-                "Times are medians. The build plans sealed and routed mode for a recall of 0.95, but vectors without clusters stay below.",
+                "Times are medians. The build plans sealed and routed mode for a recall of 0.95. On vectors without clusters, recall stays below.",
                 "In the last column, a search also fetches ten texts. In all other columns, it finds only ids.",
             ),
         ]

@@ -26,8 +26,8 @@ def section(run: Run) -> str:
         notes(
             "Clients and server are two processes on one machine, and share its cores. They communicate over loopback with TLS, and each request has an "
             "authentication tag. In the rows `the server alone`, clients encrypt all queries before the measurement.",
-            "The server answers up to 16 waiting requests with [one scan](../../crates/net/README.md#speed). More clients add throughput if they use idle cores, or "
-            "a shared scan takes less processor time than separate scans.",
+            "The server answers up to 16 waiting requests with [one scan](../../crates/net/README.md#speed), a pass over the index. More clients add throughput if they use idle cores, or "
+            "if a shared scan takes less processor time than separate scans.",
         )
     )
     parts.append(OLDER_SERVER)
@@ -43,7 +43,7 @@ def bound(run: Run) -> list[str]:
     spent = {load["clients"]: load["server_processor_ms"] + load["client_processor_ms"] for load in (one, eight)}
     most, used = cores * 1e3 / spent[8], one["per_second"] * spent[1] / 1e3
     return [
-        f"{cores} processors bound the throughput of eight masked clients. One client alone keeps {digits(used)} of them busy. With eight clients, a request takes "
+        f"The machine's {cores} processors limit the throughput of eight masked clients (rows `the server alone`). One client alone keeps {digits(used)} processors busy. With eight clients, a request takes "
         f"{time(spent[8] * 1e6)} of processor time, so {cores} processors answer at most {digits(most)} a second. The run reached {eight['per_second'] / most:.0%} "
         f"of this bound, and {digits(eight['per_second'] / one['per_second'])} times the requests of one client."
     ]

@@ -116,13 +116,13 @@ def method(run: Run, machine: Machine, date: str, revision: str, load: str) -> s
         [
             "# Method",
             head(run, machine, date, revision, load),
-            "These rules hold for all chapters, unless a section says otherwise. If a section was measured on a different day, it names the day and "
+            "These rules apply to all chapters, unless a section says otherwise. If a section was measured on a different day, it names the day and "
             "the machine.",
             notes(
                 "Times are medians. Each benchmark runs on one thread with its own core.",
                 "Rows marked `all threads` share their cores with other programs, so their times mean little on a busy machine.",
                 "A *peer* is a different program or crate for the same task. A ratio is the peer's time divided by Sordino's, in one run on one machine.",
-                "If a row has no figure, it says why.",
+                "A row without a figure says why.",
             ),
         ]
     )

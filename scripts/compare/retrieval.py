@@ -235,6 +235,7 @@ def section(run: Run) -> str:
             "## Several queries in one scan",
             batches(run),
             "## Without a hint",
+            "A client fetches the number of records `at once` with one query. `encoding` is the rate at which the server encodes the database.",
             hintless(run),
             "[Reference documents](reference.md#retrieval) has figures for databases of few, short records.",
         ]

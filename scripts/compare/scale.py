@@ -76,9 +76,9 @@ def section(run: Run) -> str:
             "We did not build the indexes of the next table, which have 128 dimensions. The table scales up what this run measured at a million vectors.",
             markdown(HEAD, rows),
             notes(
-                f"We assume {MONTH_SEARCHES:,.0f} searches a month. A processor with 4 GB of memory costs {CORE_HOUR:.2f} dollars an hour, and each GB to readers costs "
+                f"We assume {MONTH_SEARCHES:,.0f} searches a month. A processor with 4 GB of memory costs {CORE_HOUR:.2f} dollars an hour, and each GB sent to readers costs "
                 f"{OUT_GB:.2f} dollars. These are typical list prices for rent by the hour.",
-                "`searching` is the rent of processor time for the searches, and `holding` of the memory for a whole month. The rented processors also search, so "
+                "`searching` is the rent of processor time for the searches, and `holding` is the rent of memory for a whole month. The rented processors also search, so "
                 "`in all` adds `sending` to the larger of `searching` and `holding`.",
                 f"`sordino plan` predicts time and bytes for each size. We multiplied time and bytes of a search by a factor: the measurement at {MEASURED:,} "
                 "vectors, divided by the prediction for this size.",

@@ -90,7 +90,7 @@ def section(run: Run) -> str:
             notes(
                 "The command line searches a server on the same machine, without TLS, for ten results with texts of about 300 bytes. The server has one core.",
                 "`first search of a new process` starts with the command, and ends with the printed texts. It includes the download.",
-                "`server's memory` is the memory that no file backs. A build uses all cores.",
+                "`server's memory` excludes mapped files. A build uses all cores.",
             ),
             "### Over a line",
             over_lines(run),

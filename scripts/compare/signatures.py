@@ -195,9 +195,9 @@ def blake3(run: Run) -> str:
             "![BLAKE3](../plots/blake3.svg)",
             compare(run, hashes(run), stated=True),
             notes(
-                "For one message, Sordino calls the official crate `blake3`, or for 65 to 1,024 bytes its portable code where that is faster.",
+                "For one message, Sordino calls the official crate `blake3`. For 65 to 1,024 bytes, it uses its own portable code if this code is faster.",
             ),
-            "The next table is for lists of messages on one thread, and for hash trees. `4096x256B` is a list of 4,096 messages of 256 bytes.",
+            "The next table is for lists of messages on one thread, and for hash trees. `4096x256B` is a list of 4,096 messages of 256 bytes, and `its kernel` is a function of the crate `blake3`.",
             compare(run, lists(run)),
             notes(
                 "For messages of one length in whole blocks, at most 1,024 bytes, Sordino calls the kernel of the third column. Sordino first reads each message's address and length, and afterwards it copies the digests. This takes 1 to 2 ns for each message. The benchmark gives the kernel finished addresses, so such a list takes at least the kernel's time.",

@@ -8,7 +8,7 @@ PRECISION = """\
 
 On 28 November 2026 we measured the recall@10 of 50 queries close to stored rows. We found the true neighbours by distances in double precision.
 
-| 1,000 normal rows x 64, unless the row names a set | metric | masked | local |
+| 1,000 normally distributed rows x 64, unless the row names a set | metric | masked | local |
 |---|---|---:|---:|
 | one row up to 10^6 times as long | Euclidean | 0.996 | 0.998 |
 | up to +1000 on all coordinates | Euclidean | 0.996 | 0.996 |
@@ -16,21 +16,17 @@ On 28 November 2026 we measured the recall@10 of 50 queries close to stored rows
 | two clusters at -1000 and +1000, queries near one | Euclidean | 0.35 | 0.85 |
 
 Each recall is the lowest of up to three measurements. For the last row, the build prints a recall of 0.63 (masked) and 0.92 (local), the
-mean over both clusters. With a second look, a search finds the missing neighbours."""
+mean over both clusters. With a [second look](../scoring.md#the-second-look), a search finds the missing neighbours."""
 
 OLDER_SERVER = """\
 On 25 November 2026 we measured a `dev` build on two processors of a Zen 3 virtual machine (AVX2), in masked mode with packing `t = 8`. The
 server alone gave 96 answers a second to one client, and 123 answers a second to eight clients together."""
 
 OLDER_CHECKS = """\
-The figures below are older. We measured them on busy cores, at real-time priority and without link-time optimisation: tokens on
-24 November 2026 (with overflow checks), cached checks and lookups on 25 November, and the rest on 23 November.
+The next figures are older. We measured them on busy cores, at real-time priority and without link-time optimisation.
 
-- Without other load, cedar-policy took 4.5 µs for 3 policies and 70 µs for 101, with overflow checks.
-- The times of a cached check and of a lookup each include 14 ns for making the request.
-- In a batch, one token took 7.9 µs (ML-DSA-65) or 6.5 µs (ML-DSA-44). A token alone took 21.5 µs (ML-DSA-65) or 18.1 µs (ML-DSA-44).
-- On the tag of a request, client and server each spent 1.4 µs (1 KiB), 7.3 µs (16 KiB) or 16 µs (64 KiB). BLAKE3 alone takes 3.0 µs for
-  16 KiB."""
+- On 24 November 2026 (with overflow checks), one token alone took 21.5 µs (ML-DSA-65) or 18.1 µs (ML-DSA-44).
+- On 23 November 2026, client and server each spent 1.4 µs on the authentication tag of a request of 1 KiB, and 16 µs for 64 KiB."""
 
 PYTHON = """\
 ## From Python
@@ -47,9 +43,9 @@ row's build is not recorded.
 | a batch of 100 searches on one core and on two | best 0.73 and 0.40 s, medians 0.80 and 0.49 s |
 
 `python/benches/parquet.py` built masked indexes of one million vectors of 128 dimensions from 20 Parquet files, on two cores with AVX2. A
-build took 31.1 s in one process with threads, 28.9 s in two processes, and 32.0 to 33.2 s in Ray's tasks. Ray's first build, which
-starts its workers, took 36 s. In routed mode, a build of 200,000 random vectors took 18.6 s in one process, 31.4 s in two, and 42.9 s
-in Ray's tasks. Ray's workers yield to other programs unless you set `RAY_worker_niceness=0`.
+build took 31.1 s in one process with threads, 28.9 s in two processes, and 32.0 to 33.2 s in Ray's tasks. In routed mode, a build of
+200,000 random vectors took 18.6 s in one process, 31.4 s in two, and 42.9 s in Ray's tasks. Ray's workers yield to other programs unless
+you set `RAY_worker_niceness=0`.
 
 We added 1,750 texts of 300 letters to a LangChain store, one text at a time (384 dimensions, `dev` build). The median time of an addition
 was 196 ms for the first 250 texts, and 178 ms from the 1,500th text on. Each addition made the store's folder 12 kB larger."""

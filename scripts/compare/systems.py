@@ -90,8 +90,8 @@ def section(run: Run) -> str:
             notes(
                 "We built HEVEC and Opaque from source. HEVEC, Opaque and masked mode ran on one thread, without a network, and found only ids.",
                 "Times of HEVEC and Opaque are processor times; times of masked mode are by the clock. If a system ran several times, its fastest run counts.",
-                "HEVEC (arXiv 2506.17336) hides the same data from the server as masked mode. We measured HEVEC with encrypted queries and uniform vectors; its "
-                "time depends on neither.",
+                "HEVEC (arXiv 2506.17336) hides the same data from the server as masked mode. We measured HEVEC with encrypted queries and uniform vectors. HEVEC's "
+                "time does not depend on this choice.",
                 "Opaque ran with the configuration of its README. Opaque's server sees the fetched clusters, among decoys. Opaque does not report its bytes.",
                 "A client of HEVEC keeps no hint, and HEVEC's server packs new rows without a key. A client of masked mode checks scores, and many readers can "
                 "have keys.",

@@ -42,7 +42,7 @@ def section(run: Run) -> str:
             "For `a search`, client and server run in one process on one thread. For `the same over loopback`, they are two processes on the same "
             "core, without TLS.",
             f"Times are medians of {first['rounds']} rounds. In each round, every way answers all queries. A build uses all cores.",
-            "`server's memory` is the memory that no file backs, after the searches of one client. `bytes once` is what a client downloads before its "
+            "`server's memory` excludes mapped files, and is measured after the searches of one client. `bytes once` is what a client downloads before its "
             "first search, for vectors and texts.",
         )
     )

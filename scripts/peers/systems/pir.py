@@ -92,7 +92,7 @@ def respire(text, record_bytes, note):
     }
 
 
-UNCHECKED = "precomputation made up, answers not checked"
+UNCHECKED = "made-up precomputed data, answers not checked"
 
 READERS = {
     "ypir": (ypir, 0.125, "YPIR, 2^33 records of one bit"),
