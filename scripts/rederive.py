@@ -189,7 +189,7 @@ def check_rows():
     accepted = held_failure.log2_accepted(4.0)
     states("open.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^64 = {power(accepted)}")
     states("open.md", "errors in a group whose squares sum to `0.085 tau` pass with probability about 2^-40")
-    states("open.md", f"each group `j` of {held_failure.GROUP:,} rows")
+    states("open.md", f"into groups of {held_failure.GROUP:,} rows")
     # A group's changes are less than half of the range of steps, so different sums stay different.
     assert 2 * 2**20 < 2**31
     # A uniform score of open mode would lie in the band with at least this probability.
@@ -217,7 +217,7 @@ def exact():
             rounded = head + state + rows * 15 // 8
             states(page, f"| {once[0]:,} | {once[1]:,} | {reply:,} | {rounded:,} |")
     states("masked.md", f"at most `Q 2^-{EXACT}`")
-    states("README.md", f"| one score changed by less | no | yes, 2^-{EXACT} |")
+    states("README.md", f"| one score changed by less than that | no | yes, 2^-{EXACT} |")
 
 
 # --- sealed data ---
