@@ -89,6 +89,9 @@ the index is out of use is followed by a compaction, which makes a version of it
 Up to eight searches run at a time, on eight connections. Queries go to the server encrypted, as `sordino query` sends them.
 Programs on this machine see them, and so does anyone on the way to a --listen address of a network.";
 
+/// The time after which a start is logged as late.
+const LATE: Duration = Duration::from_secs(3);
+
 /// The time between two checks for signals.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -121,6 +124,8 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
     };
     let proxy = Proxy::listen(args.listen.first(), token, terms)?;
     // Starting may take long, and a signal may end it.
+    let (begun, mut is_late) = (Instant::now(), false);
+    tracing::info!(server = %args.connect, seconds = args.timeout, "connecting; gives up after these seconds");
     let (done, started) = mpsc::channel();
     std::thread::spawn(move || done.send(Searcher::start(endpoint, &keys, options)));
     let searcher = loop {
@@ -136,6 +141,10 @@ pub fn run(args: &Args, output: Output) -> Result<(), Error> {
         if signals.pending().next().is_some() {
             tracing::info!("stopping");
             return Ok(());
+        }
+        if begun.elapsed() > LATE && !is_late {
+            tracing::warn!(server = %args.connect, "no index yet: the server cannot be reached, is busy, or sends much");
+            is_late = true;
         }
     };
     let version = searcher.version();

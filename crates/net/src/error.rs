@@ -109,11 +109,12 @@ pub enum Error {
     /// A limit of zero, or limits that contradict each other.
     #[error("limits: {0}")]
     Limits(&'static str),
-    /// No connection could be made, and another attempt would not help. The name is unknown, the certificate is not
-    /// trusted, or the server speaks something else.
+    /// No connection could be made, and another attempt would not help. The certificate is not trusted, or the server speaks
+    /// something else.
     #[error("cannot connect {0}")]
     Connect(String),
-    /// No server listens at the address, or none lets this client in; a little later that may differ.
+    /// The server's name is unknown, no server listens at the address, or none lets this client in. A little later that may
+    /// differ.
     #[error("cannot connect {0}")]
     Unreachable(String),
     /// The connection ended before the reply was whole.

@@ -3,6 +3,7 @@
 mod error;
 mod health; // the health of the searches
 mod job; // a request in progress
+mod object; // JSON objects
 mod options; // options of the port
 mod places; // places of connections
 mod problem; // the reason in a failed answer

@@ -79,7 +79,7 @@ impl Problem {
     }
 
     pub(crate) fn starting() -> Self {
-        let message = "the index is not here yet: ask again later";
+        let message = "the index is not here yet: the proxy is connecting to its server; ask again later, and look at its log";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "starting", message)
     }
 

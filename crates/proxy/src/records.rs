@@ -1,5 +1,6 @@
 //! Records that programs write and list: the bodies of requests and answers.
 
+use crate::object::{Object, read};
 use crate::problem::Problem;
 use crate::results::{EXACT, write_id};
 use serde::de::Error as _;
@@ -218,7 +219,7 @@ fn write_next<S: serde::Serializer>(next: &Option<Id>, serializer: S) -> Result<
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Put {
-    records: Vec<Given>,
+    records: Vec<Object<Given>>,
 }
 
 #[derive(Deserialize)]
@@ -248,7 +249,7 @@ pub(crate) fn put(records: &dyn Records, body: &[u8]) -> Result<String, Problem>
     json::check(text).map_err(|error| Problem::request(format!("{error}; expected {expected}")))?;
     let Put { records: given } = read(body, expected)?;
     check(given.len(), "records")?;
-    let given: Result<Vec<Record>, Problem> = given.into_iter().map(Given::checked).collect();
+    let given: Result<Vec<Record>, Problem> = given.into_iter().map(|Object(given)| given.checked()).collect();
     answer(&records.put(given?))
 }
 
@@ -278,13 +279,6 @@ pub(crate) fn scroll(records: &dyn Records, body: &[u8]) -> Result<String, Probl
 /// `GET /records/count`.
 pub(crate) fn count(records: &dyn Records, _: &[u8]) -> Result<String, Problem> {
     answer(&records.count())
-}
-
-fn read<'a, T: Deserialize<'a>>(body: &'a [u8], expected: &str) -> Result<T, Problem> {
-    let read = serde_json::from_slice(body);
-    read.map_err(|error| {
-        Problem::request(format!("{}; expected {expected}", Problem::words(&error)))
-    })
 }
 
 fn check(found: usize, name: &str) -> Result<(), Problem> {

@@ -1,6 +1,7 @@
 //! The body of a search request.
 
 use crate::error::Error;
+use crate::object::read;
 use crate::problem::Problem;
 use serde::Deserialize;
 use sordino_reader::{Error as Search, Filter};
@@ -49,13 +50,8 @@ impl SearchRequest {
     /// # Errors
     /// The problem: what is wrong, where, and what was expected.
     pub fn read(body: &[u8], shape: Shape) -> Result<Self, Problem> {
-        let body: Body = serde_json::from_slice(body).map_err(|error| {
-            let error = Problem::words(&error);
-            Problem::request(format!(
-                "{error}; expected {{\"vector\": [numbers]}} or {{\"vectors\": [[numbers], ...]}}, and, \
-                 where they are wanted, \"k\", \"min_score\" and \"where\""
-            ))
-        })?;
+        let expected = r#"{"vector": [numbers]} or {"vectors": [[numbers], ...]}, and, where they are wanted, "k", "min_score" and "where""#;
+        let body: Body = read(body, expected)?;
         let (vectors, one) = match (body.vector, body.vectors) {
             (Some(vector), None) => (vec![vector], true),
             (None, Some(vectors)) => (vectors, false),

@@ -12,6 +12,7 @@ use sordino_search::{
     Error as Search, Files, Folder, OwnerKeys, Pin, Pulled, ReaderKeys, Retry, WriterKeys,
     plan::Bytes,
 };
+use std::fs::remove_dir_all;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -74,7 +75,15 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         Author::Owner(keys) => keys.reader(),
         Author::Writer(keys) => keys.reader(),
     };
-    let known = args.known(&author, &reader, &place)?;
+    let is_new = !place.root().exists();
+    let behind = match &author {
+        Author::Owner(keys) => args.behind(keys, &place)?,
+        Author::Writer(_) => None,
+    };
+    let known = match &behind {
+        Some((pin, _)) => Some(*pin),
+        None => args.known(&reader, &place)?,
+    };
     let retry = Retry::all(Duration::from_secs(args.wait.into()));
     let folder = Folder::new(place.root(), Files);
     let pulled = retry.call(|| {
@@ -84,30 +93,46 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let pulled = pulled.map_err(|error| match Net::of(&error) {
         Some(net) if net.is_of_connecting() => refused(error),
         _ => args.named(&author, &place, error),
-    })?;
+    });
+    let pulled = match (pulled, behind) {
+        // The server does not lead to the known version either.
+        (Err(Error::Apart(_)), Some((_, undone))) => return Err(undone),
+        (pulled, _) => pulled?,
+    };
     if let Author::Owner(keys) = &author {
-        args.remember(keys, &place)?;
+        let remembered = args.remember(keys, &place);
+        if remembered.is_err() && is_new {
+            // The owner knows a newer version, from a different folder.
+            remove_dir_all(place.root()).map_err(Error::at(place.root()))?;
+        }
+        remembered?;
     }
     args.report(pulled, output)
 }
 
 impl Args {
-    /// The version from which the server's version must follow, if it is not the folder's version. Refuses a folder
-    /// that the owner does not know.
-    fn known(
-        &self,
-        author: &Author,
-        reader: &ReaderKeys,
-        place: &Place,
-    ) -> Result<Option<Pin>, Error> {
+    /// Refuses a folder that the owner does not know. If the folder is only older than the version that the owner knows, the
+    /// server may have that version: then it returns the version, and the error for a server that does not.
+    fn behind(&self, keys: &OwnerKeys, place: &Place) -> Result<Option<(Pin, Error)>, Error> {
         let named = Error::index(&self.index);
-        if let Author::Owner(keys) = author {
-            let pins = self.pins.ready(&self.key)?;
-            if place.check_index().is_ok() {
-                let store = pins.open(place.disk(), place.root(), &place.name(), keys);
-                drop(store.map_err(&named)?);
-            }
+        let pins = self.pins.ready(&self.key)?;
+        if place.check_index().is_err() {
+            return Ok(None);
         }
+        let found = place.manifest(&keys.public()).map_err(&named)?;
+        let known = pins.known(place.root(), &found).map_err(&named)?;
+        let store = pins.open(place.disk(), place.root(), &place.name(), keys);
+        match (store.map_err(&named), known) {
+            (Err(undone), Some(known)) if known.version > found.version && self.after.is_none() => {
+                Ok(Some((known, undone)))
+            }
+            (opened, _) => opened.map(|_| None),
+        }
+    }
+
+    /// The version from which the server's version must follow, if it is not the folder's version.
+    fn known(&self, reader: &ReaderKeys, place: &Place) -> Result<Option<Pin>, Error> {
+        let named = Error::index(&self.index);
         let Some(version) = self.after else {
             return Ok(None);
         };

@@ -351,6 +351,8 @@ fn hostile_requests_get_typed_refusals_and_nothing_else() {
         );
     }
     assert_eq!(refused("GET", "/search", &bearer, b""), is(405, "method"));
+    let array = refused("POST", "/search", &bearer, b"[[1.0, 0.0], null, 3]");
+    assert_eq!(array, is(400, "request"));
     let queried = refused("POST", "/search?k=2", &bearer, &good);
     assert_eq!(queried, is(400, "request"));
     assert_eq!(refused("POST", "/health", &bearer, b""), is(405, "method"));

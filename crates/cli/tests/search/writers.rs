@@ -308,14 +308,27 @@ fn an_owner_takes_what_writers_pushed_and_what_another_machine_changed() {
     ));
     done(&over(&place, &served, "index pull @i URL --key @owner.key"));
     assert_eq!(count(&place, "i", "owner"), 2005);
-    // The owner refuses to change an older folder than the one that its pins know.
+    // A folder that is older than the version of the owner's pins is brought to that version, if the server has it.
+    let older = |name: &str| {
+        done(&place.line(&format!("index restore @one @{name} --key @owner.pub")));
+    };
+    let pull = over(&place, &served, "index pull @i URL --key @owner.key");
     std::fs::remove_dir_all(place.path("i")).unwrap();
-    done(&place.line("index restore @one @i --key @owner.pub"));
-    let refused = failed(
-        &over(&place, &served, "index pull @i URL --key @owner.key"),
-        3,
-    );
-    assert!(refused.contains("its owner knows version"), "{refused}");
+    older("i");
+    done(&pull);
+    assert_eq!(count(&place, "i", "owner"), 2005);
+    // Here the server lacks the version that the pins know.
+    add(&place, "i", "owner", 9300);
+    std::fs::remove_dir_all(place.path("i")).unwrap();
+    for name in ["i", "new"] {
+        if name == "i" {
+            older("i");
+        }
+        let line = over(&place, &served, &format!("index pull @{name} URL --key @owner.key"));
+        let refused = failed(&line, 3);
+        assert!(refused.contains("its owner knows version"), "{refused}");
+    }
+    assert!(!place.path("new").exists());
     // In masked mode, only the server has the rows.
     done(&place.line("index build @base.npy @masked --key @owner.key"));
     let masked = Served::new(&place.line("@masked --key @owner.pub --plaintext --anyone"));

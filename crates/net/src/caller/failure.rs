@@ -22,11 +22,15 @@ impl Error {
     /// The error if a connection could not be made.
     #[cfg(feature = "client")]
     pub(crate) fn unconnected(address: &str, error: &(dyn std::error::Error + 'static)) -> Self {
-        let text = format!("to {}: {}", printable(address), root(error));
+        let root = root(error);
+        // Where services are started together, as in Kubernetes, a server's name is known only after the server has started.
+        let unnamed = root.starts_with("failed to lookup address information");
+        let text = format!("to {}: {root}", printable(address));
         match io_kind(error) {
             Some(ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset) => {
                 Self::Unreachable(text)
             }
+            _ if unnamed => Self::Unreachable(text),
             _ => Self::Connect(text),
         }
     }
