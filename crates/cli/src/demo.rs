@@ -9,6 +9,7 @@ use clap::{Args as ClapArgs, Parser};
 use serde::Serialize;
 use sordino_net::{Access, Limits, Listen, Running, Service};
 use sordino_search::{Index, Server};
+use std::env::temp_dir;
 use std::fmt::Write;
 use std::fs;
 use std::io::ErrorKind;
@@ -31,7 +32,7 @@ pub struct Args {
 const EXAMPLES: &str = "\
 Examples:
   sordino demo
-  sordino demo \"a town by the sea\" --keep demo
+  sordino demo \"a city in Norway by the sea\" --keep demo
 
 The demo makes keys, an index of 400 short texts and a server on this machine, and asks the server. It prints each
 command that it runs, and what the server saw of two different questions. To need no model, it makes vectors from
@@ -116,7 +117,7 @@ impl Folder {
                 })?;
                 Self::Kept(path.to_owned())
             }
-            None => Self::Temporary(tempfile::tempdir()?),
+            None => Self::Temporary(tempfile::tempdir().map_err(Error::at(&temp_dir()))?),
         })
     }
 

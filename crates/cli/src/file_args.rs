@@ -44,6 +44,11 @@ impl FileArgs {
     }
 }
 
+/// The file that an option names. `-` means standard input or output, as no option does.
+pub(crate) fn named<F: AsRef<Path>>(file: Option<F>) -> Option<F> {
+    file.filter(|file| file.as_ref() != Path::new("-"))
+}
+
 /// The path of a file; `-` is standard input.
 pub(crate) fn path(file: &Path) -> PathBuf {
     let file = if file == Path::new("-") {

@@ -153,7 +153,9 @@ pub fn run(args: Args, output: Output) -> Result<(), Error> {
 
 impl Fields {
     /// Runs the command. Returns the path of the written file, if the user named one.
-    fn run(self, encrypt: bool, report: Output) -> Result<Option<PathBuf>, Error> {
+    fn run(mut self, encrypt: bool, report: Output) -> Result<Option<PathBuf>, Error> {
+        self.input = file_args::named(self.input);
+        self.output = file_args::named(self.output);
         match self.work(encrypt, report) {
             // The reader of standard output has closed it, as `head` does.
             Err(Error::Fpe(Failure::Stream(error)))

@@ -79,6 +79,11 @@ pub enum Error {
         "the input is a zip archive, as Excel's .xlsx is: expected text; export the sheet as CSV UTF-8"
     )]
     Archive,
+    /// The input is a Parquet file, and is read as text.
+    #[error(
+        "the input is a Parquet file, which cannot come through a pipe: name it with --input and --input-format parquet"
+    )]
+    ParquetAsText,
     /// The input is in an encoding other than UTF-8.
     #[error(
         "the input is UTF-16, as Excel's \"Unicode text\" and `>` of PowerShell are: expected UTF-8, as \
@@ -141,7 +146,9 @@ pub enum Error {
         column: usize,
     },
     /// A line is not a JSON object.
-    #[error("line {line}, character {character}: expected one JSON object")]
+    #[error(
+        "line {line}, character {character}: expected one JSON object in each line, as `jq -c '.[]' FILE` makes them of an array"
+    )]
     Json {
         /// The line, from 1.
         line: u64,
@@ -275,6 +282,7 @@ impl Error {
                 | Self::Row { .. }
                 | Self::Compressed
                 | Self::Archive
+                | Self::ParquetAsText
                 | Self::Utf16
                 | Self::NoColumn { .. }),
             ) => Self::Input {

@@ -114,16 +114,17 @@ pub(crate) fn after_mark<'a>(
     output: &mut dyn Write,
 ) -> Result<impl BufRead + 'a, Error> {
     let mut head = Vec::new();
-    input.take(3).read_to_end(&mut head)?;
+    input.take(4).read_to_end(&mut head)?;
     match &head[..] {
         start if start.starts_with(GZIP) => return Err(Error::Compressed),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return Err(Error::Utf16),
-        [b'P', b'K', 3] => return Err(Error::Archive),
+        [b'P', b'K', 3, ..] => return Err(Error::Archive),
+        b"PAR1" => return Err(Error::ParquetAsText),
         _ => (),
     }
-    if head == BYTE_ORDER_MARK {
-        output.write_all(&head)?;
-        head.clear();
+    if head.starts_with(BYTE_ORDER_MARK) {
+        output.write_all(BYTE_ORDER_MARK)?;
+        head.drain(..BYTE_ORDER_MARK.len());
     }
     Ok(Cursor::new(head).chain(input))
 }

@@ -249,7 +249,10 @@ pub(crate) fn put(records: &dyn Records, body: &[u8]) -> Result<String, Problem>
     json::check(text).map_err(|error| Problem::request(format!("{error}; expected {expected}")))?;
     let Put { records: given } = read(body, expected)?;
     check(given.len(), "records")?;
-    let given: Result<Vec<Record>, Problem> = given.into_iter().map(|Object(given)| given.checked()).collect();
+    let given: Result<Vec<Record>, Problem> = given
+        .into_iter()
+        .map(|Object(given)| given.checked())
+        .collect();
     answer(&records.put(given?))
 }
 

@@ -30,6 +30,16 @@ const BRACKETS: [(char, char); 2] = [('[', ']'), ('{', '}')];
 /// # Errors
 /// [`Error::Numbers`] if the text has another form or no number. The numbers may be infinite or NaN.
 pub fn parse(text: &str) -> Result<Vec<f64>, Error> {
+    if ["np.float", "array(", "tensor("]
+        .iter()
+        .any(|word| text.contains(word))
+    {
+        let save = "numbers alone: save array.tolist(), or a .npy or .parquet file";
+        return Err(refused(
+            "numbers within names of Python, such as np.float32(0.5)",
+            save,
+        ));
+    }
     let inner = unwrapped(text.trim_matches(is_space))?;
     if inner.is_empty() {
         return Err(refused("no numbers", "one at least"));
@@ -215,6 +225,9 @@ mod tests {
             ("", "no numbers"),
             (" [ ] ", "no numbers"),
             ("[0.1 ... 0.2]", "NumPy leaves out"),
+            ("[np.float32(1.05), np.float32(2.5)]", "names of Python"),
+            ("array([1.05, 2.5], dtype=float32)", "names of Python"),
+            ("tensor([1.0500, 2.5000])", "names of Python"),
             ("[0.1, ..., 0.2]", "NumPy leaves out"),
             ("0.1 \u{2026} 0.2", "NumPy leaves out"),
             ("[1, 2", "without the other"),

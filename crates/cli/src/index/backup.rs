@@ -61,8 +61,8 @@ Examples:
 With --from-manifests, incomplete versions are skipped and named. If one was skipped, restore a backup that has it
 before you continue: the next change removes what is left of it. Versions without a manifest leave no trace.
 
-With the owner's key file, a version older than the newest in OWNER_KEY.pins is refused. With the public key it is
-accepted, and commands that change the index refuse it until one of them says --restored.
+A backup may be older than the newest version in OWNER_KEY.pins. Commands that change the index refuse such a version until
+one of them says --restored. With the owner's key file, --from-manifests refuses it too.
 
 Readers who remember a version newer than the backup refuse the backup, and rightly so. Tell them through another
 channel than the server (`query --pin`, Python's `pin`). Readers who were revoked after the backup can read again: see

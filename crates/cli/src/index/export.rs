@@ -4,6 +4,7 @@ pub(super) mod line;
 mod parquet;
 
 use crate::atomic_file::{AtomicFile, in_place, is_taken, there};
+use crate::file_args::named;
 use crate::place::Place;
 use crate::stdio::stdout;
 use crate::{Error, Output, keys};
@@ -11,6 +12,7 @@ use clap::Args;
 pub(crate) use line::shown;
 use sordino_search::vectors::Format;
 use sordino_search::{AnyDisk, Contents, Error as Search};
+use std::ffi::OsStr;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +37,11 @@ pub(super) struct Export {
 impl Export {
     /// True if nothing is printed: the records go to a file.
     pub(super) fn is_silent(&self) -> bool {
-        self.output.is_some()
+        self.file().is_some()
+    }
+
+    fn file(&self) -> Option<&Path> {
+        named(self.output.as_deref())
     }
 }
 
@@ -53,7 +59,7 @@ folder, which `index backup` copies.";
 
 pub(super) fn export(args: &Export, output: Output) -> Result<(), Error> {
     let keys = keys::reader(&args.key)?;
-    let format = match &args.output {
+    let format = match args.file() {
         Some(path) if is_taken(path) => return Err(there(path)),
         Some(path) => format_of(path)?,
         None => Format::Jsonl,
@@ -109,7 +115,7 @@ impl Export {
             ));
         }
         let bar = output.progress(Some(contents.len() as u64), "writing");
-        match (&self.output, format) {
+        match (self.file(), format) {
             (Some(path), Format::Parquet) => {
                 let mut table = parquet::Table::create(path, columns(contents, self.vectors)?)?;
                 for some in contents.all() {
@@ -199,6 +205,15 @@ impl Write for Held {
 
 /// The format of the written file: the format of its ending, or lines of JSON without one.
 fn format_of(path: &Path) -> Result<Format, Error> {
+    let packed = path.extension().and_then(OsStr::to_str);
+    if packed.is_some_and(|end| {
+        ["gz", "gzip", "zst", "zstd", "bz2", "xz"].contains(&end.to_lowercase().as_str())
+    }) {
+        return Err(Error::Arguments(format!(
+            "{}: the command does not pack files: write .jsonl and pack it, with `gzip FILE`, or write .parquet, which is packed",
+            path.display()
+        )));
+    }
     match Format::of(path) {
         Ok(format @ (Format::Parquet | Format::Jsonl)) => Ok(format),
         // The ending names no format of vectors, for example `.txt`.

@@ -1,7 +1,7 @@
 //! The vectors to search for, in the order in which they arrive.
 
 use super::columns::Columns;
-use crate::{Error, stdio::stdin};
+use crate::{Error, file_args::path, stdio::stdin};
 use sordino_search::vectors::{self, FileOptions, numbers, to_f32};
 use sordino_search::{Error as Search, Id, Vectors};
 use std::{
@@ -101,7 +101,9 @@ impl Queries {
         columns: Columns<'_>,
         options: FileOptions,
     ) -> Result<Self, Error> {
-        match (text, file) {
+        // Only files have formats, so a format alone is the format of standard input.
+        let standard = options.format.map(|_| path(Path::new("-")));
+        match (text, file.or(standard.as_deref())) {
             (Some(text), _) => {
                 let vector = coordinates(text, &Place::Argument)?;
                 let vector = Vectors::new(vector.len(), vector)?;

@@ -44,6 +44,9 @@ fn the_command_works_and_leaves_good_files_alone() {
     assert!(out.status.success());
     let out = run(&with("decrypt", &[]), &out.stdout);
     assert_eq!(out.stdout, b"123-45-6789\n");
+    let standard = with("encrypt", &["--input", "-", "--output", "-"]);
+    let out = run(&standard, b"123-45-6789\n");
+    assert!(out.stdout.len() == 12 && out.stdout != b"123-45-6789\n");
 
     let mut printed = with("decrypt", &[]);
     printed[2] = "command:cat k";

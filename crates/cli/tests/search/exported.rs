@@ -128,6 +128,8 @@ fn an_export_is_built_and_added_again_with_all_that_is_in_it() {
             "index export @{index} --vectors --key @reader.key"
         )));
         assert_same(&shown, &first);
+        let dash = format!("index export @{index} --vectors --output - --key @reader.key");
+        assert_eq!(done(&place.line(&dash)), shown);
         fs::remove_file(place.path("first.jsonl")).unwrap();
     }
 }

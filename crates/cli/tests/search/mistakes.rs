@@ -103,6 +103,11 @@ fn mistakes_around_an_index_are_told_with_what_to_do() {
             "all.csv: expected .parquet, or .jsonl",
         ),
         (
+            "index export @local --key @reader.key --output @all.jsonl.gz",
+            1,
+            "all.jsonl.gz: the command does not pack files",
+        ),
+        (
             "log fingerprint @none.pin",
             1,
             "none.pin: the pin file does not exist: a search with --pin writes it",

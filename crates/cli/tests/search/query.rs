@@ -256,10 +256,11 @@ fn queries_from_a_pipe_have_the_ids_that_they_have_in_a_file() {
     for (format, text) in [("jsonl", json), ("csv", csv)] {
         let name = format!("queries.{format}");
         fs::write(place.path(&name), &text).unwrap();
-        for form in ["", "--jsonl"] {
+        // A format alone is that of standard input.
+        for (form, file) in [("", "--file -"), ("--jsonl", "")] {
             let query = format!("query --index @local --key @reader.key --k 1 {form}");
             let expected = done(&place.line(&format!("{query} --file @{name}")));
-            let mut child = command(&place.line(&format!("{query} --file - --format {format}")))
+            let mut child = command(&place.line(&format!("{query} {file} --format {format}")))
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()

@@ -324,7 +324,11 @@ fn an_owner_takes_what_writers_pushed_and_what_another_machine_changed() {
         if name == "i" {
             older("i");
         }
-        let line = over(&place, &served, &format!("index pull @{name} URL --key @owner.key"));
+        let line = over(
+            &place,
+            &served,
+            &format!("index pull @{name} URL --key @owner.key"),
+        );
         let refused = failed(&line, 3);
         assert!(refused.contains("its owner knows version"), "{refused}");
     }

@@ -265,6 +265,8 @@ fn errors_name_the_place_and_never_the_value() {
     assert!(error.to_string().contains("gunzip"), "{error}");
     let error = csv(&digits, &named, b"PK\x03\x04\x14\0\x06\0").unwrap_err();
     assert!(matches!(error, Error::Archive), "{error}");
+    let error = csv(&digits, &named, b"PAR1\x15\x04\x15").unwrap_err();
+    assert!(matches!(error, Error::ParquetAsText), "{error}");
     let error = csv(&digits, &named, b"a,x\n1,\xff23456\n").unwrap_err();
     assert!(matches!(error, Error::NotUtf8 { line: 2, column: 2 }));
     let error = csv(&digits, &table(Column::Number(5)), b"1,123456\n").unwrap_err();

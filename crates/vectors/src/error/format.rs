@@ -156,10 +156,10 @@ fn conversion(ending: &str) -> Option<String> {
         "bz2" => "unpack it, with `bunzip2 -k FILE`".to_owned(),
         "xz" => "unpack it, with `unxz -k FILE`".to_owned(),
         other if other.ends_with(".gz") || other.ends_with(".gzip") => {
-            "unpack it, with `gunzip -k FILE`: texts alone are read as they are packed".to_owned()
+            "unpack it, with `gunzip -k FILE`. Only texts are read packed, and their format has no .gz: --format jsonl".to_owned()
         }
         other if other.ends_with(".zst") || other.ends_with(".zstd") => {
-            "unpack it, with `unzstd FILE`: texts alone are read as they are packed".to_owned()
+            "unpack it, with `unzstd FILE`. Only texts are read packed, and their format has no .zst: --format jsonl".to_owned()
         }
         _ => return None,
     })
