@@ -1,5 +1,6 @@
 //! The reasons why the work on a file stops.
 
+use std::borrow::Cow;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -54,14 +55,14 @@ pub enum Error {
     )]
     Delimiter,
     /// The input has no such column. The message does not show the names, which are values if there is no header.
-    #[error("the input has no column {column} among its {columns} columns{}", hint.unwrap_or(""))]
+    #[error("the input has no column {column} among its {columns} columns{}", hint.as_deref().unwrap_or_default())]
     NoColumn {
         /// The column's name, or its number from 1.
         column: String,
         /// The number of columns.
         columns: usize,
         /// What to try.
-        hint: Option<&'static str>,
+        hint: Option<Cow<'static, str>>,
     },
     /// The input has no column names, and the text is not a column number.
     #[error("column {column} of an input without a header: expected its number, from 1")]
@@ -207,10 +208,12 @@ pub enum Error {
         found: String,
     },
     /// A value of a Parquet file was refused.
-    #[error("row {row}: {source}{}", Expected(*source, expected))]
+    #[error("row {row}, column {column}: {source}{}", Expected(*source, expected))]
     Row {
         /// The row, from 1.
         row: u64,
+        /// The column's name.
+        column: String,
         /// The reason.
         source: sordino_fpe::Error,
         /// The values of the format in words.

@@ -29,6 +29,9 @@ use zeroize::Zeroizing;
 /// The rows that are decoded at a time.
 const BATCH: usize = 1024;
 
+/// The most characters of columns' names in an error.
+const NAMES: usize = 200;
+
 /// A value of a column of text; `None` if it is null.
 type Text = Option<Zeroizing<String>>;
 
@@ -141,10 +144,18 @@ fn properties(metadata: &ParquetMetaData, schema: &Schema, column: usize) -> Wri
 fn find(schema: &Schema, name: &str) -> Result<usize, Error> {
     let named = |&at: &usize| schema.field(at).name() == name;
     let at = only((0..schema.fields().len()).filter(named), name)?;
-    let at = at.ok_or_else(|| Error::NoColumn {
-        column: name.to_owned(),
-        columns: schema.fields().len(),
-        hint: None,
+    let at = at.ok_or_else(|| {
+        let names: Vec<&str> = schema
+            .fields()
+            .iter()
+            .map(|it| it.name().as_str())
+            .collect();
+        let names: String = names.join(", ").chars().take(NAMES).collect();
+        Error::NoColumn {
+            column: name.to_owned(),
+            columns: schema.fields().len(),
+            hint: Some(format!(": {names}").into()),
+        }
     })?;
     match schema.field(at).data_type() {
         kind if is_text(kind) => Ok(at),
@@ -220,6 +231,7 @@ fn work(
                     }
                     _ => Error::Row {
                         row,
+                        column: name.to_owned(),
                         source,
                         expected,
                     },

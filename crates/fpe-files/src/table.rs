@@ -63,7 +63,7 @@ impl Column {
             columns: first.len(),
             hint: match self {
                 Self::Number(_) => None,
-                Self::Name(_) => Some(hint(first)),
+                Self::Name(_) => Some(hint(first).into()),
             },
         })
     }
