@@ -17,7 +17,8 @@ use crate::rows::{Lifted, Rows};
 pub(crate) const SAMPLE: usize = 500;
 
 /// A margin above the requested recall for choosing the number of probes. The standard error of a sample of 500 is about 0.004.
-/// Vectors of the set itself are answered up to 0.007 better than new ones (measured on image descriptors).
+/// Queries that are vectors of the set itself reach a recall up to 0.007 higher than new queries (measured on image
+/// descriptors).
 pub(crate) const MARGIN: f64 = 0.0075;
 
 /// A smaller difference in recall may be chance, so it is no reason to read more buckets.

@@ -240,7 +240,7 @@ impl<'a> SegmentWriter<'a> {
         self.id(rng, &Content::Base(plan.chosen()), &rows.code(), words)
     }
 
-    /// Chunks under a segment's id.
+    /// Writes all rows as chunks, and seals them with a key bound to the segment's id.
     pub(crate) fn chunk_bytes(&self, id: &[u8; 16], all: &Rows, codec: Codec) -> Vec<u8> {
         let seal = self.key.seal(Purpose::Chunk, id, self.version);
         let n = u32_of(all.vectors.len());

@@ -46,7 +46,8 @@ impl Matrix {
     /// The records as `columns` columns of `rows` bytes.
     ///
     /// # Errors
-    /// [`Error::Length`] or [`Error::RecordCount`].
+    /// [`Error::Length`] if a record does not have `rows` bytes. [`Error::RecordCount`] if there are not
+    /// exactly `columns` records.
     pub(crate) fn of_records<'a>(
         rows: usize,
         columns: usize,

@@ -157,13 +157,13 @@ impl Frame {
         self.metric
     }
 
-    /// Coordinates of a vector in the form that its owner gives.
+    /// The number of coordinates of a vector in the form that its owner gives.
     #[must_use]
     pub fn dim(&self) -> usize {
         self.centre.len()
     }
 
-    /// Coordinates of a residual and of a lifted vector.
+    /// The number of coordinates of a residual and of a lifted vector.
     #[must_use]
     pub fn stored_dim(&self) -> usize {
         self.width

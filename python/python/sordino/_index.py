@@ -146,7 +146,7 @@ class Index:
         facts = self.info()
         known = self._known_ids() if facts["id_kind"] == "number" else []
         following = int(known[-1]) + 1 if len(known) else None
-        # Numbers of rows begin at 0. Stored records include those that were deleted.
+        # Row numbers begin at 0. Stored records include those that were deleted.
         if following is not None and following <= facts["stored"] and known[0] == 0:
             raise IdsError(
                 f"records of {self.path} have the ids 0 to {following - 1}, which may be row numbers. Give "

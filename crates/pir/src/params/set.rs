@@ -146,10 +146,10 @@ impl Set {
         Some(excess.log2() / 2.0 - 1.0)
     }
 
-    /// Bits of security: under MATZOV, and core-SVP. For uniform secrets both are the bits of the statistical distance
-    /// of one query, if secrets, errors and `A` are uniform. This holds against any amount of computation. In fact
-    /// keyed BLAKE3 and AES-256 produce them: add the advantages against both, and at most `2^-113.4` for distinct
-    /// blocks. See [`Set`].
+    /// Bits of security: under MATZOV, and core-SVP. For uniform secrets, both numbers are the bits of the statistical
+    /// distance of one query. If secrets, errors and `A` are truly uniform, no amount of computation helps an attacker.
+    /// In practice keyed BLAKE3 and AES-256 generate them, so a caller must add the attacker's advantages against both.
+    /// A further advantage of at most `2^-113.4` comes from the blocks of AES, which are distinct. See [`Set`].
     #[must_use]
     pub const fn bits(self) -> (f64, f64) {
         match self {

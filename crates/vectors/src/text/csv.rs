@@ -102,7 +102,8 @@ pub(super) fn records(
     Ok(Box::new(records))
 }
 
-/// Finds ids that are decimal numbers. If a text was an id before, all later ids are texts.
+/// Refuses ids with a decimal point or an exponent, such as 17.0. After the first id that is a text, all ids are
+/// taken as texts.
 struct Decimals {
     kind: Option<IdKind>,
     are_texts: bool,

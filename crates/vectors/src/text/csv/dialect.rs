@@ -88,8 +88,8 @@ pub(in crate::text) enum Escapes {
 }
 
 impl Escapes {
-    /// Refuses a field whose backslashes may begin escapes. One backslash that begins no escape shows that none does, since
-    /// `COPY` writes two for one.
+    /// Refuses a field whose backslashes may begin escapes. `COPY` writes each backslash of the data as two. So if one
+    /// backslash begins no escape, the file has no escapes.
     pub(super) fn check<'a>(
         &mut self,
         mut fields: impl Iterator<Item = (usize, &'a str)>,
