@@ -143,7 +143,7 @@ def unassigned(batch, groups, group):
 
 @functools.cache
 def least(batch, groups):
-    """The least number of slots in a group that keeps the bound."""
+    """The smallest number of slots in a group that keeps the bound."""
     group = 1
     while unassigned(batch, groups, group) > Fraction(1, 2**40): group += 1
     return group

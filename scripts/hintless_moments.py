@@ -413,9 +413,8 @@ def check_tree():
 
 
 def check(rows):
-    """Checks every named layout and the worst drawn ones. Returns the least number of bits by which named layouts are
-    below their stated bounds, the largest bound of DRAWN, the bound of WORST, and that bound with peaks twice as
-    large."""
+    """Checks every named layout and the worst drawn ones. Returns the smallest number of bits by which named layouts are below their stated bounds, the largest
+    bound of DRAWN, the bound of WORST, and that bound with peaks twice as large."""
     check_terms()
     check_images()
     check_units()

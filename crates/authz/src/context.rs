@@ -6,7 +6,7 @@ use crate::error::at_most;
 use crate::value::{Record, Value};
 use crate::{Error, key};
 
-/// The most bytes of a context in its canonical form.
+/// The largest number of bytes of a context in its canonical form.
 const MOST: usize = 1 << 20;
 
 /// The context of a request: named values that belong to no entity, such as a rate or a time.

@@ -7,9 +7,9 @@ use sordino_lsh::{Codes, Kind, Nearest, Scratch, Seed, SimHash};
 use crate::Error;
 use crate::error::at_most;
 
-/// The most floats of a vector.
+/// The largest number of floats of a vector.
 const DIMS: usize = 4096;
-/// The most policies.
+/// The largest number of policies.
 const POLICIES: usize = 1 << 20;
 /// Up to this number of floats, all vectors are compared, which takes about 20 us.
 const EXACT: usize = 1 << 17;

@@ -30,7 +30,7 @@ pub enum Error {
         found: usize,
         /// Fewest symbols allowed.
         min: usize,
-        /// The most symbols allowed.
+        /// The largest number of symbols allowed.
         max: usize,
     },
     /// So few symbols of a text are encrypted that an attacker can try all values.
@@ -80,7 +80,7 @@ pub enum Error {
         found: u128,
         /// Fewest values.
         min: u128,
-        /// The most values.
+        /// The largest number of values.
         max: u128,
     },
     /// An alphabet has too few or too many symbols.

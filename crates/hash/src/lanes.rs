@@ -25,8 +25,8 @@ use crate::node::{BLOCK, CHUNK, Node, halves};
 
 /// A backend's kernels for `N` lanes.
 pub(crate) trait Kernel<const N: usize>: Copy {
-    /// Compresses `n` blocks in every lane, where `n` is the least number of blocks that a lane has left. Returns a bit
-    /// for every lane that has finished.
+    /// Compresses `n` blocks in every lane, where `n` is the smallest number of blocks that a lane has left. Returns a
+    /// bit for every lane that has finished.
     fn advance(self, lanes: &mut Lanes<'_, N>, mode: &Mode) -> u32;
 
     /// Hashes `N` messages of at most a chunk that have the same number of blocks. Meanwhile it fetches the messages of

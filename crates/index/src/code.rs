@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::metric::Metric;
 use crate::vectors::normalise;
 
-/// The size in bytes of the head of a list of scales: the least scale and the step.
+/// The size in bytes of the head of a list of scales: the smallest scale and the step.
 pub const SCALES_HEAD_LEN: usize = 3;
 
 /// A code for vectors. Clients compute scores from codes alone, without the original vectors.

@@ -31,7 +31,7 @@ impl SecondLook {
     /// The default number of candidates.
     pub const CANDIDATES: u32 = 32;
 
-    /// The most candidates: the number that retrieval without a hint fetches in one request.
+    /// The largest number of candidates: the number that retrieval without a hint fetches in one request.
     pub const MOST: u32 = 64;
 
     /// The size in bytes of a vector.

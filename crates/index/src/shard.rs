@@ -30,7 +30,7 @@ impl Shard {
     /// All of the data, as the only shard.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
-    /// The most shards.
+    /// The largest number of shards.
     pub const MOST: u16 = 1024;
 
     /// Shard `number` of `of`, from 1 on, or `None` if there is no such shard.

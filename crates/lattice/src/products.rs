@@ -28,7 +28,8 @@ use crate::Modulus;
 /// The number of values of a vector. Lengths are multiples of it.
 pub const LANES: usize = 8;
 
-/// The most terms that a kernel's accumulators can hold: 4096 halves of products, of 52 bits each, fit into a word.
+/// The largest number of terms that a kernel's accumulators can hold: 4096 halves of products, of 52 bits each, fit
+/// into a word.
 const MOST: usize = 4096;
 
 sordino_cpu::kernels! {

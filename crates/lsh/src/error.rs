@@ -27,7 +27,7 @@ pub enum Error {
         tables: usize,
         /// The number of requested functions in each table.
         functions: usize,
-        /// The most functions in total.
+        /// The largest number of functions in total.
         most: usize,
     },
     /// The bucket width is not a positive number.

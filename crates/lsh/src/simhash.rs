@@ -12,7 +12,7 @@ use crate::transform::{BLOCK, signs};
 use crate::wire::{Reader, Writer};
 use crate::{Backend, Codes, Error, Seed};
 
-/// The most dimensions of a vector: 8192, plus two that a metric may add.
+/// The largest number of dimensions of a vector: 8192, plus two that a metric may add.
 pub(crate) const MAX_DIM: usize = 8194;
 
 /// The values whose signs are the bits.

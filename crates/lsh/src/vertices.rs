@@ -9,7 +9,7 @@ use crate::rotation::Rotation;
 use crate::simhash::{MAX_DIM, Scratch};
 use crate::{Error, Seed};
 
-/// The most vertices.
+/// The largest number of vertices.
 const MOST: usize = 1 << 20;
 
 /// `count` vertices `+-R e_j` of random rotations `R`, as a hash with `count` values.

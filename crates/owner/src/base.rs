@@ -80,8 +80,8 @@ struct Probes {
 }
 
 impl Probes {
-    /// The least number of probes that is enough for the requested recall, or beyond which almost nothing more is
-    /// found. It is measured with some of the vectors as queries.
+    /// The smallest number of probes that is enough for the requested recall, or beyond which almost nothing more is found.
+    /// It is measured with some of the vectors as queries.
     fn measured(
         centres: &Vectors,
         plain: &[Vec<u8>],

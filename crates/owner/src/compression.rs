@@ -12,13 +12,13 @@ use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 /// The number of first bytes that are the same in every frame, and left out.
 const MAGIC_LEN: usize = 4;
 
-/// The most payloads on which a dictionary is trained.
+/// The largest number of payloads on which a dictionary is trained.
 const SAMPLES: usize = 20_000;
 
 /// A dictionary may have one byte for this number of payloads' bytes, since every reader downloads it.
 const PART: usize = 64;
 
-/// The fewest bytes of a dictionary. A shorter one saves nothing.
+/// The smallest number of bytes of a dictionary. A shorter one saves nothing.
 const LEAST_DICTIONARY: usize = 1 << 10;
 
 /// The number of payloads that are compressed as a test, to find out whether compression saves anything.
@@ -28,7 +28,7 @@ const TRIED: usize = 1000;
 /// shortened payload can be read up to the end of a block. At least a third of the fetched bytes are read, and half on average.
 const BLOCKS: (usize, usize) = (128, 4096);
 
-/// The fewest bytes of a payload that may have several blocks, and of one that always has several.
+/// The smallest number of bytes of a payload that may have several blocks, and of one that always has several.
 const LONG: (usize, usize) = (512, 4096);
 
 /// The approximate bytes of memory of an encoder at the highest level.
@@ -40,8 +40,8 @@ pub(crate) struct Compression {
     pub(crate) dictionary: Vec<u8>,
     /// The level, or `None` if payloads do not shrink.
     level: Option<i32>,
-    /// The most bytes of a payload of one block. Blocks cost some bytes, so payloads for whose length pages are made have only
-    /// one.
+    /// The largest number of bytes of a payload of one block. Blocks cost some bytes, so payloads for whose length pages are
+    /// made have only one.
     short: usize,
 }
 
@@ -224,8 +224,8 @@ fn check_room(out: &OutBuffer<'_, Vec<u8>>) -> std::io::Result<()> {
     }
 }
 
-/// The most bytes of a payload of one block. For each record, searches fetch twice the pages of a median one, so only longer
-/// payloads are ever shortened.
+/// The largest number of bytes of a payload of one block. For each record, searches fetch twice the pages of a median one,
+/// so only longer payloads are ever shortened.
 fn short(samples: &[&[u8]]) -> usize {
     let mut lens: Vec<usize> = samples.iter().map(|sample| sample.len()).collect();
     let middle = lens.len() / 2;

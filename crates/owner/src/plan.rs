@@ -231,8 +231,8 @@ impl Plan {
         &self.download
     }
 
-    /// The most buckets that the builder may choose: 1.5 times the prediction. It may choose more while a search costs
-    /// at most an eighth of the download.
+    /// The largest number of buckets that the builder may choose: 1.5 times the prediction. It may choose more while a
+    /// search costs at most an eighth of the download.
     #[must_use]
     pub(crate) fn most_probes(&self) -> usize {
         let Candidate {

@@ -18,8 +18,8 @@ pub(crate) const TAIL: Packing = Packing::T64;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// The most results of a search, 1 to 1024. Messages have space for them. In sealed mode `k` is at most the initial
-    /// number of records. While there are fewer records, a search returns all of them.
+    /// The largest number of results of a search, 1 to 1024. Messages have space for them. In sealed mode `k` is at most the
+    /// initial number of records. While there are fewer records, a search returns all of them.
     pub k: usize,
     /// The kind of record ids.
     pub ids: IdKind,

@@ -10,7 +10,7 @@ use sordino_index::Id;
 use sordino_vectors::json;
 use std::fmt;
 
-/// The most records of a request.
+/// The largest number of records of a request.
 const MOST: usize = 10_000;
 
 /// The number of records of a page, if the request does not give a number.

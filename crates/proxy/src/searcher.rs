@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// Pauses from one watch of a server to the next, while it answers.
 const PAUSES: u64 = 5;
 
-/// The most waiting requests.
+/// The largest number of waiting requests.
 const WAITING: usize = 64;
 
 /// The client of an index, and its searching threads. The threads end when it is dropped.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use sordino_index::Error;
 use sordino_vectors::column::{Column, ColumnKind};
 
-/// The most columns.
+/// The largest number of columns.
 const MAX_COLUMNS: usize = 64;
 
 /// The size in bytes of the longest name.

@@ -79,7 +79,7 @@ pub struct Frame {
 /// The allowed bounds on the length of lifted vectors, as logarithms to base 2.
 const BOUNDS: std::ops::RangeInclusive<i16> = -140..=81;
 
-/// The most bases of a frame of this metric.
+/// The largest number of bases of a frame of this metric.
 #[must_use]
 pub fn most_bases(metric: Metric) -> usize {
     match metric {

@@ -56,7 +56,7 @@ impl WrappingKey {
 
 /// The number of bytes that AES key wrap adds to a secret.
 const MORE: usize = 8;
-/// The most bytes that are unwrapped, so that a stored file cannot take more memory.
+/// The largest number of bytes that are unwrapped, so that a stored file cannot take more memory.
 const MAX_WRAPPED: usize = 4096;
 
 impl KeyWrap for WrappingKey {

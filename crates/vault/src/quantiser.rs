@@ -178,7 +178,7 @@ impl Quantiser {
 }
 
 impl Entry<'_> {
-    /// The vector's stored scale, or the least scale that it can have.
+    /// The vector's stored scale, or the smallest scale that it can have.
     fn least_scale(&self) -> f64 {
         let largest = self.residual.iter().fold(0.0f32, |m, x| m.max(x.abs()));
         f64::from(largest).max(f64::from(self.scale))

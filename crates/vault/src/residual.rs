@@ -142,7 +142,7 @@ impl Spread {
         Parts { along, length }
     }
 
-    /// The encoding: the least part and the step, little-endian.
+    /// The encoding: the smallest part and the step, little-endian.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::LEN] {
         let words = [self.least, self.step].map(f32::to_bits);

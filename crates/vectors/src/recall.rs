@@ -79,7 +79,8 @@ pub struct TopK {
     k: usize,
     /// Unordered until there are `k` rows; from then on the worst row is first.
     kept: Vec<Scored>,
-    /// Lower scores are refused. Until `k` rows are kept, this is the least number; then it is the worst kept score.
+    /// Lower scores are refused. Until `k` rows are kept, this is the smallest number; then it is the worst kept
+    /// score.
     least: f32,
     /// The rows beyond `k` that are as good as the worst, if they are wanted.
     equal: Option<Vec<Scored>>,

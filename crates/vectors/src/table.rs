@@ -57,7 +57,7 @@ pub(super) struct Table {
     id_kind: Option<IdKind>,
     /// True if rows that cannot be read are left out.
     skip: bool,
-    /// The most rows that are read at a time.
+    /// The largest number of rows that are read at a time.
     most: usize,
 }
 

@@ -44,10 +44,10 @@ T = TypeVar("T")
 _BATCH = 1024
 _TRIES = 8
 
-# The most numbers that a note names.
+# The largest count of numbers that a note names.
 _NAMED = 8
 
-# The most additions between two changes by the owner.
+# The largest number of additions between two changes by the owner.
 MOST_ADDITIONS = 64
 
 # The message for memories of a writer without a grant.

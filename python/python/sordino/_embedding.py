@@ -26,7 +26,7 @@ DEFAULT = "wordllama"
 # The environment variable with a service's key, so that no settings file contains it.
 SERVICE_KEY = "SORDINO_EMBEDDING_KEY"
 
-# The most bytes of a service's answer, and the most texts in one request.
+# The largest number of bytes of a service's answer, and the most texts in one request.
 _MOST_BYTES = 64 << 20
 _MOST_TEXTS = 64
 

@@ -724,7 +724,7 @@ def build(
     recall : float, default 0.95
         The share of true neighbours that sealed and routed mode look for. The other modes score every vector.
     k : int, default 10
-        The most results of a search, 1 to 1024. It is fixed when the index is built.
+        The largest number of results of a search, 1 to 1024. It is fixed when the index is built.
     progress : callable, optional
         Called as `progress(step, vectors_read)` with the name of each step. An exception in it stops the build
         within a step, as Ctrl-C does.

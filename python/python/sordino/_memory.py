@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ._embedding import Embedding
     from ._home import Home
 
-# The most memories of one answer, since a model has to read them.
+# The largest number of memories of one answer, since a model has to read them.
 MOST_RECALLED = 100
 
 # The memories in one version, added singly and in batches, and the seconds between two versions. Each version leaves a signed
@@ -72,7 +72,7 @@ _AWAY = (
     "person you work for, and try again later ({error})"
 )
 
-# The most tags, and authors, that an answer lists if nothing matched, and the likeness above which a stored one may be what the agent meant.
+# The largest number of tags, and authors, that an answer lists if nothing matched, and the likeness above which a stored one may be what the agent meant.
 _OTHERS = 20
 _ALIKE = 0.6
 
@@ -85,7 +85,7 @@ _TROUBLE = "What was remembered is safe in the journal, but cannot be written in
 # The note while other programs write. No person has to act.
 _MEANWHILE = "Others write into this memory at this moment. What was remembered is on disk here, and follows by itself"
 
-# The most numbers that a note names.
+# The largest count of numbers that a note names.
 _NAMED = 8
 
 # The failed tries in succession, each of several pushes, after which the note no longer says that others write, but that the server refuses.

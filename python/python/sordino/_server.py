@@ -173,7 +173,7 @@ def serve(
     metrics : str, optional
         A second "HOST:PORT", for metrics.
     batch : int, default 16
-        The most queries that one pass over the index answers.
+        The largest number of queries that one pass over the index answers.
     rate : float, default 1000
         Requests per second in all. A search has one request or several.
     rate_per_key : float, default 100

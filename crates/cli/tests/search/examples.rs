@@ -10,7 +10,7 @@ use sordino_cli::Arguments;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-/// Documents, and the least number of commands in each.
+/// Documents, and the smallest number of commands in each.
 const DOCUMENTS: [(&str, usize); 3] = [
     (include_str!("../../../../README.md"), 6),
     (include_str!("../../README.md"), 14),

@@ -4,7 +4,7 @@ use super::MAX_RIFFPE_RADIX;
 use crate::Error;
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
-/// The most divisors that the search visits.
+/// The largest number of divisors that the search visits.
 const MAX_DIVISORS: usize = 1 << 16;
 
 /// The list of bases of [`super::RiffpeX`] for the integers below `x`, in ascending order. Of all lists of factors of

@@ -81,7 +81,7 @@ pub(super) fn overtaken(path: &Path) -> String {
     )
 }
 
-/// The most results that a search of `n` vectors can have, and why.
+/// The largest number of results that a search of `n` vectors can have, and why.
 pub(super) fn most_results(n: usize) -> String {
     match n {
         0..1024 => format!("{n}, the number of vectors"),

@@ -11,10 +11,10 @@ use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
 use crate::sketch::Sketch;
 
-/// The most bytes of the code of one run of rows, or of their count.
+/// The largest number of bytes of the code of one run of rows, or of their count.
 pub(super) const RUN_LEN: u64 = 10;
 
-/// The most bytes of an id's code: of a number in its own run, of a text with its length, or of a UUID.
+/// The largest number of bytes of an id's code: of a number in its own run, of a text with its length, or of a UUID.
 const fn id_len(kind: IdKind) -> u64 {
     match kind {
         IdKind::Number => 20,
@@ -23,10 +23,10 @@ const fn id_len(kind: IdKind) -> u64 {
     }
 }
 
-/// The most bytes of all buckets, so that no sum of lengths overflows.
+/// The largest number of bytes of all buckets, so that no sum of lengths overflows.
 const MOST_BYTES: u64 = 1 << 48;
 
-/// The most bytes of the code of a row of attributes, in all columns. Names and types come in addition.
+/// The largest number of bytes of the code of a row of attributes, in all columns. Names and types come in addition.
 const ATTRIBUTES_LEN: u64 = 64 * (4 + 4096 + 1);
 const NAMES_LEN: u64 = 1 + 64 * (2 + 64);
 

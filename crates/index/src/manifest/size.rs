@@ -5,7 +5,7 @@ use crate::code::SCALES_HEAD_LEN;
 use crate::metric::Metric;
 use crate::{Error, TAG_LEN};
 
-/// The most bases of a frame.
+/// The largest number of bases of a frame.
 pub const MAX_BASES: usize = 256;
 
 /// The size in bytes of a frame before its centre: a bound, a recall, the number of bases.

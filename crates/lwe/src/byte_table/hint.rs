@@ -20,9 +20,9 @@ use crate::hint::round;
 use crate::params::{N, RANK, plan};
 use crate::public;
 
-/// The most values of transformed rows that a thread holds, if a block has more than two rows: 1 MiB.
+/// The largest number of values of transformed rows that a thread holds, if a block has more than two rows: 1 MiB.
 const HELD: usize = 1 << 17;
-/// The most rows of a block.
+/// The largest number of rows of a block.
 const ROWS: usize = 16;
 /// The number of runs of eight values of a polynomial.
 const RUNS: usize = N / LANES;

@@ -25,7 +25,7 @@ pub struct Deadlines {
     pub connect: Duration,
     /// The time for the first part of a reply, and for each further part.
     pub part: Duration,
-    /// The least bytes per second at which a reply must arrive, after the time for its first part.
+    /// The smallest rate, in bytes per second, at which a reply must arrive, after the time for its first part.
     pub slowest: u32,
 }
 

@@ -81,7 +81,7 @@ fn stale(status: &Status) -> Option<Error> {
     })
 }
 
-/// The most characters of the other side's text that are printed.
+/// The largest number of characters of the other side's text that are printed.
 const MESSAGE_LEN: usize = 200;
 
 impl From<Status> for Error {

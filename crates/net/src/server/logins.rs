@@ -47,7 +47,7 @@ pub(crate) struct Logins {
 pub(crate) struct Entrant {
     /// The number of the client's key, or of the first holder of its token.
     pub(crate) client: u32,
-    /// The most logins that may exist at a time for this `client`.
+    /// The largest number of logins that may exist at a time for this `client`.
     pub(crate) most: usize,
     /// The keys of the token's holders; empty for a listed key.
     pub(crate) path: Vec<[u8; 32]>,

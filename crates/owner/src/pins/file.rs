@@ -11,7 +11,7 @@ use super::line::Line;
 /// The file's first line.
 const HEAD: &str = "sordino-owner-pins-1";
 
-/// The most bytes of the file: enough for some hundred thousand indexes.
+/// The largest number of bytes of the file: enough for some hundred thousand indexes.
 const MAX_FILE: u64 = 64 << 20;
 
 /// Reads and changes the lines of a file, while no other process does so.

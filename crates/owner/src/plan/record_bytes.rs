@@ -5,7 +5,7 @@ use sordino_index::TAG_LEN;
 /// The number of records of a segment, while the index has few segments.
 pub(crate) const SEGMENT: usize = 1 << 17;
 
-/// The fewest bytes of a list, without its tag.
+/// The smallest number of bytes of a list, without its tag.
 const SHORTEST: usize = 128;
 
 /// Average bytes of a record in addition to its vector and its payload.

@@ -78,7 +78,7 @@ pub(crate) fn divisors(clusters: usize) -> impl Iterator<Item = usize> {
     (1..=clusters).filter(move |&groups| clusters.is_multiple_of(groups))
 }
 
-/// The fewest vectors of a cluster. A cluster with fewer would have empty places.
+/// The smallest number of vectors of a cluster. A cluster with fewer would have empty places.
 const LEAST: usize = 24;
 
 impl Grouping {
@@ -206,7 +206,7 @@ fn grid(
 /// places a vector, grouped greedily. The builder measures its own share.
 const MISSED: f64 = 0.047;
 
-/// The least share that a sample of a few hundred queries can distinguish from 0.
+/// The smallest share that a sample of a few hundred queries can distinguish from 0.
 const LEAST_MISSED: f64 = 1e-3;
 
 /// The missed share, relative to 256 clusters in 16 groups. Measured as [`MISSED`] in 8, 16 and 32 groups: 0.071, 0.024,

@@ -36,8 +36,8 @@ fn largest(n: usize) -> usize {
 }
 
 impl Plan {
-    /// The most bytes of memory that a build of a mode needs at one time. They hold one segment, or all vectors in
-    /// the modes that cluster them, and what all records carry.
+    /// The largest number of bytes of memory that a build of a mode needs at one time. They hold one segment, or all
+    /// vectors in the modes that cluster them, and what all records carry.
     #[must_use]
     pub fn build_bytes(&self, mode: ModeKind) -> u64 {
         let coordinates = |rows: usize| rows as u64 * self.dim as u64;

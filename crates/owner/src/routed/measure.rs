@@ -22,7 +22,7 @@ use crate::step::Step;
 /// The number of vectors whose orders of clusters show which clusters are wanted together.
 const ORDERS: usize = 8192;
 
-/// The most clusters of an order that are considered.
+/// The largest number of clusters of an order that are considered.
 const RANKS: usize = 96;
 
 /// The groups of clusters, and the recall that they reach.
@@ -36,8 +36,8 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// The fewest groups that are enough for the requested recall, or beyond which almost nothing more is found. With them
-    /// clients transfer no more than the plan's limits.
+    /// The smallest number of groups that are enough for the requested recall, or beyond which almost nothing more is found.
+    /// With them clients transfer no more than the plan's limits.
     pub(super) fn measured(
         clusters: &Clusters,
         wanted: &Demand,

@@ -118,8 +118,8 @@ impl Set {
         }
     }
 
-    /// The most columns for which the set hides a query, if there is a limit. In DoublePIR it limits the slots of a
-    /// column, too.
+    /// The largest number of columns for which the set hides a query, if there is a limit. In DoublePIR it limits the
+    /// slots of a column, too.
     #[must_use]
     pub const fn max_columns(self) -> Option<usize> {
         if !self.has_uniform_secrets() {

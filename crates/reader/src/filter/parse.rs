@@ -4,10 +4,10 @@ use sordino_index::{Error, FilterFault};
 
 use super::{Condition, Relation, Value};
 
-/// The most bytes of a text.
+/// The largest number of bytes of a text.
 const MAX_LEN: usize = 1 << 16;
 
-/// The most levels of nested conditions.
+/// The largest number of levels of nested conditions.
 const MAX_DEPTH: usize = 64;
 
 /// The condition in `text`, which must have nothing else.

@@ -16,11 +16,12 @@ use sordino_index::manifest::PartKind;
 use sordino_index::shard::Shard;
 use sordino_index::{Error, OwnerPublicKey};
 
-/// The least size in bytes of a database that is kept. Smaller ones are encoded quickly. A mapped one holds a file open, and its
-/// public polynomials take as much memory as a block.
+/// The smallest size in bytes of a database that is kept. Smaller ones are encoded quickly. A mapped one holds a file open,
+/// and its public polynomials take as much memory as a block.
 const LEAST: usize = 1 << 19;
 
-/// The most files of an index that are mapped, since each is held open. Other databases are encoded, and stay in memory.
+/// The largest number of files of an index that are mapped, since each is held open. Other databases are encoded, and stay
+/// in memory.
 const MOST: usize = 256;
 
 /// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. It also has the encoded hint of

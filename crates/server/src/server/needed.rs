@@ -5,11 +5,11 @@ use sordino_index::manifest::{COORDINATE_LEN, ENTRY_LEN, Holder, Manifest, Mode,
 use sordino_index::payload::Payloads;
 use sordino_index::shard::Shard;
 
-/// The least bytes of an encoded coordinate. Some parameter sets take 7.
+/// The smallest number of bytes of an encoded coordinate. Some parameter sets take 7.
 const ENCODED_LEN: u64 = 5;
 
-/// The least bytes of memory that a shard of a version needs. What a server maps (`mapped`) does not count, because the system
-/// takes it back if memory is short.
+/// The smallest number of bytes of memory that a shard of a version needs. What a server maps (`mapped`) does not count,
+/// because the system takes it back if memory is short.
 pub(super) fn least(manifest: &Manifest, shard: Shard, mapped: bool) -> Result<u64, Error> {
     let parts = manifest.parts()?;
     let each = parts.iter().map(|part| match (part.kind, part.holder) {

@@ -15,7 +15,7 @@ const ROWS: usize = 1024;
 /// Vectors contain no 32-bit floats beyond this bound.
 const MOST: f32 = 1e30;
 
-/// The least number of different 16-bit halves by which 16-bit floats are recognised.
+/// The smallest number of different 16-bit halves by which 16-bit floats are recognised.
 const HALVES: usize = 32;
 
 const EXPECTED: &str = "little-endian floats of 32 bits (in Python: numpy.asarray(vector, 'float32').tobytes()), or lists of numbers";

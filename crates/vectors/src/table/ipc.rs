@@ -23,7 +23,7 @@ const FORMAT: &str = "Arrow";
 /// The bytes at the beginning and end of a file.
 const MAGIC: &[u8; 6] = b"ARROW1";
 
-/// The most bytes before the first message of a file.
+/// The largest number of bytes before the first message of a file.
 const MAX_START: usize = 128;
 
 /// The bytes that begin a message.

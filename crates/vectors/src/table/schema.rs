@@ -21,7 +21,7 @@ use crate::{ColumnNames, Error};
 /// The name that pandas gives its extension type for periods.
 const PERIODS: &str = "pandas.period";
 
-/// The most structures within one another in which a column is searched.
+/// The largest number of structures within one another in which a column is searched.
 const MAX_DEPTH: usize = 16;
 
 /// The positions of columns in the file's schema, each once, and the order in which they are wanted.

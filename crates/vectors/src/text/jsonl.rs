@@ -87,7 +87,7 @@ pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> R
     Box::new(records)
 }
 
-/// The most objects within one another in a member's name.
+/// The largest number of objects within one another in a member's name.
 const MOST_DEPTH: u32 = 8;
 
 /// True if no member is requested by name, so that records may be lists.

@@ -10,11 +10,11 @@ use crate::riffpe::definition;
 use core::arch::x86_64::*;
 use sordino_aes::{Aes, Key, aesni};
 
-/// The most cards of a digit.
+/// The largest number of cards of a digit.
 const CARDS: u32 = 48;
 /// The number of blocks of the longest message.
 const BLOCKS: usize = 4;
-/// The most digits: with the index and one byte of padding they fill the blocks.
+/// The largest number of digits: with the index and one byte of padding they fill the blocks.
 const MAX_DIGITS: usize = 16 * BLOCKS - 2;
 
 /// Proof that the processor has the instructions of this file.

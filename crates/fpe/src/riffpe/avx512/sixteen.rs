@@ -15,11 +15,11 @@ use zeroize::Zeroize;
 
 /// Strings in step.
 pub(in crate::riffpe) const STRINGS: usize = 16;
-/// The most cards of a digit.
+/// The largest number of cards of a digit.
 pub(in crate::riffpe) const CARDS: usize = 16;
 /// The number of blocks of the longest message.
 const BLOCKS: usize = 4;
-/// The most digits: with the index and one byte of padding they fill the blocks.
+/// The largest number of digits: with the index and one byte of padding they fill the blocks.
 pub(in crate::riffpe) const MAX_DIGITS: usize = 16 * BLOCKS - 2;
 
 /// Encrypts or decrypts [`STRINGS`] strings of `bases.len()` digits each, one after another. If the label that a

@@ -79,7 +79,7 @@ impl Promise {
     }
 }
 
-/// The least number of changes of `steps` steps whose squares add up to at least this sum.
+/// The smallest number of changes of `steps` steps whose squares add up to at least this sum.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
