@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// The number of bytes before the steps: the base, and the largest coordinate in single precision.
 const HEAD_LEN: usize = 1 + size_of::<f32>();
 
-/// Steps from zero to the largest coordinate.
+/// The number of steps from zero to the largest coordinate.
 const LARGEST: f32 = 32_767.0;
 
 /// The second look of an index's searches.

@@ -40,7 +40,7 @@ use crate::{Error, TAG_LEN};
 /// The size in bytes of the longest payload.
 pub const MOST_PAYLOAD: usize = (1 << 20) - 4;
 
-/// The least and the most bytes of a page's content.
+/// The smallest and the largest number of bytes of a page's content.
 pub const PAGE_LENS: std::ops::RangeInclusive<u32> = 16..=1 << 20;
 
 /// The length of a page's content is a multiple of this.

@@ -244,8 +244,8 @@ mod tests {
     use crate::build;
     use crate::plan::{Plan, Wish};
 
-    /// With codes of 8 bits, not all of the nearest are found even if everything is read. So a sample of 500 queries hardly
-    /// ever finds all.
+    /// With codes of 8 bits, a search that reads everything still misses some of the nearest vectors. So a sample of 500
+    /// queries hardly ever finds all of them.
     #[test]
     fn what_codes_cannot_reach_does_not_take_every_affordable_bucket() {
         let (data, _) = synthetic::clustered(2000, 1, 32, 4);

@@ -24,8 +24,9 @@ const LEAST_DICTIONARY: usize = 1 << 10;
 /// The number of payloads that are compressed as a test, to find out whether compression saves anything.
 const TRIED: usize = 1000;
 
-/// Bytes of the first block of a long payload, and of the longest block. Each block has twice the bytes of the one before. A
-/// shortened payload can be read up to the end of a block. At least a third of the fetched bytes are read, and half on average.
+/// The number of bytes of the first block of a long payload, and of the longest block. Each block has twice the bytes of the
+/// block before it. A reader can use a shortened payload up to the end of its last complete block. That is at least a third
+/// of the fetched bytes, and half of them on average.
 const BLOCKS: (usize, usize) = (128, 4096);
 
 /// The smallest number of bytes of a payload that may have several blocks, and of one that always has several.
@@ -52,7 +53,7 @@ impl Compression {
     /// [`Error`] if memory is refused.
     pub(crate) fn new(payloads: &[&[u8]]) -> Result<Self, Error> {
         let total: usize = payloads.iter().map(|payload| payload.len()).sum();
-        // If there are few bytes, more time for each is affordable.
+        // If there are few bytes, the build can spend more time on each byte.
         let level = match total {
             0..=0x3ff_ffff => 19,
             0x400_0000..=0xfff_ffff => 12,
@@ -64,7 +65,7 @@ impl Compression {
         let most = (total / PART).min(MOST_DICTIONARY);
         let mut dictionary = Vec::new();
         if most >= LEAST_DICTIONARY {
-            // Training fails if payloads have nothing in common; they then have no dictionary.
+            // Training fails if payloads have nothing in common. These payloads get no dictionary.
             dictionary = zstd::dict::from_samples(&samples, most).unwrap_or_default();
         }
         let with = Self {

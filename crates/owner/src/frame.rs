@@ -35,8 +35,8 @@ const GAIN: f64 = 0.35;
 const WITHIN: usize = 98;
 const FAR: f64 = 4.0;
 
-/// The largest gain, in powers of two, that a single vector counts. A vector that lies on a base by chance says little
-/// about the others.
+/// The largest gain of a single vector, in powers of two. A larger gain counts as this one, because a vector that lies on a
+/// base by chance says little about the others.
 const MOST: f64 = 4.0;
 
 /// The smallest number of vectors of a centre, so that it reveals no single record. The frame may outlive records, and all

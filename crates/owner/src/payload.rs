@@ -69,7 +69,8 @@ impl SegmentWriter<'_> {
     /// client waits the least.
     ///
     /// # Errors
-    /// [`Error::Payload`] if a payload is longer than the limit, or the PIR's own error.
+    /// [`Error::Payload`] if a payload is longer than the limit. The errors of private retrieval if its hint cannot
+    /// be made.
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

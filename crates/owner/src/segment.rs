@@ -29,7 +29,7 @@ use crate::scaled_rows::ScaledRows;
 
 /// The keys and facts with which one version's segments are written.
 pub(crate) struct SegmentWriter<'a> {
-    /// `None` for a writer, which has only the keys of its labels.
+    /// The owner's keys. `None` for a writer, which has only the keys of its labels.
     keys: Option<&'a OwnerKeys>,
     ids: ContentIds,
     /// The content key for new content, and its number.

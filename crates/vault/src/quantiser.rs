@@ -14,7 +14,7 @@ pub struct Entry<'a> {
     pub base: u8,
     /// The vector's scale if it was stored before, otherwise 0.
     pub scale: f32,
-    /// The vector's difference to the base.
+    /// The difference between the vector and the base.
     pub residual: &'a [f32],
     /// The unit vector to which it is lifted, if the bucket stores lifted vectors.
     pub unit: &'a [f32],

@@ -66,7 +66,7 @@ _SENT = 1.0
 # The seconds after which a silent server counts as unreachable, and the seconds that the memory then waits before it asks again.
 _SILENT, _PATIENCE = 1.0, 10.0
 
-# The error if the memory cannot be reached and this process has not read it before.
+# The error if the memory cannot be reached and this process did not read it before.
 _AWAY = (
     "the memory at {place} cannot be reached, and this process has read nothing of it yet, so nothing can be recalled. Go on without the memory, tell the "
     "person you work for, and try again later ({error})"

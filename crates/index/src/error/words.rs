@@ -8,7 +8,7 @@ pub(super) const WRONG: &str = "Stop using this server, and do not repeat the qu
      another channel. The owner checks the index with `sordino index verify --deep`; if that finds nothing, the server \
      computes something else";
 
-/// The advice to a client to which a server shows something other than it knows.
+/// The advice to a client if a server shows something different from what the client knows.
 fn shown(what: &str) -> String {
     format!(
         "Stop using this server: it shows {what}. Ask the index's owner through another channel. The owner checks the \
@@ -73,7 +73,7 @@ pub(super) fn unsure(path: &Path) -> String {
     )
 }
 
-/// The message about a change that came second.
+/// The message about a change that lost to another owner's change.
 pub(super) fn overtaken(path: &Path) -> String {
     let path = path.display();
     format!(

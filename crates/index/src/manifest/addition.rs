@@ -24,7 +24,8 @@ pub const MOST_ADDED_RECORDS: u64 = 1 << 20;
 /// The largest number of bytes of the pages that an addition has. All clients download them.
 pub const MOST_ADDED_BYTES: u64 = 1 << 26;
 
-/// The most by which an addition's number may exceed the one before. Interrupted changes can use numbers up.
+/// The largest amount by which an addition's number may exceed the number before it. Numbers may be left out, because
+/// an interrupted change uses its number up.
 const MAX_STEP: u64 = 1024;
 
 /// Records that a writer adds.

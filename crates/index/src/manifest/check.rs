@@ -225,7 +225,7 @@ impl Manifest {
         self.check_columns(&routed.tail, false)?;
         let grid = &routed.grid;
         let width = self.stored_dim() as usize;
-        // The shape bounds groups, places and columns, so that their products fit.
+        // The shape bounds the numbers of groups, places and columns, so their products do not overflow.
         require(
             grid.shape(width).is_ok(),
             "clusters of a shape that no table has",
@@ -249,7 +249,8 @@ impl Manifest {
     }
 }
 
-/// Checks that a sealed code has a power of two bytes before its tag, and no more than `most` bytes need.
+/// Checks that the size of a sealed code before its tag is a power of two, and no larger than a code of `most` bytes
+/// needs.
 fn check_coded(coded: &Coded, most: u64, what: &str) -> Result<(), String> {
     let class = coded.len.saturating_sub(TAG_LEN as u64);
     let largest = most.next_power_of_two().max(MIN_CODED as u64);

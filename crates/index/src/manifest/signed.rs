@@ -587,7 +587,7 @@ mod tests {
         assert!(with(sealed().mode, false, 32, 128).is_err());
     }
 
-    /// Columns whose scores no check covers.
+    /// An index in columns, whose scores no check covers.
     fn unchecked(columns: Columns) -> Columns {
         Columns {
             checking: Checking::None,

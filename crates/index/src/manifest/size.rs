@@ -39,7 +39,8 @@ pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::simple::Params, Error> {
 /// The layout of an index whose buckets are fetched without a hint.
 ///
 /// # Errors
-/// [`Error`] if no layout serves buckets of this number or length, or this number in one request.
+/// [`Error`] if no layout serves buckets of this number or length, or requests for this number of
+/// buckets.
 pub fn hintless_params(mode: &Sealed) -> Result<sordino_pir::hintless::Params, Error> {
     let (buckets, len) = (mode.clusters as usize, mode.layout.sealed_len());
     let probes = mode.probes as usize;

@@ -20,7 +20,8 @@ pub(super) fn change<T>(
     work: impl FnOnce(&mut Vec<Line>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let failed = |error: io::Error| refused(path, error.to_string());
-    // If no file can be created next to it, none can replace it. So this detects a read-only memory before a change.
+    // If no file can be created next to this file, none can replace it. So this step detects a read-only folder
+    // before a change.
     let _held = hold(path).map_err(failed)?;
     let before = read(path)?;
     let mut lines = before.clone();

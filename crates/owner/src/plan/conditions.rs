@@ -129,8 +129,8 @@ impl Conditions {
             .collect()
     }
 
-    /// The way for which a client waits the least. The pages of a second look are never downloaded: a client with all exact
-    /// vectors would need no server to score them.
+    /// The way for which a client waits the shortest time. Clients never download the pages of a second look as a whole: a
+    /// client with all exact vectors would need no server to score them.
     pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, Rank)> {
         let dealt = |way: &Way| matches!(way, Way::Scan(scan) if scan.copies() > 0);
         let ways = self.ways(sizes).into_iter();

@@ -11,7 +11,8 @@ const ROUTED_BUILD: u64 = 16;
 const SEALED_BUILD: u64 = 24;
 const BUILD: u64 = 50_000_000;
 
-/// The number of segments of the first size. From there on there are eight of each size, each twice the size before.
+/// The number of segments of the first size. After these there are eight segments of each size, and each size is
+/// twice the size before.
 const FIRST: usize = 16;
 const NEXT: usize = 8;
 

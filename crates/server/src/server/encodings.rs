@@ -274,8 +274,8 @@ fn is_written(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock_shared().is_err())
 }
 
-/// Writes a file under a temporary name that no other process uses, and renames it when the disk has all of it. If data that is
-/// not on the disk yet were lost, a mapping would read zeros.
+/// Writes a file under a temporary name that no other process uses, and renames it when the disk has all of it. Otherwise
+/// data that is not on the disk yet could be lost, and a mapping would read zeros.
 fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let random = RandomState::new().build_hasher().finish();
     let unfinished = path.with_extension(format!("{random:016x}"));

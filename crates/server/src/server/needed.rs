@@ -17,7 +17,7 @@ pub(super) fn least(manifest: &Manifest, shard: Shard, mapped: bool) -> Result<u
         (PartKind::Rows, _) => part.len / COORDINATE_LEN as u64 * ENCODED_LEN,
         // Four entries take nine bytes in memory.
         (PartKind::Table, _) => part.len / ENTRY_LEN as u64 * 9 / 4,
-        // Counted below.
+        // These bytes are counted below.
         (PartKind::Payloads, Holder::Server) | (_, Holder::Owner) => 0,
         _ => part.len,
     });
