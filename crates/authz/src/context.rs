@@ -49,7 +49,8 @@ impl Context {
     /// A context of this record.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] above a MiB; [`Error::Value`] for a value that Cedar's language does not have.
+    /// [`Error::TooLarge`] if the context is larger than a MiB. [`Error::Value`] for a value that Cedar's language
+    /// does not have.
     pub fn of(record: Record) -> Result<Self, Error> {
         if record.fields().is_empty() {
             return Ok(Self::default());

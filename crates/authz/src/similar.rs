@@ -61,7 +61,7 @@ impl Similar {
     ///
     /// # Errors
     /// [`Error::Vector`] if a vector has another length, is all zeros, or has an infinite or NaN float.
-    /// [`Error::TooLarge`] beyond 4,096 floats or a million policies.
+    /// [`Error::TooLarge`] if a vector has more than 4,096 floats, or there are more than a million policies.
     pub fn new<I: Into<Arc<str>>>(
         dim: usize,
         policies: impl IntoIterator<Item = (I, Vec<f32>)>,

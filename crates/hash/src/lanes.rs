@@ -48,7 +48,7 @@ pub(crate) trait Kernel<const N: usize>: Copy {
 /// The input of an idle lane: one block more than the most that a node can have.
 static IDLE: [u8; CHUNK + BLOCK] = [0; CHUNK + BLOCK];
 
-/// `N` nodes in progress. Arrays are indexed by lane; `cv` by word and then lane.
+/// `N` nodes in progress. Arrays are indexed by lane, and `cv` by word and then by lane.
 ///
 /// Every lane satisfies `at + BLOCK * (left - 1) <= bytes.len() <= at + BLOCK * left`, or `left` is 1 and `bytes` is
 /// empty.

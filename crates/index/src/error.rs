@@ -279,8 +279,7 @@ pub enum Error {
         /// The server's version.
         serving: u64,
     },
-    /// Two manifests of one index do not follow from one another: a restored backup was changed, or clients see two
-    /// histories.
+    /// Two manifests do not follow from one another: a restored backup was changed, or clients see two histories.
     #[error("{}", words::fork(*version))]
     Fork {
         /// The version offered.
@@ -310,7 +309,7 @@ pub enum Error {
         /// The required mode.
         expected: &'static str,
     },
-    /// A server holds a different shard. The fields have number and count of its own shard, then of the expected shard.
+    /// A server holds a different shard. The fields are number and count: of its own shard, then of the expected one.
     #[error("this server holds shard {}/{}, expected shard {}/{}: name the shards in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
     /// A client sent a request to a server of a shard. Such a server answers only the gathering server.

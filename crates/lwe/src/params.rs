@@ -25,7 +25,7 @@ pub(crate) const HINT_BITS: u32 = 26;
 const PER_Q: u128 = (1 << 96) / Q as u128;
 
 /// A named, checked parameter set. Both sets have `n = 3 * 512`, `q` of 40 bits, errors of standard deviation 16, words
-/// of 32 bits and hints of 26. Entries have 18 bits, or 8.
+/// of 32 bits and hints of 26 bits. Entries have 18 bits in one set, and 8 bits in the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     id: u8,

@@ -117,8 +117,7 @@ impl Pins {
     /// It need not follow from the known one, and is not remembered.
     ///
     /// # Errors
-    /// [`OwnerFault::Undone`] if the version is older or of another index. [`OwnerFault::Pins`] if the memory cannot be
-    /// used.
+    /// The errors of [`check`](Self::check). [`OwnerFault::Undone`] if the version is older or of another index.
     pub fn check_found(&self, place: &str, manifest: &SignedManifest) -> Result<(), Error> {
         let known = line::expected(&self.lines()?, &[place.to_owned()], manifest);
         let checked = known.iter().try_for_each(|pin| pin.check(manifest));

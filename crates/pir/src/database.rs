@@ -141,7 +141,8 @@ impl<P: Protocol> Database<P> {
     /// is followed by zeros.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`] or [`Error::RecordCount`].
+    /// [`Error::RecordTooLong`] if a record is longer than declared. [`Error::RecordCount`] if the number
+    /// of records differs from the declared number.
     pub fn from_records<I>(params: &Params<P>, records: I) -> Result<Self, Error>
     where
         I: IntoIterator<Item: AsRef<[u8]>>,

@@ -33,7 +33,7 @@ pub(crate) enum Draw {
 }
 
 impl Draw {
-    /// The draws of a set.
+    /// The distributions of a set.
     pub(crate) fn of(set: Set) -> Self {
         match set.gaussian() {
             Some((numerator, denominator)) => Self::Gaussian(Sampler::new(numerator, denominator)),

@@ -1,4 +1,4 @@
-//! Tables: the vectors are a column of lists of the same length; ids and other values have their own columns.
+//! Tables. The vectors are a column of lists of the same length. Ids and other values have their own columns.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -64,7 +64,7 @@ _COMPARED = 4000
 DEPTH = 64
 TOO_DEEP = f"filter: more than {DEPTH} filters within one another: expected fewer; join conditions in one list"
 
-# The largest number of bytes and levels of a condition on attributes, and more levels than one test has.
+# The largest number of bytes and of levels of a condition on attributes. The last number is larger than the number of levels of one test.
 _BYTES = 65_536
 _LEVELS = 64
 _TEST_LEVELS = 6
@@ -72,7 +72,7 @@ _TEST_LEVELS = 6
 # A list in a filter with more bytes is compared with the values that an attribute has.
 _LONG = 8192
 
-# How a date begins.
+# The beginning of a date.
 _YEAR = re.compile(r"\d{4}-")
 
 # The characters before a list in an attribute. The list is JSON. `has` reads such a list. Other tests take the list for one text.

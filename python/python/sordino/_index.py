@@ -110,7 +110,7 @@ class Index:
         if not isinstance(leave_empty, bool):
             raise InputError(f"leave_empty = {leave_empty!r}: expected True or False")
         if not leave_empty:
-            # A column of nothing but None says of each record that it has no value.
+            # A column that has only None says of each record that it has no value.
             none = records.attributes is None or (isinstance(attributes, dict) and not attributes)
             self._check_nothing_lost(records.payloads is not None, not none)
             if records.without and _tables.may_lack_members(vectors):

@@ -368,7 +368,7 @@ def _askers(
     audience: str | None,
     anyone: bool,
 ) -> dict[str, Any]:
-    """Return who may ask, in the native module's form."""
+    """Return the clients that may ask, in the native module's form."""
     if (issuers is None) != (audience is None):
         raise InputError("issuers and audience: expected both or neither")
     text = isinstance(audience, str) and _arrays.is_unicode(audience)

@@ -37,7 +37,7 @@ from sordino.parquet import groups, names, read
 
 __all__ = ["Options", "app", "batches", "build"]
 
-# Seconds between looks for replicas that came or went.
+# The seconds between two checks for replicas that came or went.
 LOOK = 1.0
 
 # Seconds that a stopping replica still answers, until no gatherer asks it.
@@ -62,7 +62,7 @@ _WATCHED = {
 
 
 class Options(BaseModel):
-    """What to serve, and how."""
+    """The index to serve, and the options of its servers."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -152,7 +152,7 @@ impl Args {
             return Ok(());
         };
         let next = store.next_number().unwrap_or(u64::MAX);
-        // Numbers of rows begin at 0. Stored vectors include those that were deleted.
+        // Row numbers begin at 0. Stored vectors include those that were deleted.
         if next > u64::from(store.manifest().n) || !store.contains(0u64) {
             return Ok(());
         }

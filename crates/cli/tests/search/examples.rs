@@ -18,7 +18,7 @@ const DOCUMENTS: [(&str, usize); 3] = [
 ];
 
 /// Documents whose commands are only parsed, because they need files and servers that a test lacks.
-/// The numbers are the least numbers of commands.
+/// The numbers are the smallest numbers of commands.
 const PARSED: [(&str, usize); 7] = [
     (include_str!("../../../../docs/operations.md"), 2),
     (include_str!("../../../../docs/operations/access.md"), 6),

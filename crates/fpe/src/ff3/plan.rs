@@ -16,7 +16,7 @@ use crate::{
     reciprocal::{Modulus64, Modulus128},
 };
 
-/// FF3 or FF3-1 for strings of one length. Made by [`Ff3Cipher::plan`].
+/// FF3 or FF3-1 for strings of one length. [`Ff3Cipher::plan`] makes it.
 #[derive(Clone)]
 pub struct Ff3Plan<const TWEAK: usize, C = NativeAes> {
     pub(crate) cipher: C,

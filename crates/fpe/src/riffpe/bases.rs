@@ -8,7 +8,7 @@ use alloc::{collections::BTreeMap, vec, vec::Vec};
 const MAX_DIVISORS: usize = 1 << 16;
 
 /// The list of bases of [`super::RiffpeX`] for the integers below `x`, in ascending order. Of all lists of factors of
-/// at least `threshold` with product `x`, this list has the least `sum b log2 b`.
+/// at least `threshold` with product `x`, this list has the smallest `sum b log2 b`.
 ///
 /// ```
 /// assert_eq!(sordino_fpe::find_best_bases(1_000_000, 25)?, [25, 25, 40, 40]);

@@ -1,4 +1,5 @@
-//! The hint of a table of bytes: for every group it is `D`, or its `D_g`, times the group's own public matrix.
+//! The hint of a table of bytes. For every group it is `D`, or the group's own `D_g`, times the group's public
+//! matrix.
 //!
 //! The transforms of a row of `D` serve all groups. A row's sums are computed for eight values at a time, over all
 //! polynomials. So the part of the public polynomials that they need stays in the cache for a block of rows:

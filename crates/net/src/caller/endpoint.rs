@@ -116,8 +116,8 @@ impl Endpoint {
         self
     }
 
-    /// Shows this token, which was issued to the holder of the [`key`](Self::key): for a server that does not list the
-    /// key.
+    /// Shows this token, which was issued to the holder of the [`key`](Self::key). A server that does not list the key needs
+    /// it.
     #[cfg(feature = "client")]
     #[must_use]
     pub fn token(mut self, token: impl Into<Vec<u8>>) -> Self {

@@ -45,8 +45,8 @@ impl Connection {
     /// # Errors
     /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's, and
     /// [`OwnerFault::OtherServed`] if the server has a different index.
-    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there. Faults of the directory, and
-    /// other refusals of the server.
+    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun at the server. The errors of
+    /// reading the directory, and other refusals of the server.
     pub fn push(
         &mut self,
         dir: impl AsRef<Path>,

@@ -5,7 +5,7 @@
 //! step for this run of the server, and the server also checks the step's content. So a step that is recorded,
 //! repeated or reordered does no more than the owner once meant.
 //!
-//! A writer that the served version names pushes its additions in the same steps: [`writers`](super::writers) has
+//! A writer that the served version names pushes its additions in the same steps. [`writers`](super::writers) has the
 //! rules.
 
 use std::path::Path;

@@ -25,9 +25,9 @@ pub struct Limits {
     pub receiving: usize,
     /// The same bound as `receiving`, for one address.
     pub receiving_per_address: usize,
-    /// The largest number of requests in flight: whole, and with a good tag or signature where one is needed. A key,
-    /// or an address where anyone may ask, gets another place as long as it has fewer places than are free. If there
-    /// are several indexes, the same rule holds for each index.
+    /// The largest number of requests in flight. These requests are complete and, if clients must prove a key, have
+    /// a good tag or signature. A key, or an address if anyone may ask, gets another place as long as it has fewer
+    /// places than are free. If there are several indexes, the same rule holds for each index.
     pub in_flight: usize,
     /// The largest number of requests that one scan answers. The others wait for the next scan.
     pub batch: usize,
@@ -39,24 +39,23 @@ pub struct Limits {
     /// The largest number of requests per second about one of several indexes: fewer than in all, so that one index
     /// leaves some to others.
     pub rate_per_index: f64,
-    /// The largest number of requests per second of one address that has proven no key. Where keys are known, these
-    /// are questions for the server's run and requests that are refused. Where anyone may ask, these are all
-    /// requests.
+    /// The largest number of requests per second of one address that has proven no key. If keys are known, these are
+    /// questions for the server's run and requests that are refused. If anyone may ask, these are all requests.
     pub rate_per_address: f64,
-    /// A new connection must make a request within this time; where keys are known, one with a good
-    /// tag or signature.
+    /// A new connection must make a request within this time. If keys are known, the request must have a good tag or
+    /// signature.
     pub first_request: Duration,
     /// A connection without requests is closed after this time.
     pub idle: Duration,
     /// A request must be whole within this time and the time of its longest form at `slowest`.
     pub receive: Duration,
-    /// A request must be received and answered within this time; sending a long reply may take
-    /// longer, by `slowest`.
+    /// A request must be received and answered within this time. Sending a long reply may take longer, as far as
+    /// `slowest` allows.
     pub request: Duration,
     /// The smallest number of bytes per second at which a client must send its request and take its reply.
     pub slowest: u32,
-    /// The most by which a client's clock may differ from the server's. Signatures are remembered
-    /// twice as long.
+    /// The largest time by which a client's clock may differ from the server's. Signatures are remembered twice as
+    /// long.
     pub skew: Duration,
     /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by this
     /// time.

@@ -219,8 +219,8 @@ impl Logins {
 
 /// Makes room for one more login of `client`. Logins that have ended go first. If `client` has the largest allowed
 /// number, one login of the largest crowd goes. At each step of a token's path, the crowd is the logins of the holder
-/// that has the most. So a holder loses no login to the holders of parts of its token while it has no more logins than
-/// one of these.
+/// that has the most. So a holder loses no login to the holders of parts of its token, as long as one of these has at
+/// least the same number of logins.
 fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now: Instant) {
     by_id.retain(|_, login| now < login.until);
     let own = by_id
@@ -236,7 +236,8 @@ fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now
         for (_, login) in &crowd {
             *sizes.entry(step(login)).or_default() += 1;
         }
-        // If two crowds are equally large, the crowd of the token's holder keeps its logins. These have no such step.
+        // If two crowds are equally large, the crowd of the token's holder keeps its logins, because these logins have no
+        // such step.
         let largest = sizes.into_iter().max_by_key(|(step, size)| (*size, *step));
         let largest = largest.and_then(|(step, _)| step);
         crowd.retain(|(_, login)| step(login) == largest);

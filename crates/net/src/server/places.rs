@@ -189,8 +189,8 @@ mod tests {
         assert!(places.lock().by.is_empty());
     }
 
-    /// A client that takes all places of an index that it can get leaves places to the index's other clients. These
-    /// leave places to other indexes.
+    /// If a client takes all places of an index that it can get, the index's other clients still get places.
+    /// Together these clients leave places to other indexes.
     #[test]
     fn a_client_leaves_places_of_an_index_to_others() {
         let places = Places::new(64);

@@ -77,7 +77,7 @@ pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column
         write(&mut out, column, at).map_err(wrong)?;
         all += out.len();
         if all > MOST_OF_CHUNK {
-            // The row alone is right, so it must not be left out.
+            // The fault is not in the row itself, so the row must not be left out.
             return Err(Error::Table {
                 format: "table",
                 why: format!(

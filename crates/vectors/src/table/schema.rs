@@ -156,7 +156,7 @@ fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
     };
     let Some(name) = &names.vectors else {
         return Ok(vec![match names.vectorless {
-            // Some column must take the place of the vectors; its values are not read.
+            // Some column must take the place of the vectors. Its values are not read.
             true => match names.ids.iter().chain(&names.values).next() {
                 Some(name) => find(fields, name, |_| true, "any")?,
                 None if fields.is_empty() => return Err(Error::NoVectors),

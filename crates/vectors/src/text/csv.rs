@@ -77,7 +77,7 @@ pub(super) fn records(
         let of_column =
             |(at, error): (usize, String)| fault(line, format!("column {}: {error}", name(at)));
         let used = vectors.columns().chain(&ids).chain(&values);
-        // A fault of the whole file: other records have escapes too, or ids like this one.
+        // This is a fault of the whole file, because other records have escapes or ids like this one, too.
         let of_file = |at: usize, why: &str| Error::Table {
             format: FORMAT,
             why: format!("line {line}, column {}: {why}", name(at)),

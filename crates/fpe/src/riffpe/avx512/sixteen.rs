@@ -13,7 +13,7 @@ use core::arch::x86_64::*;
 use sordino_aes::{Schedule, aesni, vaes::encrypt};
 use zeroize::Zeroize;
 
-/// Strings in step.
+/// The number of strings in step.
 pub(in crate::riffpe) const STRINGS: usize = 16;
 /// The largest number of cards of a digit.
 pub(in crate::riffpe) const CARDS: usize = 16;

@@ -196,7 +196,7 @@ fn none() -> sordino_index::Error {
 impl Replica {
     fn new(endpoint: Endpoint, part: Duration) -> Result<Self, Error> {
         let (http, connector) = endpoint.build()?;
-        // The server of a shard has only one index.
+        // A server of a shard has only one index, so no name is needed.
         if endpoint.index()?.is_some() {
             let address = endpoint.address;
             return Err(Error::Address { address });

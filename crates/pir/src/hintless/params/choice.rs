@@ -79,7 +79,7 @@ impl Params {
         })
     }
 
-    /// The layouts that keep the failure bound, one for each number of answer bits that does.
+    /// The layouts that keep the failure bound. There is one for each number of answer bits that keeps it.
     fn with_answers(self) -> impl Iterator<Item = Self> {
         // Dropping bits costs less in the half that is not multiplied by the secret.
         let bits = (7..=11).flat_map(move |above| {
