@@ -28,7 +28,8 @@ const WORDS: [&str; 9] = [
 
 /// Checks the length of a text, the length of each policy, and the depth of each expression.
 ///
-/// `one` is the most bytes between two semicolons outside of brackets. `name` names the policy that contains a byte.
+/// `one` is the largest number of bytes between two semicolons outside of brackets. `name` names the policy that
+/// contains a byte.
 pub(crate) fn check(
     what: &'static str,
     text: &str,

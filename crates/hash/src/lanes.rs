@@ -45,7 +45,7 @@ pub(crate) trait Kernel<const N: usize>: Copy {
     fn prefetch(self, bytes: &[u8]);
 }
 
-/// The input of an idle lane: one block more than the most that a node can have.
+/// The input of an idle lane. It has one block more than the longest node.
 static IDLE: [u8; CHUNK + BLOCK] = [0; CHUNK + BLOCK];
 
 /// `N` nodes in progress. Arrays are indexed by lane, and `cv` by word and then by lane.

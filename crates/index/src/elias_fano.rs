@@ -16,7 +16,7 @@ pub struct EliasFano {
 }
 
 impl EliasFano {
-    /// The format that splits the numbers where they take the fewest bits.
+    /// The format that splits the numbers at the bit with which the list is shortest.
     #[must_use]
     pub fn new(count: usize, most: u32) -> Self {
         let cut = |low| Self { count, most, low };

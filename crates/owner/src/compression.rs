@@ -288,7 +288,7 @@ mod tests {
                 assert!(pair[0] <= pair[1] && pair[1] <= 3 * pair[0], "{pair:?}");
             }
         }
-        // If all payloads are long, none has several blocks, which would cost bytes.
+        // If all payloads are long, no payload has several blocks, because blocks would cost bytes.
         let alike: Vec<Vec<u8>> = (0..100).map(|at| long(at, 2500)).collect();
         let alike: Vec<&[u8]> = alike.iter().map(Vec::as_slice).collect();
         assert_eq!(Compression::new(&alike).unwrap().short, 4096);

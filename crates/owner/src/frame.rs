@@ -43,7 +43,7 @@ const MOST: f64 = 4.0;
 /// readers know it.
 const CROWD: usize = 32;
 
-/// Splits vectors into those for training a frame and those for measuring it, one in [`EACH`].
+/// Splits vectors into two parts. One in [`EACH`] vectors is for measuring a frame, and the others are for training it.
 pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
     let (mut teach, mut held) = (Vec::new(), Vec::new());
     for (at, one) in all.into_iter().enumerate() {

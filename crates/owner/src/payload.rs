@@ -66,7 +66,7 @@ impl LaidGroup {
 
 impl SegmentWriter<'_> {
     /// Writes what records carry, by content key. It takes the length of pages and the way to fetch them for which a
-    /// client waits the least.
+    /// client waits the shortest time.
     ///
     /// # Errors
     /// [`Error::Payload`] if a payload is longer than the limit. The errors of private retrieval if its hint cannot

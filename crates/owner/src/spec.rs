@@ -25,8 +25,8 @@ pub struct Spec {
     pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
-    /// The conditions that decide how clients fetch payloads. The way for which a client waits the least in all of its
-    /// searches is chosen.
+    /// The conditions that decide how clients fetch payloads. The builder chooses the way for which a client waits the
+    /// shortest time in all of its searches.
     pub conditions: Conditions,
     /// The number of candidates that each search fetches, `k` to 64, and ranks by their exact vectors. This second look
     /// exists in masked, open and routed mode. The exact vectors lie in the pages of payloads.

@@ -28,7 +28,8 @@ const NORM: f64 = 1.001;
 /// is always whole. This width adds 3.6 % to the error. One bit less for all numbers would add 26 %.
 const HINT_WIDTH: Width = Width::eighths(159);
 
-/// The largest dimension: 4096 polynomials of four coordinates, the most that the sums of the vector kernels can hold.
+/// The largest dimension: 4096 polynomials of four coordinates, which is the largest number that the sums of the vector
+/// kernels can hold.
 const MAX_DIM: usize = 1 << 14;
 
 /// The encoding of stored codes.

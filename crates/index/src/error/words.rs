@@ -3,7 +3,7 @@
 use sordino_vectors::id::Id;
 use std::path::Path;
 
-/// The advice after a wrong reply. It is the same for every cause, and so is the client's behaviour.
+/// The advice after a wrong reply. The advice and the client's behaviour are the same for every cause.
 pub(super) const WRONG: &str = "Stop using this server, and do not repeat the query. Tell the index's owner through \
      another channel. The owner checks the index with `sordino index verify --deep`; if that finds nothing, the server \
      computes something else";
@@ -181,7 +181,7 @@ pub(super) fn hex(id: &[u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An id for a message. A text with spaces is in quotes, since those at its ends would not be visible.
+/// An id for a message. A text with spaces is in quotes, since spaces at its ends would not be visible.
 pub(super) fn quoted(id: &Id) -> String {
     match id {
         Id::Text(text) if text.contains(' ') => format!("{text:?}"),

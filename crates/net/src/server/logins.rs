@@ -268,7 +268,7 @@ impl fmt::Debug for Logins {
 
 /// The accepted numbers of a login's requests: the highest one, and which of the 64 up to it.
 ///
-/// Each number is accepted once. Requests in flight may come in any order, as long as none is 64 behind another.
+/// Each number is accepted once. Requests in flight may come in any order, as long as no number is 64 behind another.
 #[derive(Debug, Default)]
 struct Window {
     /// One more than the highest accepted number; 0 before the first.

@@ -160,7 +160,7 @@ mod tests {
         let numbers = askers.map(Asker::number);
         let different: std::collections::BTreeSet<u128> = numbers.into_iter().collect();
         assert_eq!(different.len(), askers.len());
-        // A network counts as one holder, and so does an IPv4 address in both forms.
+        // A network counts as one holder. The two forms of an IPv4 address count as one holder, too.
         assert_eq!(
             address("2001:db8::2").number(),
             address("2001:db8::1").number()
