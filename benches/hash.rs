@@ -178,7 +178,7 @@ mod processes {
         Duration::from_nanos(text.trim().parse().expect("a number"))
     }
 
-    /// In a process that `child` has started: prints the least time of a pass, and true.
+    /// In a process that `child` has started, prints the shortest time of a pass and returns true.
     pub(super) fn run() -> bool {
         let Ok(told) = std::env::var(LENGTHS) else {
             return false;

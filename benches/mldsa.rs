@@ -233,7 +233,7 @@ fn batch(c: &mut Criterion) {
                     });
                     assert!(verdicts[..n].iter().all(Result::is_ok));
                 });
-                // The verifier keeps 16 keys, so a walk around 128 never meets a kept key.
+                // The verifier keeps 16 keys, so a walk around 128 keys never meets a kept key.
                 let mut walk = many_items.chunks_exact(n).cycle();
                 group.bench_function(id(name("many keys")), |b| {
                     b.iter(|| {

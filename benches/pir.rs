@@ -221,7 +221,7 @@ fn reference_table(c: &mut Criterion) {
     }
 }
 
-/// DoublePIR on the same records: the work that is left once a query is prepared, and all work.
+/// DoublePIR on the same records: the work that is left after a query was prepared, and all work.
 fn reference_table_double(c: &mut Criterion) {
     let mut rng = StdRng::seed_from_u64(7);
     let mut group = group(c, "pir/reference_table");

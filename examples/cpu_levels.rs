@@ -1,7 +1,7 @@
 //! Prints the SIMD levels that Sordino's kernels will use on this machine.
 //!
-//! The libraries ignore a value of `SORDINO_CPU` that names no level. This program refuses it, so that a script can
-//! make sure of a level before it measures or tests at it.
+//! The libraries ignore a value of `SORDINO_CPU` that names no level. This program refuses such a value, so that a
+//! script can make sure of a level before it measures or tests at this level.
 
 use std::process::ExitCode;
 

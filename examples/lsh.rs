@@ -1,4 +1,4 @@
-//! Locality-sensitive hashing: how much recall a code or a table gives for how much work.
+//! Locality-sensitive hashing: the recall that a code or a table gives, and the work that it takes.
 //!
 //! `cargo run --release --example lsh [BASE.npy QUERIES.npy]`: the files hold matrices of type u8 or i8, with a vector
 //! in each row. Without files it uses a generated set of clusters.

@@ -2,7 +2,8 @@
 //! scores under each parameter set, and whole searches in each mode, message by message.
 //!
 //! All randomness has fixed seeds, and the bytes that a client draws are printed with what it makes of them. Bytes
-//! are in hexadecimal digits; so are numbers in single precision, by their bits, little-endian.
+//! are in hexadecimal digits. Numbers in single precision are printed in the same way, by their bits in
+//! little-endian order.
 //!
 //! `cargo run --example protocol_vectors > vectors.json`
 

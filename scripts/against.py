@@ -3,9 +3,8 @@
 
     scripts/bench.sh --against REV BENCH [FILTER] [--rounds 5]
 
-Prints, for each row of the bench, the time of this tree divided by the time of REV: the median of the rounds, and the least and
-the most of them. A row whose interval has 1 in it shows no difference.
-"""
+Prints, for each row of the bench, the time of this tree divided by the time of REV: the median of the rounds, the smallest value
+and the largest. A row whose interval has 1 in it shows no difference. """
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def measured(executable: Path, tree: Path, home: Path, pattern: str | None) -> T
 
 
 def ratios(old: list[Times], new: list[Times]) -> dict[str, tuple[float, float, float]]:
-    """For each row that all rounds have: the median, the least and the most of new / old."""
+    """For each row that all rounds have: the median, the smallest and the largest value of new / old."""
     shared = set.intersection(*(set(times) for times in old + new))
     of_rounds = {row: [after[row] / before[row] for before, after in zip(old, new)] for row in sorted(shared)}
     return {row: (statistics.median(all_), min(all_), max(all_)) for row, all_ in of_rounds.items()}

@@ -30,7 +30,7 @@ SHAPES = [(128, 128, 12, 8, 1360), (128, 64, 24, 16, 3392), (128, 64, 96, 32, 42
 
 
 def variances(width, t, clusters):
-    """In squares of a step: the variance that the words carry, and the variance that each score has of its own."""
+    """Two variances, in squares of a step: the variance that comes from the query's words, and the variance that each score has of its own."""
     words = clusters * width * (P * P / 12) * ((SIGMA * 2**32 / Q_WORDS) ** 2 + 1 / 12) / 2**28
     hint = SECRET * (2 / 3) / 12 / 2**16
     query = 10.5 + (4**4 / 12 + 1 / 6) + 1 / 12
@@ -42,7 +42,7 @@ def variances(width, t, clusters):
 
 def chernoff(total, own):
     """A bound on the probability that ||X + c||^2 exceeds `total`, for V = 1 and a given W. The eigenvalues are own = W
-    + 1 and, once, own + 63/4. Bisection finds the least Chernoff bound."""
+    + 1 and, once, own + 63/4. Bisection finds the smallest Chernoff bound."""
     k, common = COUNT - 1, own + (COUNT - 1) / 4
     slope = lambda u: (k - 1) * own / (1 - 2 * u * own) + common / (1 - 2 * u * common) - total
     low, high = 0.0, 0.5 / common * (1 - 1e-9)

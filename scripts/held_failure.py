@@ -26,8 +26,8 @@ STEP = WINDOW / 2**20
 
 
 def variances(t, width):
-    """In squares of a step: the variance that a query's errors carry into an error, and the variance that each score
-    has of its own."""
+    """Two variances of an error, in squares of a step: the variance that comes from the query's errors, and the variance that each score has of
+    its own."""
     # The longest stored vector, with a rounding error of half a unit in every coordinate.
     norm = 1.001 * SCALE + math.sqrt(width) / 2
     carried = (10.5 + 4 ** DROPPED[t] / 12 + 1 / 6) * (N // t) * (norm * WINDOW / Q) ** 2

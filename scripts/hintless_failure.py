@@ -143,7 +143,7 @@ def unassigned(batch, groups, group):
 
 @functools.cache
 def least(batch, groups):
-    """The least number of slots in a group that keeps the bound."""
+    """The smallest number of slots in a group that keeps the bound."""
     group = 1
     while unassigned(batch, groups, group) > Fraction(1, 2**40): group += 1
     return group
@@ -170,8 +170,8 @@ def depths(count):
 
 
 def choose(records, record_len, batch):
-    """The layout of least cost. Among equal costs, the first one in the order of the loops wins, and among bits of one
-    layout the fewest."""
+    """The layout with the smallest cost. Among layouts of equal cost, it is the first one in the order of the loops. Among numbers of bits of one layout, it is
+    the smallest."""
     best = None
     for p, (groups, group) in product((10, 9, 8, 7), deals(batch)):
         polys, units, places = shape(records, record_len, p, group)

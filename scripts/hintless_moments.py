@@ -43,12 +43,11 @@ ERROR = sum(x * p for x, p in SQUARES.items())          # mean square of an erro
 # log2 of the probability that powers of errors or of the secret, or the number of its nonzero coefficients, exceed the
 # assumed values.
 BEYOND = (-90.0, -60.0, -54.0, -48.0, -44.0)
-# The value with which peaks twice as large are tried.
+# The value with which the script tries peaks that are twice as large.
 TWICE = -48.0
 # If the peaks of windows are lower by this factor, a step's gain on all its noise is replaced by the largest gain.
 FLAT = 1.5
-# The share of the exponent that noise times s gets, relative to its share of the energy. Bounds are least from 0.84 to
-# 0.9.
+# The share of the exponent that noise times s gets, relative to its share of the energy. Bounds are smallest from 0.84 to 0.9.
 SPLIT = .86
 # For a depth and a step: the share of the images of s that a leaf multiplies by s and in which X -> 1 / X was applied.
 INVERSE = {(LOG_N, 3): 2**-7}
@@ -291,7 +290,7 @@ class Layout:
         return math.log2(self.count * 2**one + 2**beyond), one
 
     def bound(self):
-        """The least bound over all peaks, for a record and for a coefficient."""
+        """The smallest bound over all peaks, for a record and for a coefficient."""
         best = (0.0, 0.0)
         for beyond in BEYOND:
             if best[0] > beyond: best = min(best, self.with_peaks(beyond, 1))
@@ -413,9 +412,8 @@ def check_tree():
 
 
 def check(rows):
-    """Checks every named layout and the worst drawn ones. Returns the least number of bits by which named layouts are
-    below their stated bounds, the largest bound of DRAWN, the bound of WORST, and that bound with peaks twice as
-    large."""
+    """Checks every named layout and the worst drawn ones. Returns the smallest number of bits by which named layouts are below their stated bounds, the largest
+    bound of DRAWN, the bound of WORST, and that bound with peaks twice as large."""
     check_terms()
     check_images()
     check_units()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Import circles among the top modules of each crate, and among its files.
+"""Finds import circles among the top modules of each crate, and among its files.
 
   scripts/import_cycles.py [--skip CRATE ...]
 

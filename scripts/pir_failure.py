@@ -70,7 +70,7 @@ class Noise:
         self.n, self.sigma = SETS[name]
         self.columns, self.hint, self.query = columns, 32 - hint_bits, 32 - query_bits
         self.radius, self.answered = RADIUS, answered
-        # DoublePIR's first level fetches its hint and its answer exactly, so neither is rounded.
+        # DoublePIR's first level fetches its hint and its answer exactly, so neither of them is rounded.
         self.rounded_hint = answered and self.hint > 0
         if self.sigma:
             weights = [math.exp(-k * k / (2 * self.sigma**2)) for k in range(11 * self.sigma)]

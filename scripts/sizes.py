@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Source files and functions that have grown too long.
+"""Finds source files and functions that have grown too long.
 
   scripts/sizes.py [--skip CRATE ...]
 

@@ -3,11 +3,11 @@
 
   scripts/soak.py [--records N] [--dim D] [--mode M] [--clients N] [--minutes M] [--every S] [--sordino PATH] [--folder DIR] [--keep-encoded]
 
-Makes random vectors and an index of them, and serves it. `--clients` loops run `sordino query --cache` on vectors of the
-index, all with one cache. Every `--every` seconds the script adds a record, or deletes an added one, and the index compacts
-itself. The script samples the memory and the open files of the server. It fails if a query fails or does not find its vector,
-if a change fails, or if memory or open files grow. For this, it compares their medians in the last third of the time with the
-medians in the second third: memory may be 2 % larger, and files 4 more. The first third is for warming up.
+Makes random vectors and an index of them, and serves it. A number of loops (`--clients`) run `sordino query --cache` on vectors of the
+index. They share one cache. Every `--every` seconds the script adds a record, or deletes an added one, and the index compacts itself. The
+script samples the memory and the open files of the server. It fails if a query fails or does not find its vector, if a change fails, or if
+memory or open files grow. For this, it compares their medians in the last third of the time with the medians in the second third: memory may
+be 2 % larger, and files 4 more. The first third is for warming up.
 
 Prints a line of JSON every ten seconds, and one at the end. Needs Linux and a build of the command, preferably a release.
 """

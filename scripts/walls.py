@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Crates and features on the wrong side of the wall between owner, readers and server.
+"""Finds crates and features on the wrong side of the wall between owner, readers and server.
 
   scripts/walls.py
 

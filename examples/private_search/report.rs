@@ -21,7 +21,7 @@ const REFERENCE: [(&str, &str); 7] = [
     ("total", "172"),
 ];
 
-/// One object with all that was measured.
+/// One object with everything that was measured.
 pub(crate) fn json(set: &Set, measured: &Measurement) -> serde_json::Value {
     let stages = &measured.stages;
     json!({

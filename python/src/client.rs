@@ -30,7 +30,7 @@ use open::{Open, Server, check};
 use query::Asked;
 use remote::Remote;
 
-/// The most bytes of downloads that a cache keeps.
+/// The largest number of bytes of downloads that a cache keeps.
 const CACHE: u64 = 4 << 30;
 
 /// The results of one search, and the bytes that it moved.
@@ -211,7 +211,7 @@ impl Client {
         Ok(values)
     }
 
-    /// The most results of a search.
+    /// The largest number of results of a search.
     #[getter]
     fn k(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.open(py)?.facts(py).k)

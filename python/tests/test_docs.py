@@ -7,7 +7,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 
-# The least number of blocks of each page.
+# The smallest number of blocks of each page.
 PAGES = {"../README.md": 1, "../python/README.md": 1, "python.md": 8, "guide/text.md": 5, "guide/coming-from.md": 1}
 
 

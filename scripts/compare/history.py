@@ -1,4 +1,4 @@
-"""The main numbers of each version, one line of `history.jsonl` for each."""
+"""The main numbers of each version. `history.jsonl` has one line for each version."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def sets(run: Run) -> list[tuple[str, int]]:
 
 
 HEAD = ("", "recall@10", "a search", "of it in the server", "bytes a search", "bytes once", "build", "a search with ten texts")
-# Smaller sets are in the pictures alone.
+# Only the pictures show smaller sets.
 LEAST = 20_000
 
 

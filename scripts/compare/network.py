@@ -35,7 +35,7 @@ def section(run: Run) -> str:
 
 
 def bound(run: Run) -> list[str]:
-    """What eight clients could reach at most, from the processor time of a request."""
+    """The largest rate that eight clients could reach, computed from the processor time of a request."""
     found = {load["clients"]: load for load in run.loads if (load["mode"], load["what"]) == ("masked", "requests") and "server_processor_ms" in load}
     if 1 not in found or 8 not in found:
         return []

@@ -257,7 +257,7 @@ SHOWN = ("Riffpe(n=100) [native]", "RiffpeX(n>=25) [native]")
 
 
 def spread(pairs: Iterable[tuple[float | None, float | None]]) -> str:
-    """The smallest and the largest quotient of pairs."""
+    """The smallest and the largest quotient of the two numbers of each pair."""
     ratios = [other / one for one, other in pairs if one and other]
     return f"{min(ratios):.2f} to {max(ratios):.2f} times" if ratios else ""
 

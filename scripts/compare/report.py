@@ -80,7 +80,7 @@ def commit() -> str:
 
 
 def faults(run: Run, files: Iterable[Path]) -> list[str]:
-    """Why the report would not be of one whole run."""
+    """The reasons why the report would not describe one whole run."""
     found = []
     for mode in modes.MODES:
         if not modes.one(run, "clustered", modes.REFERENCE_N, mode):

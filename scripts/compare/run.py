@@ -26,7 +26,7 @@ class Measurement:
     throughput_bytes: int | None = None
     wire_bytes: int | None = None
     recall: float | None = None
-    #: What else a peer's line says: bytes, configuration, commit.
+    #: The other values of a peer's line: bytes, configuration, commit.
     more: dict = field(default_factory=dict)
 
     @property

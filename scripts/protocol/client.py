@@ -293,7 +293,7 @@ class Client:
         try:
             scores = self._routed(asked.lifted())
         except ValueError as error:
-            # The client still fetches buckets, at random.
+            # The client still fetches buckets, which it chooses at random.
             wrong, scores = error, np.zeros(m.clusters, np.float32)
         buckets = sorted(int(x) for x in np.lexsort((np.arange(m.clusters), -scores))[: m.probes])
         try:

@@ -53,7 +53,8 @@ class Client:
         """The secret state of the question, and the message. `random` returns the given number of fresh random
         bytes."""
         p = self.params
-        # The page of each group. A dealt page may find no slot, once in 2^40 requests.
+        # The page that each group fetches. About once in 2^40 requests, no group is free for a page, and the request then
+        # leaves it out.
         of = self.deal.assign(pages) if self.deal else dict(enumerate(pages))
         wanted = np.zeros((p.groups, p.columns), bool)
         for group, page in of.items():

@@ -28,7 +28,7 @@ def floats(digits):
 
 
 def drawn(digits):
-    """Returns the recorded random bytes, each of them once."""
+    """Returns the recorded random bytes. It returns each of them once."""
     data, at = bytes.fromhex(digits), 0
 
     def random(length):

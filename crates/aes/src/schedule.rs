@@ -57,7 +57,7 @@ impl Schedule {
         for i in nk..4 * (rounds + 1) {
             let mut t = w[i - 1];
             if place == 0 {
-                // RotWord on little-endian words; Rcon is doubled in GF(2^8).
+                // RotWord rotates little-endian words, and Rcon is doubled in GF(2^8).
                 t = sub_word(t).rotate_right(8) ^ rcon;
                 rcon = (rcon << 1) ^ if rcon & 0x80 != 0 { 0x11b } else { 0 };
             } else if nk > 6 && place == 4 {

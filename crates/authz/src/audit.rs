@@ -38,7 +38,7 @@ pub use head::{AuditKey, Head};
 
 /// The context of an entry's digest.
 const ENTRY: &str = "sordino-authz v1 audit: entry";
-/// The most bytes of an entry.
+/// The largest number of bytes of an entry.
 const MOST: usize = 1 << 20;
 
 /// The writing end of a log.

@@ -10,13 +10,13 @@ use crate::error::at_most;
 use crate::places::{Places, place};
 use crate::tokens::step;
 
-/// The most bytes of a text of policies.
+/// The largest number of bytes of a text of policies.
 pub(crate) const POLICIES: usize = 64 << 20;
-/// The most bytes of one policy.
+/// The largest number of bytes of one policy.
 const POLICY: usize = 64 << 10;
-/// The most bytes of a schema.
+/// The largest number of bytes of a schema.
 pub(crate) const SCHEMA: usize = 4 << 20;
-/// The most levels of an expression: the brackets around it, and the operators next to it.
+/// The largest number of levels of an expression: the brackets around it, and the operators next to it.
 const LEVELS: usize = 160;
 /// The levels that a bracket or an `if` adds: the parser goes through all kinds of operators inside it.
 const BRACKET: usize = 4;
@@ -28,7 +28,8 @@ const WORDS: [&str; 9] = [
 
 /// Checks the length of a text, the length of each policy, and the depth of each expression.
 ///
-/// `one` is the most bytes between two semicolons outside of brackets. `name` names the policy that contains a byte.
+/// `one` is the largest number of bytes between two semicolons outside of brackets. `name` names the policy that
+/// contains a byte.
 pub(crate) fn check(
     what: &'static str,
     text: &str,

@@ -6,7 +6,7 @@ use crate::error::at_most;
 use crate::value::{Record, Value};
 use crate::{Error, key};
 
-/// The most bytes of a context in its canonical form.
+/// The largest number of bytes of a context in its canonical form.
 const MOST: usize = 1 << 20;
 
 /// The context of a request: named values that belong to no entity, such as a rate or a time.
@@ -49,7 +49,8 @@ impl Context {
     /// A context of this record.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] above a MiB; [`Error::Value`] for a value that Cedar's language does not have.
+    /// [`Error::TooLarge`] if the context is larger than a MiB. [`Error::Value`] for a value that Cedar's language
+    /// does not have.
     pub fn of(record: Record) -> Result<Self, Error> {
         if record.fields().is_empty() {
             return Ok(Self::default());

@@ -54,9 +54,11 @@ impl Engine {
     /// schema does not admit.
     ///
     /// # Errors
-    /// [`Error::Parse`], [`Error::Invalid`], [`Error::Template`], [`Error::DuplicatePolicy`] for policies; [`Error::Expression`]
-    /// for a policy with too many operators; [`Error::Entities`], [`Error::Cycle`], [`Error::UnknownType`], [`Error::TooDeep`]
-    /// for entities; [`Error::TooLarge`] for both.
+    /// For policies: [`Error::Parse`] if they do not parse, [`Error::Invalid`] if the schema does not admit one,
+    /// [`Error::Template`] for a template, [`Error::DuplicatePolicy`] if two have the same id, [`Error::Expression`] for one
+    /// with too many operators. For entities: [`Error::Entities`] if they have a fault, [`Error::Cycle`] if one is its own
+    /// ancestor, [`Error::UnknownType`] if the schema lacks a type, [`Error::TooDeep`] if a value is nested too deeply. For
+    /// both: [`Error::TooLarge`] if a text is too long.
     pub fn new(schema: Schema, policies: &str, entities: &str) -> Result<Self, Error> {
         Self::build(Some(Arc::new(schema)), policies, entities)
     }
@@ -126,7 +128,7 @@ impl Engine {
     /// Replaces all policies.
     ///
     /// # Errors
-    /// The errors of [`Self::new`] for policies; the policies before then stay.
+    /// The errors of [`Self::new`] for policies. The earlier policies stay then.
     pub fn replace_policies(&self, policies: &str) -> Result<Epochs, Error> {
         let schema = self.state.load().schema.clone();
         let policies = Arc::new(Policies::parse(policies, schema.as_deref())?);
@@ -148,7 +150,7 @@ impl Engine {
     /// Replaces all entities.
     ///
     /// # Errors
-    /// The errors of [`Self::new`] for entities; the entities before then stay.
+    /// The errors of [`Self::new`] for entities. The earlier entities stay then.
     pub fn replace_entities(&self, entities: &str) -> Result<Epochs, Error> {
         let schema = self.state.load().schema.clone();
         let world = World::parse(entities, schema.as_ref().map(|schema| &schema.cedar))?;

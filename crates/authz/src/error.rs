@@ -25,7 +25,7 @@ pub enum Error {
         what: String,
         /// The number of levels at which reading stopped.
         found: usize,
-        /// The most levels that are read.
+        /// The largest number of levels that are read.
         most: usize,
     },
     /// A value whose parts are nested too deeply.

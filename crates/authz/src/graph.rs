@@ -11,19 +11,19 @@ use serde_json::Value;
 use crate::Error;
 use crate::error::{at_most, chain, hint};
 
-/// The most bytes of a text of entities.
+/// The largest number of bytes of a text of entities.
 const BYTES: usize = 256 << 20;
-/// The most entities.
+/// The largest number of entities.
 const ENTITIES: usize = 1 << 20;
-/// The most ancestors of one entity.
+/// The largest number of ancestors of one entity.
 const ANCESTORS: usize = 1 << 12;
-/// The most ancestors of all entities together.
+/// The largest number of ancestors of all entities together.
 const PAIRS: usize = 1 << 23;
-/// The most parents visited to count ancestors.
+/// The largest number of parents visited to count ancestors.
 const STEPS: usize = 1 << 27;
 /// The keys of an entity in JSON.
 const KEYS: [&str; 4] = ["uid", "attrs", "parents", "tags"];
-/// The most characters that a message quotes.
+/// The largest number of characters that a message quotes.
 const SHOWN: usize = 80;
 
 /// Reads a list of entities and checks its bounds: its length, its nesting (serde_json admits 128 levels) and its ancestors.

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-/// The most fields of a key.
+/// The largest number of fields of a key.
 const MOST: usize = 8;
 /// The size in bytes of the longest field that fits into two words.
 const SHORT: usize = 16;

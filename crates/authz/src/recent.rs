@@ -10,8 +10,8 @@
 //! - A check that begins after a replacement has returned reads its number or a later one. So what it finds was decided
 //!   by that state or a later one.
 //! - A check that got a decision of a state has seen that state published, and with it the state's number. A later
-//!   check, in this thread or in one that heard of the decision, reads that number or a later one. So it never goes
-//!   back to an older state.
+//!   check, in this thread or in a thread that learned of the decision, reads that number or a later one. So it never
+//!   goes back to an older state.
 //! - Between the two publications a check reads the new number, and finds nothing under it. It asks the state that it
 //!   loads, the old one or the new one. It overlaps the replacement, so either will do. The decision is remembered
 //!   under the number of the state that was asked, not the one that was read.

@@ -43,8 +43,8 @@ impl Schema {
     ///
     /// # Errors
     /// [`Error::Schema`] if the text does not parse, names something that it does not declare, or has an attribute
-    /// twice in one record. [`Error::TooLarge`] above 4 MiB. [`Error::Expression`] beyond 40 brackets within each
-    /// other.
+    /// twice in one record. [`Error::TooLarge`] if the text is longer than 4 MiB. [`Error::Expression`] if more than 40
+    /// brackets lie within each other.
     pub fn parse(text: &str) -> Result<Self, Error> {
         bounds::schema(text)?;
         check_keys(text)?;

@@ -7,9 +7,9 @@ use sordino_lsh::{Codes, Kind, Nearest, Scratch, Seed, SimHash};
 use crate::Error;
 use crate::error::at_most;
 
-/// The most floats of a vector.
+/// The largest number of floats of a vector.
 const DIMS: usize = 4096;
-/// The most policies.
+/// The largest number of policies.
 const POLICIES: usize = 1 << 20;
 /// Up to this number of floats, all vectors are compared, which takes about 20 us.
 const EXACT: usize = 1 << 17;
@@ -61,7 +61,7 @@ impl Similar {
     ///
     /// # Errors
     /// [`Error::Vector`] if a vector has another length, is all zeros, or has an infinite or NaN float.
-    /// [`Error::TooLarge`] beyond 4,096 floats or a million policies.
+    /// [`Error::TooLarge`] if a vector has more than 4,096 floats, or there are more than a million policies.
     pub fn new<I: Into<Arc<str>>>(
         dim: usize,
         policies: impl IntoIterator<Item = (I, Vec<f32>)>,

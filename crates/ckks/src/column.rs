@@ -35,9 +35,9 @@
 //!
 //! # Security
 //! The server sees RLWE samples under fresh secrets, and public values. It learns `K`, `d` and the times of queries and
-//! updates, and nothing of a query. A [`SecretKey`] is moved into the call that decrypts, so it can make or read only
-//! one query. The database is not private from clients: every answer is a linear equation in it, and so is the hint.
-//! Scores carry an error that depends on the secret, so they must stay with the client.
+//! updates. It learns nothing about a query. A [`SecretKey`] is moved into the call that decrypts, so it can make or
+//! read only one query. The database is not private from clients: every answer is a linear equation in it, and so is
+//! the hint. Scores carry an error that depends on the secret, so they must stay with the client.
 
 mod client;
 mod combination;

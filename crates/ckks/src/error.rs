@@ -40,7 +40,8 @@ pub enum Error {
         /// The vector's number; 0 for a query.
         index: usize,
     },
-    /// The operation is for real-valued sets and the set is modular, or the other way round.
+    /// The operation is for real-valued sets and the set is modular, or the operation is for
+    /// modular sets and the set is real-valued.
     #[error("the parameter set is {} and the values are not", if *.modular { "modular" } else { "real-valued" })]
     Encoding {
         /// True if the set is modular.
@@ -103,7 +104,7 @@ pub enum Error {
         n: usize,
         /// `log2 QP`, rounded up.
         found: u32,
-        /// The largest with 128 bits of security, or 0 if the degree is not supported.
+        /// The largest `log2 QP` with 128 bits of security, or 0 if the degree is not supported.
         most: u32,
     },
     /// A modulus is not a prime of 20 to 50 bits that is 1 mod 2N and different from the others.

@@ -41,7 +41,7 @@ pub fn statistical_bound(standard_deviation: f64, scores: usize, log2_failure: f
 /// The error of a score for the worst vectors and query within the set's norm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorstError {
-    /// The most that rounding adds in any case, in the units of the score. It covers the rounding of coordinates, of the answer
+    /// The largest error that rounding adds, in the units of the score. It covers the rounding of coordinates, of the answer
     /// and of the score.
     pub rounding: f64,
     /// The subgaussian parameter of the noise, over the secret, the errors and the public polynomials. The noise exceeds `x`

@@ -31,7 +31,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         source: io::Error,
     },
     /// Standard input or output could not be read or written.

@@ -1,4 +1,4 @@
-//! Events on standard error, of a service, and of any command if `RUST_LOG` asks for them.
+//! Writes events to standard error. A service always does so, and other commands only if `RUST_LOG` is set.
 
 use clap::ValueEnum;
 use std::{env, io, sync::OnceLock};

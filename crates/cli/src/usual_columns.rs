@@ -150,7 +150,8 @@ impl UsualColumns {
             .cloned())
     }
 
-    /// The columns with one of these names. If there are none, those whose names differ only in capitals.
+    /// The columns with one of these names. If there are none, the columns whose names differ from these only in
+    /// capitals.
     fn named(&self, usual: &[&str]) -> Vec<String> {
         let named = |is: &dyn Fn(&str, &str) -> bool| {
             let found = self.all.iter();

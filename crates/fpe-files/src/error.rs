@@ -193,7 +193,7 @@ pub enum Error {
     /// A Parquet file could not be read or written.
     #[error("cannot read or write Parquet: {why}")]
     Parquet {
-        /// The library's words.
+        /// The library's message.
         why: String,
     },
     /// A column does not hold text.

@@ -148,8 +148,11 @@ fn work(
 /// [`crate::OnError::Stop`]. If empty values are allowed, lines may lack the member, but not all of them.
 ///
 /// # Errors
-/// [`Error::OwnTweak`]; [`Error::Json`], [`Error::MemberTwice`], [`Error::NoMember`], [`Error::NoText`], [`Error::Value`], [`Error::Empty`],
-/// [`Error::NotUtf8`], [`Error::LineLength`] with the line; [`Error::Stream`].
+/// [`Error::OwnTweak`] if the tweaks come from the member with the values. [`Error::Stream`] if reading or writing fails.
+/// All other errors name the line. [`Error::Json`] if it is not a JSON object. [`Error::MemberTwice`] or [`Error::NoMember`]
+/// if it has two members of the name, or none. [`Error::NoText`] if the member is not a string. [`Error::Value`] or
+/// [`Error::Empty`] if the format refuses the value. [`Error::NotUtf8`] if the line is not UTF-8. [`Error::LineLength`] if
+/// it is too long.
 pub fn transform_json_lines(
     transform: &Transform,
     members: &Members,

@@ -40,8 +40,9 @@ type Text = Option<Zeroizing<String>>;
 /// go to `refused`, unless [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Parquet`] if the file is damaged or has an unsupported encoding. [`Error::NoColumn`], and [`Error::ColumnTwice`] for
-/// a name that two columns have. [`Error::OwnTweak`], [`Error::ColumnType`], [`Error::Row`], [`Error::Empty`].
+/// [`Error::Parquet`] if the file is damaged or has an unsupported encoding. [`Error::NoColumn`] or [`Error::ColumnTwice`]
+/// if no column or two columns have the name. [`Error::OwnTweak`] if the tweaks come from the column with the values.
+/// [`Error::ColumnType`] if a column does not hold text. [`Error::Row`] or [`Error::Empty`] if the format refuses a value.
 pub fn transform_parquet<R: ChunkReader + 'static>(
     transform: &Transform,
     (column, tweak): (&str, Option<&str>),

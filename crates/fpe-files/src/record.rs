@@ -54,8 +54,8 @@ impl Record {
     /// blank lines without a field.
     ///
     /// # Errors
-    /// [`Error::Quote`] if a quotation mark is not closed, [`Error::LineLength`] for a record of
-    /// more than 16 MiB, [`Error::Stream`].
+    /// [`Error::Quote`] if a quotation mark is not closed. [`Error::LineLength`] for a record of
+    /// more than 16 MiB. [`Error::Stream`] if reading fails.
     pub(crate) fn read(&mut self, input: &mut impl BufRead, delimiter: u8) -> Result<bool, Error> {
         self.bytes.clear();
         self.fields.clear();

@@ -162,7 +162,8 @@ pub(crate) fn read_line<'a>(
 /// go to `refused`, unless [`Transform::on_error`] is [`OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Value`], [`Error::Empty`], [`Error::NotUtf8`], [`Error::LineLength`] with the line; [`Error::Stream`].
+/// With the line: [`Error::Value`] or [`Error::Empty`] if the format refuses a value, [`Error::NotUtf8`] if a line is
+/// not UTF-8, [`Error::LineLength`] if it is too long. [`Error::Stream`] if reading or writing fails.
 pub fn transform_lines(
     transform: &Transform,
     input: &mut dyn BufRead,

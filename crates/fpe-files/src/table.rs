@@ -78,7 +78,8 @@ impl fmt::Display for Column {
     }
 }
 
-/// What to try if no field of the first record has the name: another delimiter if the only field seems to contain them all.
+/// The advice if no field of the first record has the name. It is another delimiter if the only field seems to contain all
+/// names.
 fn hint(first: &Record) -> &'static str {
     let signs = [
         (b';', ": is it separated otherwise? --delimiter semicolon"),
@@ -183,9 +184,12 @@ impl Table {
 /// go to `refused`, unless [`Transform::on_error`] is [`crate::OnError::Stop`].
 ///
 /// # Errors
-/// [`Error::Value`], [`Error::Empty`], [`Error::NotUtf8`], [`Error::Fields`], [`Error::AfterQuote`] with the line.
-/// [`Error::Quote`] or [`Error::LineLength`]: no record after it can be recognised. [`Error::NoColumn`]; [`Error::ColumnTwice`]
-/// for a name that two columns have; [`Error::OwnTweak`]; [`Error::Delimiter`]; [`Error::Stream`].
+/// With the line: [`Error::Value`] or [`Error::Empty`] if the format refuses a value, [`Error::NotUtf8`] if a value is not
+/// UTF-8, [`Error::Fields`] if the number of a record's fields differs from the first record's, [`Error::AfterQuote`] if
+/// text follows a closing quotation mark. [`Error::Quote`] or [`Error::LineLength`] if no record after this place can be
+/// recognised. [`Error::NoColumn`] or [`Error::ColumnTwice`] if no column or two columns have the name. [`Error::OwnTweak`]
+/// if the tweaks come from the column with the values. [`Error::Delimiter`] if the delimiter cannot separate fields.
+/// [`Error::Stream`] if reading or writing fails.
 pub fn transform_csv(
     transform: &Transform,
     table: &Table,

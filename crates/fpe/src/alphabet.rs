@@ -12,7 +12,7 @@ struct Run {
     len: u32,
 }
 
-/// Up to this many runs, a look-up visits every run for each symbol.
+/// Up to this number of runs, a look-up visits every run for each symbol.
 const SCAN: usize = 64;
 
 /// An ordered set of 2 to 65,536 symbols; the position of a symbol is its numeral.

@@ -119,7 +119,7 @@ fn half(radix: u32, bits: u32) -> usize {
     powers.take_while(|&x| x <= 1 << bits).count()
 }
 
-/// The fewest numerals with at least 100 values.
+/// The smallest number of numerals with at least 100 values.
 fn min_len(radix: u32) -> usize {
     Ff1::new(&AesKey::new_128(&[0; 16]), radix)
         .unwrap()

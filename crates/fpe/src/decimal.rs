@@ -3,7 +3,7 @@
 
 use crate::reciprocal::Divisor64;
 
-/// The most digits that always fit in 64 bits: `10^19 < 2^64`.
+/// The largest number of digits that always fit in 64 bits: `10^19 < 2^64`.
 pub(crate) const MAX_LEN: usize = 19;
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;

@@ -16,11 +16,11 @@ pub enum Error {
     /// The radix is outside the range of the algorithm.
     #[error("radix {found}: expected {min} to {max}")]
     Radix {
-        /// Radix given.
+        /// The radix given.
         found: u32,
-        /// Smallest radix of the algorithm.
+        /// The smallest radix of the algorithm.
         min: u32,
-        /// Largest radix of the algorithm.
+        /// The largest radix of the algorithm.
         max: u32,
     },
     /// The numeral string or the text is too short or too long for the algorithm, the radix and the format.
@@ -28,9 +28,9 @@ pub enum Error {
     Length {
         /// The number of symbols given, including those that a format keeps.
         found: usize,
-        /// Fewest symbols allowed.
+        /// The smallest number of symbols allowed.
         min: usize,
-        /// The most symbols allowed.
+        /// The largest number of symbols allowed.
         max: usize,
     },
     /// So few symbols of a text are encrypted that an attacker can try all values.
@@ -43,9 +43,9 @@ pub enum Error {
         found: usize,
         /// The number of symbols that are encrypted.
         encrypted: usize,
-        /// Fewest symbols, including those that a format keeps.
+        /// The smallest number of symbols, including those that a format keeps.
         min: usize,
-        /// What the format counts, or a format for shorter values, in words.
+        /// A text that says which symbols the format counts, or which format serves shorter values.
         hint: &'static str,
         /// True if `allow_small_domain` would accept the input.
         small: bool,
@@ -78,9 +78,9 @@ pub enum Error {
     Domain {
         /// The number of values in the domain, or the largest integer if there are more.
         found: u128,
-        /// Fewest values.
+        /// The smallest number of values.
         min: u128,
-        /// The most values.
+        /// The largest number of values.
         max: u128,
     },
     /// An alphabet has too few or too many symbols.
@@ -101,9 +101,9 @@ pub enum Error {
     /// Riffpe's label width is zero or above the limit.
     #[error("{found} bytes per value: expected 1 to {max}")]
     BytesPerValue {
-        /// Width given.
+        /// The width given.
         found: usize,
-        /// Largest width.
+        /// The largest width.
         max: usize,
     },
     /// The batch is not a whole number of records, or does not have one tweak per record.

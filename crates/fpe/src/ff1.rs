@@ -28,10 +28,10 @@ use crate::{
     numerals::NumeralCipher,
 };
 
-/// Fewest values that a string may have, by the draft of SP 800-38G Revision 1.
+/// The smallest number of values that a string may have, by the draft of SP 800-38G Revision 1.
 pub const MIN_DOMAIN: u128 = 1_000_000;
 
-/// Fewest values that a string may have, by SP 800-38G of 2016.
+/// The smallest number of values that a string may have, by SP 800-38G of 2016.
 pub const LEGACY_MIN_DOMAIN: u128 = 100;
 
 /// FF1 under one key, over one radix, with the block cipher `C`: AES, or with [`Ff1::with_cipher`] a different
@@ -135,7 +135,7 @@ impl<C: BlockCipher> Ff1<C> {
         self.min_domain
     }
 
-    /// Fewest numerals that a string may have.
+    /// The smallest number of numerals that a string may have.
     #[must_use]
     pub fn min_len(&self) -> usize {
         let (mut len, mut domain) = (0, 1u128);

@@ -27,15 +27,16 @@ use sordino_aes::Key;
 /// FF3, whose tweak has 8 bytes.
 ///
 /// # Security
-/// Broken: Durak and Vaudenay (eprint 2017/521) recover messages by means of the tweak's schedule. Withdrawn by NIST.
-/// Use it only to read old data.
+/// FF3 is broken: Durak and Vaudenay (eprint 2017/521) recover messages by means of the tweak's schedule. NIST has
+/// withdrawn it. Use it only to read old data.
 pub type Ff3<C = NativeAes> = Ff3Cipher<8, C>;
 
 /// FF3-1, whose tweak has 7 bytes.
 ///
 /// # Security
-/// Removed from the second draft of SP 800-38G Revision 1 (February 2025). Beyne (eprint 2021/815) distinguishes it,
-/// and recovers messages, with about `2^23` to `2^24` queries at a million values. Use it only to read old data.
+/// NIST removed FF3-1 from the second draft of SP 800-38G Revision 1 (February 2025). Beyne (eprint 2021/815)
+/// distinguishes it from a random permutation, and recovers messages, with about `2^23` to `2^24` queries at a
+/// million values. Use it only to read old data.
 pub type Ff3_1<C = NativeAes> = Ff3Cipher<7, C>;
 
 /// FF3 ([`Ff3`]) or FF3-1 ([`Ff3_1`]), depending on the number of tweak bytes.
@@ -111,7 +112,8 @@ impl<const TWEAK: usize, C: BlockCipher> Ff3Cipher<TWEAK, C> {
         self
     }
 
-    /// The fewest and the most numerals that a string may have. The most are `2 floor(log_radix 2^96)`.
+    /// The smallest and the largest number of numerals that a string may have. The largest is `2 floor(log_radix
+    /// 2^96)`.
     #[must_use]
     pub fn lengths(&self) -> core::ops::RangeInclusive<usize> {
         let radix = u128::from(self.radix);

@@ -98,7 +98,7 @@ pub struct Format {
     spelling: bool,
     /// A description of the format's values.
     expected: &'static str,
-    /// What the format counts, or a format for values that are too short, in words.
+    /// A text that says which symbols the format counts, or which format serves values that are too short.
     hint: &'static str,
     /// An option that the caller set although this shape lacks it.
     misplaced: Option<&'static str>,
@@ -225,7 +225,7 @@ impl Format {
     /// recomputes it for the result. A later call replaces an earlier one.
     ///
     /// The check must cover every symbol of the alphabet, and none of its own symbols may pass. Only a [`Format::text`] and the
-    /// presets made from one have this option. [`Format::cipher`] refuses everything else.
+    /// presets made from one have this option. [`Format::cipher`] refuses every other format with it.
     #[must_use]
     pub fn check(mut self, check: Check) -> Self {
         let Shape::Text(text) = &mut self.shape else {

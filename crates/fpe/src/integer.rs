@@ -23,7 +23,7 @@ use crate::{
 use core::ops::RangeInclusive;
 use sordino_aes::LANES;
 
-/// FF1 over the integers of a range. Made by [`Ff1::range`].
+/// FF1 over the integers of a range. [`Ff1::range`] makes it.
 ///
 /// ```
 /// use sordino_fpe::{AesKey, Ff1};
@@ -65,7 +65,7 @@ impl<C: BlockCipher> Ff1<C> {
                 });
             }
         };
-        // Finds the fewest numerals that can represent `last`.
+        // Finds the smallest number of numerals that can represent `last`.
         let (mut len, mut rest) = (0, last);
         while rest > 0 {
             rest /= u128::from(self.radix());

@@ -1,5 +1,5 @@
 //! Integers of any length, little-endian in 64-bit limbs. FF1 uses them for halves that no machine integer can hold.
-//! They are not constant-time: products and carries are, but the final correction of [`Modulus`] is not.
+//! This code is not constant-time. Products and carries are, but the final correction of [`Modulus`] is not.
 //!
 //! Notation: `beta = 2^64`.
 

@@ -9,7 +9,7 @@ pub(crate) struct Base {
     divisor: Divisor64,
 }
 
-/// The most numerals that 64 bits can hold.
+/// The largest number of numerals that 64 bits can hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
     len: usize,
@@ -33,7 +33,7 @@ impl Base {
         (0..len).fold(1, |power: u64, _| power.wrapping_mul(self.radix.into()))
     }
 
-    /// The most numerals that 64 bits can hold, and `radix` to that power.
+    /// The largest number of numerals that 64 bits can hold, and `radix` to that power.
     pub(crate) fn largest_power(self) -> (usize, u64) {
         let radix = u64::from(self.radix);
         let (mut len, mut power) = (1, radix);

@@ -31,10 +31,10 @@ use sordino_aes::Key;
 pub use bases::find_best_bases;
 pub use uniform::Riffpe;
 
-/// Largest radix of a digit. A step takes at least one AES block for each card.
+/// The largest radix of a digit. A step takes at least one AES block for each card.
 pub const MAX_RIFFPE_RADIX: u32 = 1 << 20;
 
-/// Largest number of bytes per value.
+/// The largest number of bytes per value.
 pub const MAX_BYTES_PER_VALUE: usize = 64;
 
 /// The order of an integer's digits.

@@ -7,7 +7,7 @@ pub enum Error {
     /// The caller's list of digests is longer or shorter than the list of messages.
     #[error("room for {found} digests, expected {expected}, one for each message")]
     Digests {
-        /// Digests in the caller's list.
+        /// The number of digests in the caller's list.
         found: usize,
         /// The number of messages.
         expected: usize,

@@ -25,8 +25,8 @@ use crate::node::{BLOCK, CHUNK, Node, halves};
 
 /// A backend's kernels for `N` lanes.
 pub(crate) trait Kernel<const N: usize>: Copy {
-    /// Compresses `n` blocks in every lane, where `n` is the least number of blocks that a lane has left. Returns a bit
-    /// for every lane that has finished.
+    /// Compresses `n` blocks in every lane, where `n` is the smallest number of blocks that a lane has left. Returns a
+    /// bit for every lane that has finished.
     fn advance(self, lanes: &mut Lanes<'_, N>, mode: &Mode) -> u32;
 
     /// Hashes `N` messages of at most a chunk that have the same number of blocks. Meanwhile it fetches the messages of
@@ -45,10 +45,10 @@ pub(crate) trait Kernel<const N: usize>: Copy {
     fn prefetch(self, bytes: &[u8]);
 }
 
-/// The input of an idle lane: one block more than the most that a node can have.
+/// The input of an idle lane. It has one block more than the longest node.
 static IDLE: [u8; CHUNK + BLOCK] = [0; CHUNK + BLOCK];
 
-/// `N` nodes in progress. Arrays are indexed by lane; `cv` by word and then lane.
+/// `N` nodes in progress. Arrays are indexed by lane, and `cv` by word and then by lane.
 ///
 /// Every lane satisfies `at + BLOCK * (left - 1) <= bytes.len() <= at + BLOCK * left`, or `left` is 1 and `bytes` is
 /// empty.

@@ -91,7 +91,7 @@ pub fn root(digests: &[Hash]) -> Hash {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// From the leaves to the top; every level has half the digests of the one before, rounded up.
+    /// The levels from the leaves to the top. Every level has half the digests of the level before, rounded up.
     levels: Vec<Vec<[u8; 32]>>,
     root: Hash,
 }

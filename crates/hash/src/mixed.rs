@@ -27,8 +27,8 @@ fn fills_lanes<const N: usize>(len: usize) -> bool {
     groups > 0 && groups >= cost * pieces as usize
 }
 
-/// The most chunks of longer messages that are in progress together. They are enough that idle lanes at the end of a
-/// group cost only a few per cent, and few enough for the stack.
+/// The largest number of chunks of longer messages that are in progress together. The number is large enough that idle
+/// lanes at the end of a group cost only a few per cent, and small enough for the stack.
 const SLOTS: usize = 512;
 
 /// The place for a node's chaining value.

@@ -10,10 +10,10 @@
 //!
 //! A check row's score is the same sum of the group's scores, up to the noise of all of them, and a client checks that. Suppose
 //! that the score of one row is off by more than twice the `tolerance`. Then the reply is accepted for at most one of the two
-//! values of `b_iv`. This holds whatever other errors the reply has, because the two sums differ by this one. So the
-//! reply passes with probability `2^-COUNT` at most, until refusals that the server notices have revealed bits to it
-//! (docs/security/masked.md). Signs alone, `b_iv` in `{-1, 1}`, would not suffice: sums mod P that differ by twice an
-//! error of `P/2` are equal.
+//! values of `b_iv`. This holds whatever other errors the reply has, because the two sums differ by this one. So the reply
+//! passes with probability `2^-COUNT` at most. Refusals that the server notices can reveal bits to it and raise this
+//! probability (docs/security/masked.md). Signs alone, `b_iv` in `{-1, 1}`, would not suffice: sums mod P that differ by
+//! twice an error of `P/2` are equal.
 //!
 //! The signs are needed because of the noise. Errors of neighbouring rows are coefficients of one product of polynomials. A sum
 //! of them without signs would put half of its weight on two frequencies of the product.

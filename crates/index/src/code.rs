@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::metric::Metric;
 use crate::vectors::normalise;
 
-/// The size in bytes of the head of a list of scales: the least scale and the step.
+/// The size in bytes of the head of a list of scales: the smallest scale and the step.
 pub const SCALES_HEAD_LEN: usize = 3;
 
 /// A code for vectors. Clients compute scores from codes alone, without the original vectors.
@@ -85,8 +85,8 @@ impl Codec {
         }
     }
 
-    /// The step that loses least on normally distributed values of deviation 1. It is for a uniform quantiser of this number
-    /// of levels (Max, 1960, table II and its continuation).
+    /// The step of a uniform quantiser of this number of levels. It has the smallest error for normally distributed values
+    /// of standard deviation 1 (Max, 1960, table II and its continuation).
     #[must_use]
     pub fn best_step(self) -> f32 {
         match self {

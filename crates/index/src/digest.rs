@@ -18,7 +18,8 @@ pub struct Coded {
     pub digest: Digest,
 }
 
-/// The size in bytes of the shortest content of this form before sealing. Longer contents have a power of two bytes.
+/// The size in bytes of the shortest content of this form before sealing. The size of a longer content is a power of
+/// two.
 pub(crate) const MIN_CODED: usize = 128;
 
 impl Coded {

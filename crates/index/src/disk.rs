@@ -35,8 +35,8 @@ pub trait Disk {
     /// Renames a file, and replaces an existing one. The new name is durable only after a sync of the directory.
     ///
     /// # Errors
-    /// The errors of the file system. [`io::ErrorKind::AlreadyExists`] if no lock separates owners, and another owner has
-    /// written here.
+    /// The errors of the file system. [`io::ErrorKind::AlreadyExists`] if the disk has no locks and another owner has
+    /// written this file.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Makes a directory's entries durable.
@@ -106,7 +106,8 @@ pub trait Disk {
         fs::metadata(path).map_or(0, |file| file.len())
     }
 
-    /// True if a file that no version names stays during a change. With locks no other program removes one meanwhile.
+    /// True if a file that no version names stays during a change. If the disk has locks, no other program removes such a
+    /// file meanwhile.
     fn stays(&self, _path: &Path) -> bool {
         true
     }
@@ -167,7 +168,7 @@ fn open(path: &Path) -> io::Result<File> {
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // Opening a pipe would wait for its writer, so the kind is checked first.
+    // Opening a pipe would wait for its writer, so the kind of the file is checked first.
     if !found.is_file() {
         return Err(io::Error::other("a pipe or a device, expected a file"));
     }

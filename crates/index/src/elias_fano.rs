@@ -16,7 +16,7 @@ pub struct EliasFano {
 }
 
 impl EliasFano {
-    /// The format that splits the numbers where they take the fewest bits.
+    /// The format that splits the numbers at the bit with which the list is shortest.
     #[must_use]
     pub fn new(count: usize, most: u32) -> Self {
         let cut = |low| Self { count, most, low };
@@ -176,7 +176,7 @@ mod tests {
             let bits = shape.list_len() as f64 * 8.0 / count as f64;
             assert!((least..least + 0.7).contains(&bits), "{bits}");
         }
-        // A shape of the widest range is possible, though long.
+        // A shape of the widest range is possible, although its list is long.
         assert_eq!(EliasFano::new(0, u32::MAX).list_len(), 1);
         assert_eq!(EliasFano::new(1, u32::MAX).list_len(), 5);
     }

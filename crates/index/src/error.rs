@@ -30,7 +30,7 @@ pub enum Error {
     /// An error about vectors or their files.
     #[error(transparent)]
     Vectors(#[from] sordino_vectors::Error),
-    /// The numbers of record ids and vectors differ.
+    /// The number of record ids differs from the number of vectors.
     #[error("{found} record ids for {expected} vectors")]
     Ids {
         /// The number of ids.
@@ -69,7 +69,7 @@ pub enum Error {
         /// The reason.
         why: String,
     },
-    /// The numbers of rows of attributes and vectors differ.
+    /// The number of rows of attributes differs from the number of vectors.
     #[error("attributes of {found} records for {expected} vectors")]
     AttributeCount {
         /// The number of rows of attributes.
@@ -260,10 +260,10 @@ pub enum Error {
         /// The largest possible number.
         most: usize,
     },
-    /// A second look needs at least the candidates that a search has results, and at most 64.
+    /// The number of candidates of a second look is below the number of results, or above 64.
     #[error("a second look at {0} candidates: expected a search's results or more, at most 64")]
     Candidates(u32),
-    /// The numbers of payloads and vectors differ.
+    /// The number of payloads differs from the number of vectors.
     #[error("{found} payloads for {expected} vectors")]
     PayloadCount {
         /// The number of payloads.
@@ -279,7 +279,7 @@ pub enum Error {
         /// The server's version.
         serving: u64,
     },
-    /// Two manifests of one index do not follow from one another: a restored backup was changed, or clients see two.
+    /// Two manifests do not follow from one another: a restored backup was changed, or clients see two histories.
     #[error("{}", words::fork(*version))]
     Fork {
         /// The version offered.
@@ -309,13 +309,13 @@ pub enum Error {
         /// The required mode.
         expected: &'static str,
     },
-    /// A server holds a different shard: number and count of its own shard, then of the expected shard.
+    /// A server holds a different shard. The fields are number and count: of its own shard, then of the expected one.
     #[error("this server holds shard {}/{}, expected shard {}/{}: name the shards in their order", .0[0], .0[1], .1[0], .1[1])]
     Position([u16; 2], [u16; 2]),
     /// A client sent a request to a server of a shard. Such a server answers only the gathering server.
     #[error("the server holds only shard {}/{}: connect to the one that runs `sordino gather`", .0[0], .0[1])]
     Share([u16; 2]),
-    /// These keys do not open the index. Either it has readers of its own and these are not their keys, or it has none.
+    /// These keys do not open the index. They belong to no reader of it, or it has no readers with keys of their own.
     #[error("{}", words::NO_READER)]
     NoReader,
     /// A change of readers, groups or labels is not possible.

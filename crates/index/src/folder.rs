@@ -91,7 +91,7 @@ impl<D: Disk> Folder<D> {
     /// Locks the existing directory for a program that changes it.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process is changing the directory; [`Error::File`] if a file cannot be read or
+    /// [`Error::Locked`] if another process is changing the directory. [`Error::File`] if a file cannot be read or
     /// written.
     pub fn lock(&self) -> Result<Lock, Error> {
         let path = self.root.join(LOCK);
@@ -136,7 +136,7 @@ impl<D: Disk> Folder<D> {
             Err(Error::Lost { path, .. }) if self.disk.is_locked(&self.root.join(LOCK)) => {
                 Err(Error::NoIndex { path })
             }
-            // The program may have named its version and ended between the two looks.
+            // Between the two checks, the program may have named its version and ended.
             Err(Error::Lost { .. }) => self.named(),
             found => found,
         }
@@ -337,7 +337,7 @@ mod tests {
         assert!(matches!(found, Err(Error::Lost { .. })), "{found:?}");
         let other = reader.check_free();
         assert!(matches!(other, Err(Error::Lost { .. })), "{other:?}");
-        // A look does not create the file of the lock.
+        // Reading the current version does not create the lock file.
         Files.remove(&root.join(LOCK)).unwrap();
         assert!(reader.current().is_err() && !Files.exists(&root.join(LOCK)));
         let named = line(1, &digest::of(b"a manifest"));

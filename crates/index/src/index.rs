@@ -113,9 +113,9 @@ impl Index {
     /// interrupted, the other directory has the version that it had before, or this one.
     ///
     /// # Errors
-    /// The first error in the owner's directory. About the other directory: [`Error::Occupied`] if it holds files of
-    /// something else, [`Error::Locked`] if another process is changing it, [`Error::NotNext`] if its version is not an
-    /// older one. [`Error::File`] if a file cannot be read or written.
+    /// The first fault in the owner's directory. These errors are about the other directory: [`Error::Occupied`] if it
+    /// holds files of something else, [`Error::Locked`] if another process is changing it, [`Error::NotNext`] if its
+    /// version is not an older one. [`Error::File`] if a file cannot be read or written.
     pub fn backup(
         dir: impl AsRef<Path>,
         copy: impl AsRef<Path>,

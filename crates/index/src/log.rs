@@ -392,7 +392,7 @@ mod tests {
                 proof.check(&other, None),
                 Err(Error::Log(LogFault::NotLogged))
             ));
-            // A proof that claims so is refused, too.
+            // A proof that claims such an entry is refused, too.
             let (index, number) = (other.index, other.version);
             let claimed = Entry {
                 index,

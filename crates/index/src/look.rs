@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// The number of bytes before the steps: the base, and the largest coordinate in single precision.
 const HEAD_LEN: usize = 1 + size_of::<f32>();
 
-/// Steps from zero to the largest coordinate.
+/// The number of steps from zero to the largest coordinate.
 const LARGEST: f32 = 32_767.0;
 
 /// The second look of an index's searches.
@@ -31,7 +31,7 @@ impl SecondLook {
     /// The default number of candidates.
     pub const CANDIDATES: u32 = 32;
 
-    /// The most candidates: the number that retrieval without a hint fetches in one request.
+    /// The largest number of candidates: the number that retrieval without a hint fetches in one request.
     pub const MOST: u32 = 64;
 
     /// The size in bytes of a vector.

@@ -58,16 +58,16 @@ pub use size::{MAX_BASES, frame_len, hintless_params, pir_params, route_len};
 pub use sordino_vectors::MAX_DIM;
 pub use writers::{MAX_WRITABLE, MAX_WRITERS, TAG_OF_LABEL_LEN, Writable, Writer};
 
-/// The most results of a search.
+/// The largest number of results of a search.
 pub const MAX_K: u32 = 1024;
 
-/// The most segments of an index. An owner must compact an index before it has more.
+/// The largest number of segments of an index. An owner must compact an index before it has more.
 pub const MAX_SEGMENTS: usize = 1024;
 
-/// The most vectors of a chunk in local and sealed mode.
+/// The largest number of vectors of a chunk in local and sealed mode.
 pub const CHUNK: u32 = 1024;
 
-/// The most bytes of a signed manifest, including all additions that it may have.
+/// The largest number of bytes of a signed manifest, including all additions that it may have.
 pub const MAX_SIGNED_LEN: usize = 2 * crate::wire::FILE_HEAD_LEN
     + signed::MAX_LEN
     + crate::public_key::SIGNATURE_LEN
@@ -87,7 +87,7 @@ pub struct Manifest {
     pub n: u32,
     /// The number of coordinates of a vector in the form that its owner gives.
     pub dim: u32,
-    /// The most results of a search. A search always fetches this number of payloads.
+    /// The largest number of results of a search. A search always fetches this number of payloads.
     pub k: u32,
     /// The kind of record ids.
     pub ids: IdKind,

@@ -40,22 +40,22 @@ use crate::{Error, TAG_LEN};
 /// The size in bytes of the longest payload.
 pub const MOST_PAYLOAD: usize = (1 << 20) - 4;
 
-/// The least and the most bytes of a page's content.
+/// The smallest and the largest number of bytes of a page's content.
 pub const PAGE_LENS: std::ops::RangeInclusive<u32> = 16..=1 << 20;
 
 /// The length of a page's content is a multiple of this.
 pub const PAGE_STEP: u32 = 16;
 
-/// The most bytes of a payload's length, which comes before the payload.
+/// The largest number of bytes of a payload's length, which comes before the payload.
 pub const LENGTH_LEN: usize = 5;
 
-/// The most bytes of all pages. The position of a record's first byte has 32 bits, in steps of 16 bytes.
+/// The largest number of bytes of all pages. The position of a record's first byte has 32 bits, in steps of 16 bytes.
 pub const MOST_PAGE_BYTES: u64 = 1 << 36;
 
-/// The most parts of payloads that changes have added.
+/// The largest number of parts of payloads that changes have added.
 pub const MOST_RECENT: usize = 24;
 
-/// The most bytes of a dictionary.
+/// The largest number of bytes of a dictionary.
 pub const MOST_DICTIONARY: usize = 1 << 16;
 
 /// The content of an index's pages: payloads, exact vectors, or both.

@@ -46,7 +46,7 @@ impl Pin {
     ///
     /// # Errors
     /// The errors of [`check`](Self::check). [`Error::Fork`] also if no version can be between the two, and the
-    /// manifest names a different version. The two manifests alone prove this fork.
+    /// manifest names a different version as the one before it. The two manifests alone prove this fork.
     pub fn precedes(&self, manifest: &SignedManifest) -> Result<bool, Error> {
         self.check(manifest)?;
         if manifest.version == self.version || manifest.follows(&self.manifest) {

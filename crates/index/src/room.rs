@@ -1,13 +1,13 @@
-//! Checks for memory before it is needed. A build or a server that does not fit ends with an error, instead of being
-//! killed.
+//! Checks for memory before it is needed. A build or a server that needs too much memory ends with an error, instead of
+//! being killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// Refuses work that needs `needed` more bytes, if they are not available. On systems other than Linux it only tries to
-/// allocate them.
+/// Refuses work that needs `needed` more bytes, if they are not available. On systems other than Linux, the function
+/// only tries to allocate these bytes.
 ///
 /// # Errors
 /// [`Error::Memory`] if these bytes are not available.

@@ -19,7 +19,7 @@ pub enum SecretPacking {
 }
 
 impl SecretPacking {
-    /// All packings, those with the longest queries first.
+    /// All packings, the packings with the longest queries first.
     pub const ALL: [Self; 4] = [Self::T16, Self::T32, Self::T64, Self::T128];
 
     /// The name in reports.

@@ -1,10 +1,10 @@
 //! Shards: the shares of an index's data that several servers hold.
 //!
 //! The cut depends only on the signed manifest and a shard's number, so no file on disk names it. Each segment's blocks
-//! are cut into one run for each shard, and so are routed mode's groups. So a new segment moves nothing of the earlier
-//! ones, and all shards have the same work, up to a block of each segment. Sealed mode's buckets are cut by their
-//! bytes: a shard has the same range of bytes of every bucket. The first shard has payloads for fetching, and also
-//! scores sealed mode's centroids. A part that clients download is on the shard that its digest determines.
+//! are cut into one run for each shard. Routed mode's groups are cut in the same way. So a new segment moves no block
+//! of the earlier segments, and all shards have the same work, up to a block of each segment. Sealed mode's buckets are
+//! cut by their bytes: a shard has the same range of bytes of every bucket. The first shard has payloads for fetching,
+//! and also scores sealed mode's centroids. A part that clients download is on the shard that its digest determines.
 //!
 //! ```text
 //! reply of a shard: index: 16 bytes | edition: 24 | number: 2 | of: 2 | its part of the reply's body
@@ -30,7 +30,7 @@ impl Shard {
     /// All of the data, as the only shard.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
-    /// The most shards.
+    /// The largest number of shards.
     pub const MOST: u16 = 1024;
 
     /// Shard `number` of `of`, from 1 on, or `None` if there is no such shard.
@@ -185,7 +185,7 @@ impl Head {
     /// The rest of a reply, after this head.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the body has no head; the errors of [`check`](Self::check).
+    /// [`Error::Malformed`] if the body has no head. The errors of [`check`](Self::check).
     pub fn strip(self, body: &[u8]) -> Result<&[u8], Error> {
         let (found, rest) = Self::read(body)?;
         found.check(self)?;

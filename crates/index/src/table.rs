@@ -93,7 +93,7 @@ impl Filling {
     }
 }
 
-/// The hint of one of the table's groups, encoded together with `segments`, and the hint of that.
+/// The hint of one group of the table as a database encoded by `segments`, and the hint of this database.
 ///
 /// # Errors
 /// No error for a table that was [filled](Filling), with the [`segments`] of its mode.

@@ -55,7 +55,7 @@ impl Modulus {
     /// The field of `q` elements.
     ///
     /// # Errors
-    /// [`ModulusError::Range`] or [`ModulusError::Composite`].
+    /// [`ModulusError::Range`] if `q` is not between `2^20` and `2^50`. [`ModulusError::Composite`] if `q` is not a prime.
     pub const fn new(q: u64) -> Result<Self, ModulusError> {
         if q <= 1 << 20 || q >= 1 << 50 {
             return Err(ModulusError::Range { found: q });
@@ -201,8 +201,8 @@ impl Modulus {
         a.cast_signed() - (upper & self.q.cast_signed())
     }
 
-    /// The root of unity of order `2n` with the smallest generator: `x^((q-1)/2n)` for the least `x` that gives order exactly
-    /// `2n`. This choice fixes the order of values in NTT form. Not constant-time.
+    /// The root of unity of order `2n` with the smallest generator: `x^((q-1)/2n)` for the smallest `x` that gives order
+    /// exactly `2n`. This choice fixes the order of values in NTT form. Not constant-time.
     pub(crate) fn root_of_unity_vartime(self, order: u64) -> Result<u64, ModulusError> {
         if !(self.q - 1).is_multiple_of(order) {
             return Err(ModulusError::NoRoot { q: self.q, order });

@@ -22,7 +22,7 @@ pub fn log2_tail(radius: f64, variance: f64) -> f64 {
     (1.0 - radius * radius / (2.0 * LN_2 * variance)).min(0.0)
 }
 
-/// `R`: half of `Delta`, minus what rounding to the nearest multiple loses if `p` does not divide `q`.
+/// `R` is half of `Delta`, minus the amount that rounding to the nearest multiple loses if `p` does not divide `q`.
 #[must_use]
 pub fn radius(q: u64, p: u64) -> f64 {
     (q / p) as f64 / 2.0 - (q % p) as f64

@@ -7,8 +7,8 @@
 //! | `brv(i)` | the `log2 n` bits of `i` in reverse |
 //! | `A[i]` | value `i` of the transform of `a`: `a(psi^(2 brv(i) + 1))` |
 //!
-//! This order is part of the interface: seeds that expand to values in NTT form depend on it, and so do encoded
-//! databases on disk. Butterflies are Cooley-Tukey forward and Gentleman-Sande backward (Longa and Naehrig, eprint
+//! This order is part of the interface. Seeds that expand to values in NTT form depend on it, and encoded databases on
+//! disk depend on it, too. Butterflies are Cooley-Tukey forward and Gentleman-Sande backward (Longa and Naehrig, eprint
 //! 2016/504), with Shoup's products and Harvey's lazy ranges (arXiv:1205.2926). AVX2 and NEON have no wide products of
 //! 64-bit lanes, and work in double precision with fused multiply-add. WebAssembly finds quotients in double precision.
 //! AVX-512 starts an inverse with cyclic butterflies. Every backend returns the same canonical residues.

@@ -28,7 +28,8 @@ use crate::Modulus;
 /// The number of values of a vector. Lengths are multiples of it.
 pub const LANES: usize = 8;
 
-/// The most terms that a kernel's accumulators can hold: 4096 halves of products, of 52 bits each, fit into a word.
+/// The largest number of terms that a kernel's accumulators can hold: 4096 halves of products, of 52 bits each, fit
+/// into a word.
 const MOST: usize = 4096;
 
 sordino_cpu::kernels! {
@@ -69,8 +70,8 @@ impl Operands<'_> {
     /// Adds the sums to `first` and `second`, canonical.
     ///
     /// # Panics
-    /// Panics if the lengths of the two differ, or they or the width are not a multiple of [`LANES`]. It also panics if
-    /// a row or a pair lies outside its slice.
+    /// Panics if the lengths of `first` and `second` differ, or if a length or the width is not a multiple of
+    /// [`LANES`]. It also panics if a row or a pair lies outside its slice.
     pub fn add_to(&self, modulus: Modulus, first: &mut [u64], second: &mut [u64]) {
         self.add_by(Kernels::of(Backend::detect()), modulus, first, second);
     }

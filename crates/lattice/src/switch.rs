@@ -12,7 +12,7 @@ mod avx512;
 /// One product defines it: `h = floor(c M / 2^52)` with `M = floor(2^(bits + 50) / q)`. `h` is a `(bits - 2)`-bit
 /// number within 1.25 of `c 2^(bits-2) / q`, and is rounded to its top `r` bits. The distance to the resulting step is
 /// at most `1/2 + 1.25 * 2^(r + 2 - bits)` of a step. Dropped bits and ties upwards shift the mean by less than `2^(r +
-/// 2 - bits)` of a step: `2^-18` or less in the named sets.
+/// 2 - bits)` of a step. In the named sets this is `2^-18` or less.
 #[derive(Clone, Copy, Debug)]
 pub struct Switch {
     factor: u64,

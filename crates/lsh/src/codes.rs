@@ -90,8 +90,8 @@ impl Codes {
         )
     }
 
-    /// The `k` codes nearest to a query by Hamming distance, nearest first. If there are fewer codes, all of them. If
-    /// codes have the same distance, the one with the lower index comes first.
+    /// The `k` codes nearest to a query by Hamming distance, nearest first. If there are fewer codes, the result has
+    /// all of them. If codes have the same distance, the one with the lower index comes first.
     ///
     /// The result lies in `room`. A caller that uses `room` again in the next call saves the allocation.
     ///

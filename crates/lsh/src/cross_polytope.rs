@@ -10,7 +10,7 @@ use crate::simhash::MAX_DIM;
 use crate::wire::{Reader, Writer};
 use crate::{Error, Seed};
 
-/// The most rotations of all tables together.
+/// The largest number of rotations of all tables together.
 const MOST: usize = 256;
 
 /// The number of next best vertices of each function that a probe may use.

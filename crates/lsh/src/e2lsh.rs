@@ -10,7 +10,7 @@ use crate::simhash::MAX_DIM;
 use crate::wire::{Reader, Writer};
 use crate::{Error, Seed};
 
-/// The most functions of all tables together.
+/// The largest number of functions of all tables together.
 const MOST: usize = 1024;
 
 /// E2LSH functions for tables. The key of a table joins the intervals of `functions` functions.

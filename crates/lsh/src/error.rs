@@ -7,7 +7,7 @@ pub enum Error {
     /// The number of dimensions is 0 or above the largest supported one.
     #[error("{found} dimensions, expected 1 to {most}")]
     Dim {
-        /// Requested dimensions.
+        /// The requested number of dimensions.
         found: usize,
         /// The largest supported number.
         most: usize,
@@ -15,7 +15,7 @@ pub enum Error {
     /// The code length is not supported.
     #[error("{found} bits, expected a multiple of 64 from 64 to 1024")]
     Bits {
-        /// Requested bits.
+        /// The requested number of bits.
         found: usize,
     },
     /// There are too few or too many tables, or functions in a table.
@@ -27,7 +27,7 @@ pub enum Error {
         tables: usize,
         /// The number of requested functions in each table.
         functions: usize,
-        /// The most functions in total.
+        /// The largest number of functions in total.
         most: usize,
     },
     /// The bucket width is not a positive number.
@@ -76,7 +76,7 @@ pub enum Error {
     /// The family does not have a table of this number.
     #[error("table {found}, expected one below {tables}")]
     Table {
-        /// Requested table.
+        /// The number of the requested table.
         found: usize,
         /// The number of tables.
         tables: usize,

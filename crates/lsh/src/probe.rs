@@ -15,7 +15,7 @@ pub struct Step {
     pub cost: f32,
 }
 
-/// The most steps, since a set of steps is the bits of a word.
+/// The largest number of steps, since a set of steps is the bits of a word.
 const MOST: usize = u64::BITS as usize;
 
 /// Appends the key itself and the cheapest changed keys to `keys`: `probes` in total, or fewer if there are no

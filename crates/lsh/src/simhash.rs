@@ -12,7 +12,7 @@ use crate::transform::{BLOCK, signs};
 use crate::wire::{Reader, Writer};
 use crate::{Backend, Codes, Error, Seed};
 
-/// The most dimensions of a vector: 8192, plus two that a metric may add.
+/// The largest number of dimensions of a vector: 8192, plus two that a metric may add.
 pub(crate) const MAX_DIM: usize = 8194;
 
 /// The values whose signs are the bits.
@@ -66,7 +66,8 @@ impl SimHash {
     /// A function drawn from a seed. `dim` is from 1 to 8194. `bits` is a multiple of 64, from 64 to 1024.
     ///
     /// # Errors
-    /// [`Error::Dim`] or [`Error::Bits`].
+    /// [`Error::Dim`] if `dim` is not from 1 to 8194. [`Error::Bits`] if `bits` is not a multiple of 64 from 64 to
+    /// 1024.
     pub fn new(dim: usize, bits: usize, kind: Kind, seed: Seed) -> Result<Self, Error> {
         if !(1..=MAX_DIM).contains(&dim) {
             return Err(Error::Dim {

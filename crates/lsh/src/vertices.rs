@@ -9,7 +9,7 @@ use crate::rotation::Rotation;
 use crate::simhash::{MAX_DIM, Scratch};
 use crate::{Error, Seed};
 
-/// The most vertices.
+/// The largest number of vertices.
 const MOST: usize = 1 << 20;
 
 /// `count` vertices `+-R e_j` of random rotations `R`, as a hash with `count` values.
@@ -39,7 +39,7 @@ impl Vertices {
     /// `count` vertices, from 1 to 2^20, for vectors of `dim` floats, from 1 to 8194.
     ///
     /// # Errors
-    /// [`Error::Dim`] or [`Error::Functions`].
+    /// [`Error::Dim`] if `dim` is not from 1 to 8194. [`Error::Functions`] if `count` is not from 1 to 2^20.
     pub fn new(dim: usize, count: usize, seed: Seed) -> Result<Self, Error> {
         if !(1..=MAX_DIM).contains(&dim) {
             return Err(Error::Dim {

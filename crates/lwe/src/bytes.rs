@@ -13,8 +13,8 @@ pub(crate) const CENTRE: u8 = 0x80;
 const STEP: u32 = HINT_BITS - 8;
 
 impl Client {
-    /// The [message](Client::query) that asks for one column in each group. A number beyond the last column asks for none;
-    /// the decoded bytes are then all 128.
+    /// The [message](Client::query) that asks for one column in each group. A number beyond the last column asks for no
+    /// column. The decoded bytes are then all 128.
     ///
     /// # Errors
     /// [`Error::Length`] if the number of columns is not the number of groups.

@@ -25,7 +25,7 @@ pub(crate) const HINT_BITS: u32 = 26;
 const PER_Q: u128 = (1 << 96) / Q as u128;
 
 /// A named, checked parameter set. Both sets have `n = 3 * 512`, `q` of 40 bits, errors of standard deviation 16, words
-/// of 32 bits and hints of 26. Entries have 18 bits, or 8.
+/// of 32 bits and hints of 26 bits. Entries have 18 bits in one set, and 8 bits in the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     id: u8,
@@ -37,13 +37,13 @@ pub struct Params {
 }
 
 impl Params {
-    /// The most groups of 18-bit entries.
+    /// The largest number of groups of 18-bit entries.
     pub(crate) const MAX_GROUPS: usize = 1 << 10;
-    /// The most columns of a group of 18-bit entries. The noise grows with their square root.
+    /// The largest number of columns of a group of 18-bit entries. The noise grows with their square root.
     pub const MAX_COLUMNS: usize = 1 << 13;
-    /// The most columns of a table of bytes.
+    /// The largest number of columns of a table of bytes.
     pub const MAX_BYTE_COLUMNS: usize = 1 << 17;
-    /// The most columns of bytes that one query can ask for.
+    /// The largest number of columns of bytes that one query can ask for.
     pub const MAX_BYTE_GROUPS: usize = 1 << 6;
 
     /// Module LWE of rank 3 over degree 512, `q / sigma = 2^36`. Its security is above 130 bits (`MATZOV`), which is the
@@ -124,13 +124,13 @@ impl Params {
         self.log_p
     }
 
-    /// The most groups of a table.
+    /// The largest number of groups of a table.
     #[must_use]
     pub const fn max_groups(&self) -> usize {
         self.max_groups
     }
 
-    /// The most columns of a group.
+    /// The largest number of columns of a group.
     #[must_use]
     pub const fn max_columns(&self) -> usize {
         self.max_columns

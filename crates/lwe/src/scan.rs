@@ -28,7 +28,7 @@ use crate::packed::{self, LANES, LINE};
 const CHUNK: usize = 2 * LANES;
 /// The negated value of an entry whose `x` and `u` are zero: `2^15 - 2^16 * 2`.
 const CENTRE: u32 = (1u32 << 15).wrapping_sub(2 << 16);
-/// The most queries of a scan. The sums of four queries and a row fill the registers.
+/// The largest number of queries of a scan. The sums of four queries and a row fill the registers.
 pub(crate) const MOST: usize = 4;
 
 sordino_cpu::kernels! {

@@ -141,7 +141,8 @@ impl Table {
     /// `y_g = D_g b_g mod 2^32` for all groups `g` in this table, one after the other: `G r` words.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the query was made for another set or shape, [`Error::Epoch`] if for another seed.
+    /// [`Error::Mismatch`] if the query was made for another set or shape. [`Error::Epoch`] if it was made for another
+    /// seed.
     pub fn answer(&self, query: &Query) -> Result<Vec<u32>, Error> {
         let mut answers = self.answer_batch(std::slice::from_ref(query))?;
         Ok(answers.pop().unwrap_or_default())

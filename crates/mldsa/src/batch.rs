@@ -83,7 +83,7 @@ impl<P: Params> BatchVerifier<P> {
     /// The number of expanded keys that a new verifier keeps: 64, at most 4 MiB per thread for ML-DSA-87.
     pub const DEFAULT_KEYS: usize = 64;
 
-    /// The most keys that a verifier can keep.
+    /// The largest number of keys that a verifier can keep.
     pub const MAX_KEYS: usize = 4096;
 
     /// A verifier on the fastest backend, which keeps [`DEFAULT_KEYS`](Self::DEFAULT_KEYS) keys.

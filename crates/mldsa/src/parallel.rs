@@ -13,12 +13,12 @@ use crate::keccak::LANES;
 use crate::params::Params;
 use crate::verify::TILE;
 
-/// The fewest items of a share: half the number of hashing lanes. The empty lanes cost about 1 us. A share of this size
-/// takes half as long as a whole one, since arithmetic goes signature by signature.
+/// The smallest number of items of a share: half the number of hashing lanes. The empty lanes cost about 1 us. A share
+/// of this size takes half as long as a whole one, since arithmetic goes signature by signature.
 const LEAST: usize = LANES / 2;
 
-/// How often a thread that has finished checks whether the others have, before it goes to sleep. This takes about as
-/// long as a share of four, since being woken takes as long.
+/// How often a thread that has finished checks whether the others have finished, before it goes to sleep. All checks
+/// take about as long as a share of four items, which is also the time in which a sleeping thread wakes up.
 const LOOKS: usize = 1 << 12;
 
 impl<P: Params> BatchVerifier<P> {

@@ -38,7 +38,7 @@ pub enum Error {
     /// There are no more places for indexes in a service.
     #[error("this service has {most} indexes, the most that it can serve: close one first")]
     Indexes {
-        /// The most.
+        /// The largest possible number.
         most: usize,
     },
     /// Roots or a certificate's name for an `http` address, which has no certificate.
@@ -60,7 +60,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         source: std::io::Error,
     },
     /// A key file would overwrite an existing file.
@@ -101,7 +101,8 @@ pub enum Error {
     /// A reader's public key that content keys cannot be wrapped for.
     #[error("this reader's public key cannot be granted access: {0}")]
     ReaderKey(#[source] Box<sordino_index::Error>),
-    /// A change of the list would let a service that asks for keys answer anyone, or the reverse.
+    /// A change of the list would let a service that asks for keys answer anyone, or would let a service that answers anyone
+    /// ask for keys.
     #[error(
         "a server that asks for keys cannot begin to answer anyone, nor the reverse: start it again"
     )]
@@ -113,8 +114,8 @@ pub enum Error {
     /// something else.
     #[error("cannot connect {0}")]
     Connect(String),
-    /// The server's name is unknown, no server listens at the address, or none lets this client in. A little later that may
-    /// differ.
+    /// The server's name is unknown, no server listens at the address, or no server lets this client in. A later attempt may
+    /// succeed.
     #[error("cannot connect {0}")]
     Unreachable(String),
     /// The connection ended before the reply was whole.
@@ -138,7 +139,7 @@ pub enum Error {
     Status {
         /// The gRPC status code's name.
         code: String,
-        /// The server's words, printable and cut short.
+        /// The server's message, shortened and without characters that cannot be printed.
         message: String,
     },
     /// The server has begun another change of the index, which replaces this one.
@@ -184,7 +185,7 @@ pub enum Error {
     Shards {
         /// The number given.
         found: usize,
-        /// The most.
+        /// The largest possible number.
         most: u16,
     },
     /// The server was stopped, and some requests were not answered in time.

@@ -3,7 +3,7 @@
 /// The number of bytes in each piece of a reply, except the last.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// The most bytes of a part in one step of a change.
+/// The largest number of bytes of a part in one step of a change.
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) const PIECE: usize = 1 << 20;
 

@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The server answers only tagged requests, and this one has no tag; or a login or a change has no signature.
+    /// The server answers only tagged requests, and this request has no tag. Or a login or a change has no
+    /// signature.
     #[error("the server requires a client key: pass --client-key FILE (in Python client_key=)")]
     Unsigned,
     /// A part of the request's signature, tag or login does not have its length.
@@ -46,8 +47,8 @@ pub enum Refusal {
     /// This client, its address, or all clients together ask too often.
     #[error("too many requests: ask again later")]
     Rate,
-    /// There is no free place for requests in flight, in all or for this client. Or the server gave this request up
-    /// before it was complete, because too many requests were incomplete.
+    /// No place for requests in flight is free, for this client or for all clients together. Or the server gave
+    /// this request up before it was complete, because too many requests were incomplete.
     #[error("the server is busy: ask again later")]
     Busy,
     /// The server is about to stop.

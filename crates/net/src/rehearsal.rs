@@ -19,7 +19,7 @@ impl Rehearsal {
     /// Logs a new client in.
     ///
     /// # Errors
-    /// Only errors that a login with both ends from this crate has.
+    /// The errors of a login whose two ends are both from this crate.
     pub fn new<R: CryptoRng + ?Sized>(rng: &mut R) -> Result<Self, Error> {
         let (key, logins) = (ClientKey::generate(rng), Logins::new(rng));
         let instance = crate::signature::shown(rng, b"instance");

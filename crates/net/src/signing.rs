@@ -16,8 +16,8 @@ use crate::{ClientPublicKey, login};
 
 /// A client's ML-DSA-65 key, with which it logs in.
 ///
-/// The server, and anyone who has its logs, can link all requests of one key. If that is worse than requests from
-/// strangers, let the server answer anyone.
+/// The server, and anyone who has its logs, can link all requests of one key. If this risk is greater than the
+/// risk of requests from unknown clients, let the server answer clients without a key.
 pub struct ClientKey {
     signing: SigningKey<ml_dsa::MlDsa65>,
     public: ClientPublicKey,

@@ -2,8 +2,8 @@
 //!
 //! An object store has no locks, so an owner who removes files cannot know which of them another owner is about to name. So no
 //! owner removes a file that is younger than [`GRACE`]. And no owner names a file in a version if it wrote the file more than
-//! half of that time before. Ages are differences of times that the store itself gave. So the clocks of owners do not matter,
-//! except for the length of their days.
+//! half of that time before. Ages are differences of times that the store itself gave. So it does not matter what time the
+//! owners' clocks show. They only measure durations.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -26,14 +26,15 @@ impl Clock {
         }
     }
 
-    /// The least age of an object to which the store gave that time, as if this machine had not slept. An object is removed only
-    /// if even this age is old enough. An object from the future has none.
+    /// The smallest possible age of an object to which the store gave that time. It assumes that this machine did not sleep.
+    /// An object is removed only if even this age is old enough. An object from the future has none.
     pub(crate) fn age(&self, of: SystemTime) -> Duration {
         let now = self.store + self.here.awake();
         now.duration_since(of).unwrap_or_default()
     }
 
-    /// The largest age of the object, including sleep. An object is named in a version only if even this age is young enough.
+    /// The largest possible age of the object, including the time in which this machine slept. An object is named in a
+    /// version only if even this age is young enough.
     pub(crate) fn age_at_most(&self, of: SystemTime) -> Duration {
         let now = self.store + self.here.elapsed();
         now.duration_since(of).unwrap_or_default()

@@ -11,7 +11,8 @@ use object_store::client::{
     HttpResponseBody, HttpService, ReqwestConnector,
 };
 
-/// The most bytes of a reply that is read as a whole. A list has up to 1,000 names at a time, of at most 1,024 bytes.
+/// The largest number of bytes of a reply that is read as a whole. A list has up to 1,000 names at a time, of at most 1,024
+/// bytes.
 const MOST: usize = 8 << 20;
 
 /// Makes clients whose replies are bounded.

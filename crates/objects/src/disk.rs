@@ -21,7 +21,7 @@ const CURRENT: &str = "CURRENT";
 const MANIFESTS: &str = "manifests";
 const PARTS: &str = "parts";
 
-/// The most entries of a listing. An index has at most 1,024 segments, and manifests stay.
+/// The largest number of entries of a listing. An index has at most 1,024 segments, and manifests stay.
 const MAX_ENTRIES: usize = 1 << 20;
 
 impl Objects {

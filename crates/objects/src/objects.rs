@@ -64,7 +64,7 @@ impl Objects {
             address: address.to_string(),
             why,
         };
-        // A provider that the program has chosen before stays.
+        // If the program has chosen a provider before, that one stays.
         drop(rustls::crypto::ring::default_provider().install_default());
         let patience = RetryPolicy::default();
         let retry = RetryConfig {
@@ -183,7 +183,7 @@ impl Objects {
         Ok(clock.age_at_most(SystemTime::from(self.meta(path)?.last_modified)))
     }
 
-    /// The least age of a file, by the store's clock alone.
+    /// The smallest possible age of a file, by the store's clock alone.
     pub(crate) fn age(&self, path: &Path) -> io::Result<Duration> {
         let clock = self.change().clock()?;
         Ok(clock.age(SystemTime::from(self.meta(path)?.last_modified)))

@@ -15,7 +15,7 @@ use crate::retry::{Requests, RetryPolicy};
 /// Files of at least this many bytes are uploaded in pieces of this size. It is small enough for a slow link.
 const PIECE: usize = 8 << 20;
 
-/// The most pieces of a file. For larger files, pieces are longer. S3 accepts 10,000.
+/// The largest number of pieces of a file. For larger files, pieces are longer. S3 accepts 10,000.
 const PIECES: usize = 9_000;
 
 /// The number of pieces that are sent at the same time.

@@ -80,8 +80,8 @@ struct Probes {
 }
 
 impl Probes {
-    /// The least number of probes that is enough for the requested recall, or beyond which almost nothing more is
-    /// found. It is measured with some of the vectors as queries.
+    /// The smallest number of probes that is enough for the requested recall, or beyond which almost nothing more is found.
+    /// It is measured with some of the vectors as queries.
     fn measured(
         centres: &Vectors,
         plain: &[Vec<u8>],
@@ -244,8 +244,8 @@ mod tests {
     use crate::build;
     use crate::plan::{Plan, Wish};
 
-    /// With codes of 8 bits, not all of the nearest are found even if everything is read. So a sample of 500 queries hardly
-    /// ever finds all.
+    /// With codes of 8 bits, a search that reads everything still misses some of the nearest vectors. So a sample of 500
+    /// queries hardly ever finds all of them.
     #[test]
     fn what_codes_cannot_reach_does_not_take_every_affordable_bucket() {
         let (data, _) = synthetic::clustered(2000, 1, 32, 4);

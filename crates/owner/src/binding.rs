@@ -147,8 +147,8 @@ pub(crate) enum Variant {
 }
 
 impl Variant {
-    /// The numbers of the mode, the packing and the check, or 0 for what the mode lacks. Each has its own byte, so
-    /// that more packings or checks cannot make two variants equal.
+    /// The numbers of the mode, the packing and the check, or 0 if the mode has no packing or check. Each number
+    /// has its own byte, so that more packings or checks cannot make two variants equal.
     fn facts(self) -> [u8; 3] {
         match self {
             Self::Sealed => [0, 0, 0],
@@ -227,7 +227,7 @@ mod tests {
             .collect()
     }
 
-    /// Each fact has its own byte, so new choices of one never collide with another's bytes.
+    /// Each fact has its own byte, so a new choice of one fact never changes the byte of another fact.
     #[test]
     fn every_variant_has_bytes_of_its_own() {
         let facts: HashSet<[u8; 3]> = variants().into_iter().map(Variant::facts).collect();

@@ -197,7 +197,7 @@ mod tests {
     /// The number of rows of one group including its check rows.
     const STORED: usize = N + 40;
 
-    /// The pads that a build added, by position: the stored numbers minus the codes.
+    /// The pads that a build added, by position. A pad is the stored number minus the code.
     fn pads(seed: u64, vectors: &Vectors, packing: Packing) -> Vec<Vec<i32>> {
         let keys = OwnerKeys::from_master([2; 32]);
         let rng = &mut StdRng::seed_from_u64(seed);

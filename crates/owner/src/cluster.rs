@@ -15,11 +15,11 @@ use sordino_vectors::rotation::below;
 use sordino_vectors::u32_of;
 use sordino_vectors::{Vectors, normalise};
 
-/// The number of assign-and-average rounds. Recall at a fixed number of probes gains less than a percent after the
-/// eighth, measured on image descriptors.
+/// The number of assign-and-average rounds. After the eighth round, recall at a fixed number of probes rises by less
+/// than a percent (measured on image descriptors).
 const ITERATIONS: usize = 10;
 
-/// Training vectors per cluster. More of them change the centroids by less than another seed does.
+/// Training vectors per cluster. More vectors change the centroids by less than a different seed does.
 pub(crate) const SAMPLE: usize = 64;
 
 /// The number of nearest centroids that are kept for each vector. The vector goes to one of these if the first is full.
@@ -92,7 +92,7 @@ pub(crate) fn centroids(
     Vectors::new(dim, centroids).expect("centroids are finite")
 }
 
-/// Different vectors, beginning with the ones that fit their own cluster worst. Empty clusters restart at them. If
+/// Different vectors, at which empty clusters restart. The vectors that fit their own cluster worst come first. If
 /// there are fewer such vectors than empty clusters, the remaining clusters stay unchanged.
 fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<Item = &'a [f32]> {
     let mut worst: Vec<(f32, &[f32])> = (nearest.iter())
@@ -135,7 +135,7 @@ pub(crate) fn buckets(
     buckets
 }
 
-/// Places every row once. Rows that would lose most without their first choice come first.
+/// Places every row once. The rows come first that would lose most if they did not get their nearest centroid.
 fn place_all(
     data: &Vectors,
     centroids: &Vectors,

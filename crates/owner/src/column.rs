@@ -23,7 +23,7 @@ pub(crate) fn column<D: Disk, R: CryptoRng + ?Sized>(
     seed: [u8; 32],
     recall: Option<&mut Recall>,
 ) -> Result<ColumnSegment, Error> {
-    // At most three copies of a segment are in memory: each is freed when the next one has been made from it.
+    // At most three copies of a segment are in memory. Each copy is freed when the next one has been made from it.
     let mut scaled = ScaledRows::new(frame, rows);
     let written = match scheme.rows {
         Content::Open => build.writer.open(build.rng, rows, &scaled, scheme)?,

@@ -12,23 +12,24 @@ use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 /// The number of first bytes that are the same in every frame, and left out.
 const MAGIC_LEN: usize = 4;
 
-/// The most payloads on which a dictionary is trained.
+/// The largest number of payloads on which a dictionary is trained.
 const SAMPLES: usize = 20_000;
 
 /// A dictionary may have one byte for this number of payloads' bytes, since every reader downloads it.
 const PART: usize = 64;
 
-/// The fewest bytes of a dictionary. A shorter one saves nothing.
+/// The smallest number of bytes of a dictionary. A shorter one saves nothing.
 const LEAST_DICTIONARY: usize = 1 << 10;
 
 /// The number of payloads that are compressed as a test, to find out whether compression saves anything.
 const TRIED: usize = 1000;
 
-/// Bytes of the first block of a long payload, and of the longest block. Each block has twice the bytes of the one before. A
-/// shortened payload can be read up to the end of a block. At least a third of the fetched bytes are read, and half on average.
+/// The number of bytes of the first block of a long payload, and of the longest block. Each block has twice the bytes of the
+/// block before it. A reader can use a shortened payload up to the end of its last complete block. That is at least a third
+/// of the fetched bytes, and half of them on average.
 const BLOCKS: (usize, usize) = (128, 4096);
 
-/// The fewest bytes of a payload that may have several blocks, and of one that always has several.
+/// The smallest number of bytes of a payload that may have several blocks, and of one that always has several.
 const LONG: (usize, usize) = (512, 4096);
 
 /// The approximate bytes of memory of an encoder at the highest level.
@@ -40,8 +41,8 @@ pub(crate) struct Compression {
     pub(crate) dictionary: Vec<u8>,
     /// The level, or `None` if payloads do not shrink.
     level: Option<i32>,
-    /// The most bytes of a payload of one block. Blocks cost some bytes, so payloads for whose length pages are made have only
-    /// one.
+    /// The largest number of bytes of a payload of one block. Blocks cost some bytes, so payloads for whose length pages are
+    /// made have only one.
     short: usize,
 }
 
@@ -52,7 +53,7 @@ impl Compression {
     /// [`Error`] if memory is refused.
     pub(crate) fn new(payloads: &[&[u8]]) -> Result<Self, Error> {
         let total: usize = payloads.iter().map(|payload| payload.len()).sum();
-        // If there are few bytes, more time for each is affordable.
+        // If there are few bytes, the build can spend more time on each byte.
         let level = match total {
             0..=0x3ff_ffff => 19,
             0x400_0000..=0xfff_ffff => 12,
@@ -64,7 +65,7 @@ impl Compression {
         let most = (total / PART).min(MOST_DICTIONARY);
         let mut dictionary = Vec::new();
         if most >= LEAST_DICTIONARY {
-            // Training fails if payloads have nothing in common; they then have no dictionary.
+            // Training fails if payloads have nothing in common. These payloads get no dictionary.
             dictionary = zstd::dict::from_samples(&samples, most).unwrap_or_default();
         }
         let with = Self {
@@ -224,8 +225,8 @@ fn check_room(out: &OutBuffer<'_, Vec<u8>>) -> std::io::Result<()> {
     }
 }
 
-/// The most bytes of a payload of one block. For each record, searches fetch twice the pages of a median one, so only longer
-/// payloads are ever shortened.
+/// The largest number of bytes of a payload of one block. For each record, searches fetch twice the pages of a median one,
+/// so only longer payloads are ever shortened.
 fn short(samples: &[&[u8]]) -> usize {
     let mut lens: Vec<usize> = samples.iter().map(|sample| sample.len()).collect();
     let middle = lens.len() / 2;
@@ -287,7 +288,7 @@ mod tests {
                 assert!(pair[0] <= pair[1] && pair[1] <= 3 * pair[0], "{pair:?}");
             }
         }
-        // If all payloads are long, none has several blocks, which would cost bytes.
+        // If all payloads are long, no payload has several blocks, because blocks would cost bytes.
         let alike: Vec<Vec<u8>> = (0..100).map(|at| long(at, 2500)).collect();
         let alike: Vec<&[u8]> = alike.iter().map(Vec::as_slice).collect();
         assert_eq!(Compression::new(&alike).unwrap().short, 4096);

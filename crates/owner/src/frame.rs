@@ -11,15 +11,15 @@ use sordino_vectors::{Vectors, to_f32};
 
 use crate::room;
 
-/// The most vectors on which a frame is trained.
+/// The largest number of vectors on which a frame is trained.
 pub(crate) const SAMPLE: usize = 8192;
 
-/// The least number of vectors of a base. A base of fewer vectors would nearly equal one of them, which may be deleted while the
-/// base stays. Also, one in this many vectors is left out of training, in order to measure the gain from bases.
+/// The smallest number of vectors of a base. A base of fewer vectors would nearly equal one of them, which may be deleted
+/// while the base stays. Also, one in this many vectors is left out of training, in order to measure the gain from bases.
 pub(crate) const EACH: usize = 8;
 
-/// The most bytes of all bases. If there are many vectors, bases may have one byte for each [`ROWS_A_BYTE`] vectors
-/// instead.
+/// The largest number of bytes of all bases. If there are many vectors, bases may have one byte for each [`ROWS_A_BYTE`]
+/// vectors instead.
 const BYTES: usize = 8192;
 const ROWS_A_BYTE: usize = 5;
 
@@ -35,15 +35,15 @@ const GAIN: f64 = 0.35;
 const WITHIN: usize = 98;
 const FAR: f64 = 4.0;
 
-/// The largest gain, in powers of two, that a single vector counts. A vector that lies on a base by chance says little
-/// about the others.
+/// The largest gain of a single vector, in powers of two. A larger gain counts as this one, because a vector that lies on a
+/// base by chance says little about the others.
 const MOST: f64 = 4.0;
 
-/// The least number of vectors of a centre, so that it reveals no single record. The frame may outlive records, and all readers
-/// know it.
+/// The smallest number of vectors of a centre, so that it reveals no single record. The frame may outlive records, and all
+/// readers know it.
 const CROWD: usize = 32;
 
-/// Splits vectors into those for training a frame and those for measuring it, one in [`EACH`].
+/// Splits vectors into two parts. One in [`EACH`] vectors is for measuring a frame, and the others are for training it.
 pub(crate) fn parted<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, Vec<T>) {
     let (mut teach, mut held) = (Vec::new(), Vec::new());
     for (at, one) in all.into_iter().enumerate() {

@@ -60,7 +60,8 @@ struct Deal<'a> {
 }
 
 impl<'a> Deal<'a> {
-    /// Assigns each cluster, the most wanted first, to the group with a free place where it adds the least weight.
+    /// Assigns each cluster, the most wanted first, to a group with a free place. It is the group to which the cluster
+    /// adds the smallest weight.
     fn new(wanted: &'a Demand, groups: usize) -> Self {
         let clusters = wanted.clusters;
         let mut deal = Self {

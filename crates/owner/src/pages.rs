@@ -93,8 +93,8 @@ pub(crate) fn fetched<R: Rng + ?Sized>(rng: &mut R, counts: &[u32], records: usi
         .max(u32_of(records))
 }
 
-/// The most pages that a search of `records` records fetches. It is twice what short records need. It is also no more
-/// than one request of retrieval without a hint can have, if they fit there.
+/// The largest number of pages that a search of `records` records fetches. It is twice the number that short records
+/// need, but no more than the 64 of a request without a hint. It is never below `records`.
 pub(crate) fn most_fetched(records: usize) -> u32 {
     let most = (2 * records).min(64).max(records);
     u32_of(most)

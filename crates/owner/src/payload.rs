@@ -66,10 +66,11 @@ impl LaidGroup {
 
 impl SegmentWriter<'_> {
     /// Writes what records carry, by content key. It takes the length of pages and the way to fetch them for which a
-    /// client waits the least.
+    /// client waits the shortest time.
     ///
     /// # Errors
-    /// [`Error::Payload`] if a payload is longer than the limit, or the PIR's own error.
+    /// [`Error::Payload`] if a payload is longer than the limit. The errors of private retrieval if its hint cannot
+    /// be made.
     pub(crate) fn payloads<R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,

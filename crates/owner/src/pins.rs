@@ -117,7 +117,7 @@ impl Pins {
     /// It need not follow from the known one, and is not remembered.
     ///
     /// # Errors
-    /// [`OwnerFault::Undone`] if the version is older or of another index; [`OwnerFault::Pins`] as for [`check`](Self::check).
+    /// The errors of [`check`](Self::check). [`OwnerFault::Undone`] if the version is older or of another index.
     pub fn check_found(&self, place: &str, manifest: &SignedManifest) -> Result<(), Error> {
         let known = line::expected(&self.lines()?, &[place.to_owned()], manifest);
         let checked = known.iter().try_for_each(|pin| pin.check(manifest));
@@ -150,7 +150,7 @@ impl Pins {
         Ok(expected.first().copied())
     }
 
-    /// Opens a store in a place, if its version is the known one or follows from it. It is then the known version.
+    /// Opens a store in a place, if its version is the known one or follows from it. It then becomes the known version.
     ///
     /// # Errors
     /// The errors of [`Store::open_on`]; [`OwnerFault::Pins`] if the memory cannot be read or written.
@@ -179,7 +179,7 @@ impl Pins {
         }
     }
 
-    /// Opens a store that was restored on purpose. Its version is then the known one, whatever it is.
+    /// Opens a store that was restored on purpose. Its version then becomes the known one.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open), except for [`OwnerFault::Undone`].
@@ -205,7 +205,7 @@ impl Pins {
     /// version.
     ///
     /// # Errors
-    /// The errors of [`Store::take_back`]; [`OwnerFault::Pins`]; [`OwnerFault::Unpinned`] if the version is made and cannot be remembered.
+    /// The errors of [`Store::take_back`]. The errors of [`check`](Self::check) and [`remember`](Self::remember).
     pub fn take_back<D: Disk + Clone, R: CryptoRng + ?Sized>(
         &self,
         rng: &mut R,
@@ -273,9 +273,9 @@ impl Pins {
         })
     }
 
-    /// Remembers a store's version if it follows from the `known` one, or returns the known one if that is newer. The
-    /// store was already compared with `sure`. While it reads the versions between, other processes may read and change
-    /// the lines, so a slow store does not make them wait.
+    /// Remembers a store's version if it follows from the `known` one, or returns the known one if that is newer. The store
+    /// was already compared with `sure`. Other processes may change the lines while this method reads the versions between,
+    /// so a slow store does not make them wait.
     fn put<D: Disk>(
         &self,
         places: &[String],

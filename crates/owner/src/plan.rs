@@ -1,8 +1,8 @@
 //! Plans an index: clusters, codes and routing. The plan depends on public facts, never on a query.
 //!
-//! A client pays `once + queries * per query` over its life. More clusters make the hint smaller and the queries longer;
-//! the planner tries powers of two and takes the cheapest. It also computes the cost of downloading everything. If that is
-//! lower, the plan says so.
+//! A client pays `once + queries * per query` over its life. More clusters make the hint smaller and the queries longer.
+//! The planner tries powers of two and takes the cheapest. It also computes the cost of downloading everything. If the
+//! download costs less, the plan says so.
 
 use sordino_index::Error;
 use sordino_index::bucket::Layout;
@@ -159,7 +159,7 @@ impl Plan {
     /// [`payloads`](Self::payloads) or [`second_look`](Self::second_look) returns. Empty if records carry nothing.
     ///
     /// # Errors
-    /// Only errors that planning the same payloads gave.
+    /// The errors of planning these payloads before. If that succeeded, this call succeeds, too.
     pub fn offers(&self) -> Result<Vec<Offer>, Error> {
         let look = self.look.as_ref().and_then(|look| look.form.look);
         let carried = (self.payload_bytes, look);
@@ -231,8 +231,8 @@ impl Plan {
         &self.download
     }
 
-    /// The most buckets that the builder may choose: 1.5 times the prediction. It may choose more while a search costs
-    /// at most an eighth of the download.
+    /// The largest number of buckets that the builder may choose: 1.5 times the prediction. It may choose more while a
+    /// search costs at most an eighth of the download.
     #[must_use]
     pub(crate) fn most_probes(&self) -> usize {
         let Candidate {
@@ -243,7 +243,7 @@ impl Plan {
             let cost = self.way(probes).cost(probes);
             cost.up + cost.down <= budget
         };
-        // Bytes grow with the probes, except for small steps if nothing is downloaded.
+        // The number of bytes grows with the number of probes. It may fall by small steps if clients download nothing.
         let (mut few, mut many) = (1, clusters + 1);
         while many - few > 1 {
             let middle = usize::midpoint(few, many);
@@ -411,7 +411,8 @@ mod tests {
             let plan = Plan::new(100_000, dim, wish).unwrap();
             (*plan.masked().unwrap(), *plan.open().unwrap())
         };
-        // By hand: 24 polynomials of 2048 numbers of 46 bits; 15 bits for each of 109,640 rows, 64 to a block.
+        // Computed by hand: 24 polynomials of 2048 numbers of 46 bits, and 15 bits for each of 109,640 rows, with 64 rows
+        // in a block.
         let (masked, open) = plan(1536, 20);
         assert_eq!((masked.packing, open.packing), (Packing::T32, Packing::T32));
         let near = |found: u64, bytes: u64| (bytes..bytes + 200).contains(&found);

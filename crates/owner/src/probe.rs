@@ -17,7 +17,8 @@ use crate::rows::{Lifted, Rows};
 pub(crate) const SAMPLE: usize = 500;
 
 /// A margin above the requested recall for choosing the number of probes. The standard error of a sample of 500 is about 0.004.
-/// Vectors of the set itself are answered up to 0.007 better than new ones (measured on image descriptors).
+/// Queries that are vectors of the set itself reach a recall up to 0.007 higher than new queries (measured on image
+/// descriptors).
 pub(crate) const MARGIN: f64 = 0.0075;
 
 /// A smaller difference in recall may be chance, so it is no reason to read more buckets.
@@ -28,13 +29,14 @@ pub(crate) fn target(recall: f64) -> f64 {
     (recall + MARGIN).min(1.0)
 }
 
-/// True if a recall reaches the requested one. Sums of tenths are off in their last bits.
+/// True if a recall reaches the requested one. The comparison allows for errors in the last bits, because sums of tenths are
+/// not exact.
 pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
     recall >= wish - 1e-9
 }
 
-/// The position of the first of these recalls that is enough for the request. Each belongs to a longer search than the one
-/// before.
+/// The position of the first of these recalls that is enough for the request. Each recall belongs to a longer search than
+/// the recall before it.
 ///
 /// Codes may be too short for the margin, even in the longest search. Then the first recall that reaches the request
 /// and is close to the highest is enough. If none reaches the request, the first recall that is close to the highest is
@@ -389,7 +391,7 @@ mod tests {
 
     #[test]
     fn no_more_is_read_for_what_codes_do_not_reach() {
-        // The margin is reached, though not with all neighbours found.
+        // The recall reaches the request and the margin, although the search misses some neighbours.
         assert_eq!(first_enough(&[0.5, 0.9575, 0.958, 0.97], 0.95), 1);
         assert_eq!(first_enough(&[0.9, 0.979, 0.9875, 0.9875], 0.98), 2);
         // The request is reached without the margin. Then the first recall that is close to the highest is taken.

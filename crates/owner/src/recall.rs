@@ -1,8 +1,8 @@
 //! The recall of an index whose rows are all scored, measured while it is built.
 //!
 //! Some rows serve as queries, and are themselves not counted as found. The truth is computed in double precision from the
-//! vectors. Scores are computed from the stored form, with noise as large as the noise of encryption. Rows may replace each other
-//! only if they are equally near in truth, not if their scores happen to be equal.
+//! vectors. Scores are computed from the stored form, with noise as large as the noise of encryption. Rows may replace each
+//! other only if their true nearness is equal. Equal scores alone are not enough.
 
 use rayon::prelude::*;
 use sordino_index::Error;

@@ -10,8 +10,8 @@ pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 /// Additional bytes, for threads and their working memory.
 const BESIDE: usize = 32 << 20;
 
-/// Refuses work that needs `each` bytes for each of some coordinates, if they are not available. On systems other than Linux it
-/// only tries to allocate them.
+/// Refuses work that needs `each` bytes for each of some coordinates, if they are not available. On systems other than
+/// Linux, the function only tries to allocate these bytes.
 ///
 /// # Errors
 /// [`Error::Memory`] if these bytes are not available.
@@ -27,7 +27,7 @@ pub(crate) fn grow(data: &mut Vec<f32>, by: usize) -> Result<(), Error> {
     if data.capacity() - data.len() >= by {
         return Ok(());
     }
-    // The memory grows by a quarter. Doubling would need the memory of one segment more.
+    // The memory grows by a quarter. Doubling it would need additional memory for a whole segment.
     let more = by.max(data.len() / 4);
     check(more, size_of::<f32>())?;
     data.try_reserve_exact(more).map_err(|_| Error::Memory {

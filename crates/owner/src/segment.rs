@@ -29,7 +29,7 @@ use crate::scaled_rows::ScaledRows;
 
 /// The keys and facts with which one version's segments are written.
 pub(crate) struct SegmentWriter<'a> {
-    /// `None` for a writer, which has only the keys of its labels.
+    /// The owner's keys. `None` for a writer, which has only the keys of its labels.
     keys: Option<&'a OwnerKeys>,
     ids: ContentIds,
     /// The content key for new content, and its number.
@@ -240,7 +240,7 @@ impl<'a> SegmentWriter<'a> {
         self.id(rng, &Content::Base(plan.chosen()), &rows.code(), words)
     }
 
-    /// Chunks under a segment's id.
+    /// Writes all rows as chunks, and seals them with a key bound to the segment's id.
     pub(crate) fn chunk_bytes(&self, id: &[u8; 16], all: &Rows, codec: Codec) -> Vec<u8> {
         let seal = self.key.seal(Purpose::Chunk, id, self.version);
         let n = u32_of(all.vectors.len());

@@ -18,15 +18,15 @@ pub(crate) const TAIL: Packing = Packing::T64;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// The most results of a search, 1 to 1024. Messages have space for them. In sealed mode `k` is at most the initial
-    /// number of records. While there are fewer records, a search returns all of them.
+    /// The largest number of results of a search, 1 to 1024. Messages have space for them. In sealed mode `k` is at most the
+    /// initial number of records. While there are fewer records, a search returns all of them.
     pub k: usize,
     /// The kind of record ids.
     pub ids: IdKind,
     /// The measure of nearness.
     pub metric: Metric,
-    /// The conditions that decide how clients fetch payloads. The way for which a client waits the least in all of its
-    /// searches is chosen.
+    /// The conditions that decide how clients fetch payloads. The builder chooses the way for which a client waits the
+    /// shortest time in all of its searches.
     pub conditions: Conditions,
     /// The number of candidates that each search fetches, `k` to 64, and ranks by their exact vectors. This second look
     /// exists in masked, open and routed mode. The exact vectors lie in the pages of payloads.

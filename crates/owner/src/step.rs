@@ -33,7 +33,7 @@ impl Step {
         Self::Hint,
     ];
 
-    /// Its name in a progress bar.
+    /// The name of the step in a progress bar.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

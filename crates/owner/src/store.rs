@@ -120,8 +120,8 @@ impl Store {
     /// [`Pins::open`](crate::Pins::open) remembers versions and prevents that.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process has it open. [`Error::NoIndex`] if the directory has no index. Errors if
-    /// files that opening reads are damaged or not the owner's. [`verify`](Self::verify) reads all files.
+    /// [`Error::Locked`] if another process has the store open. [`Error::NoIndex`] if the directory has no index. Fails if
+    /// a file that this method reads is damaged or does not belong to the owner. [`verify`](Self::verify) reads all files.
     pub fn open(dir: impl AsRef<Path>, keys: &OwnerKeys) -> Result<Self, Error> {
         Self::open_on(Files, dir, keys, None)
     }

@@ -3,7 +3,7 @@
 use crate::wire::{self, Kind, check_params};
 use crate::{Error, Params, Protocol};
 
-/// One change to one record.
+/// One change of one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Record `index` becomes `record`, followed by zeros if it is shorter than declared.

@@ -46,7 +46,8 @@ impl Matrix {
     /// The records as `columns` columns of `rows` bytes.
     ///
     /// # Errors
-    /// [`Error::Length`] or [`Error::RecordCount`].
+    /// [`Error::Length`] if a record does not have `rows` bytes. [`Error::RecordCount`] if there are not
+    /// exactly `columns` records.
     pub(crate) fn of_records<'a>(
         rows: usize,
         columns: usize,
@@ -140,7 +141,8 @@ impl<P: Protocol> Database<P> {
     /// is followed by zeros.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`] or [`Error::RecordCount`].
+    /// [`Error::RecordTooLong`] if a record is longer than declared. [`Error::RecordCount`] if the number
+    /// of records differs from the declared number.
     pub fn from_records<I>(params: &Params<P>, records: I) -> Result<Self, Error>
     where
         I: IntoIterator<Item: AsRef<[u8]>>,

@@ -12,7 +12,7 @@ pub enum Error {
     Empty {
         /// The number of declared records.
         records: usize,
-        /// Declared bytes per record.
+        /// The declared number of bytes of a record.
         record_len: usize,
     },
     /// No named parameter set keeps the failure bound at this size.
@@ -88,7 +88,7 @@ pub enum Error {
         /// Version of the receiver.
         expected: u64,
     },
-    /// Two lists that must have the same length differ in it.
+    /// Two lists that must have the same length have different lengths.
     #[error("{found} items for {expected}")]
     Count {
         /// The number of items given.

@@ -53,9 +53,9 @@ impl Params<SimplePir> {
 
 impl Params<DoublePir> {
     /// DoublePIR's layout for `records` records of `record_len` bytes, at 128 bits. A set with uniform secrets that
-    /// serves it gives equal numbers of columns and slots: at most 593 of each, or 518 for long records. The reason is
-    /// that the hint has `n^2` words for each byte. Other sets give at least `16 n` columns, if there are enough
-    /// records, since the second level's work is `4 n / m` of the first one's.
+    /// serves it gives equal numbers of columns and slots: at most 593 of each, or 518 for long records. The numbers
+    /// are equal because the hint has `n^2` words for each byte. Other sets give at least `16 n` columns, if there are
+    /// enough records, since the second level's work is `4 n / m` of the first one's.
     ///
     /// # Errors
     /// The errors of [`Self::for_database`].

@@ -36,8 +36,9 @@ pub(crate) fn add_unit(b: &mut [u32], position: usize) {
 
 /// The nearest multiple of `2^(32 - width)`, as a word of `width` bits, ties upwards.
 ///
-/// Only for hints and answers. Their errors are too large by half a unit on average, but this bias does not add up. An
-/// answer's word is rounded once, and the errors of a hint are multiplied by a secret with mean zero.
+/// Use this rounding only for hints and answers. Their errors are too large by half a unit on average, but this bias
+/// does not add up. An answer's word is rounded once, and the errors of a hint are multiplied by a secret with mean
+/// zero.
 pub(crate) fn round(word: u32, width: u32) -> u32 {
     let shift = LOG_Q - width;
     if shift == 0 {

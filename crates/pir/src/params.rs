@@ -35,9 +35,9 @@ pub(crate) const KAPPA: usize = 4;
 pub const ANSWER_BITS: u32 = 12;
 /// `log2` of the bound for every record: it is wrong with probability at most `2^-40`.
 pub const LOG2_FAILURE: f64 = -40.0;
-/// The least number of bits that hints are rounded to.
+/// The smallest number of bits that hints are rounded to.
 const MIN_HINT_BITS: u32 = 20;
-/// The least number of bits that queries are rounded to. With 24 bits, scans by byte planes need one plane fewer.
+/// The smallest number of bits that queries are rounded to. With 24 bits, scans by byte planes need one plane fewer.
 const MIN_QUERY_BITS: u32 = 24;
 /// The bound on the number of digits. Records, rows and columns are below `2^32`, digits below `2^46`.
 const MAX_DIGITS: u128 = 1 << 46;

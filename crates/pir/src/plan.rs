@@ -39,7 +39,7 @@ pub struct Cost {
     pub setup: u64,
     /// `log2` of the probability that a record is wrong.
     pub log2_failure: f64,
-    /// All bytes for the client's queries, down and up.
+    /// All bytes for the client's queries, received and sent.
     pub total: u64,
 }
 
@@ -137,7 +137,7 @@ impl Plan {
         &self.costs
     }
 
-    /// The candidate with the fewest bytes in total; at equal bytes, the simpler one.
+    /// The candidate with the fewest bytes in total. If two candidates have equal bytes, it is the simpler one.
     #[must_use]
     pub fn choice(&self) -> &Cost {
         let first = &self.costs[0];

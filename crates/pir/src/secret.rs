@@ -20,7 +20,7 @@ use crate::{Params, Protocol, Seed, Set};
 
 /// The number of products below which the calling thread computes them alone, because waking another thread costs more.
 const SHARED_WORDS: usize = 1 << 21;
-/// The least number of words in a thread's chunk.
+/// The smallest number of words in a thread's chunk.
 const CHUNK_WORDS: usize = 1 << 18;
 
 /// The distributions of secrets and errors.
@@ -33,7 +33,7 @@ pub(crate) enum Draw {
 }
 
 impl Draw {
-    /// The draws of a set.
+    /// The distributions of a set.
     pub(crate) fn of(set: Set) -> Self {
         match set.gaussian() {
             Some((numerator, denominator)) => Self::Gaussian(Sampler::new(numerator, denominator)),

@@ -17,9 +17,9 @@
 //! party that knows the database.
 //!
 //! # Limits
-//! `C` must stay secret from the server. So the data owner makes a [`Checker`] and may give it to clients; it cannot
-//! come from the server. The hint must be authentic as well: it comes from the owner, or the client compares it with a
-//! digest that the owner signed.
+//! `C` must stay secret from the server. So the data owner makes a [`Checker`] and may give it to clients. The server
+//! cannot make it. The hint must be authentic as well: it comes from the owner, or the client compares it with a digest
+//! that the owner signed.
 
 use rand_core::CryptoRng;
 use sordino_lattice::matrix::{Backend, LANES, Panels, Vector, Words, stride};
@@ -110,7 +110,7 @@ impl Checker {
     ///
     /// # Errors
     /// [`Error::Unverified`] if the server did not answer honestly. [`Error::ParamsMismatch`] or
-    /// [`Error::VersionMismatch`] if query or answer are not for this database.
+    /// [`Error::VersionMismatch`] if the query or the answer is not for this database.
     ///
     /// # Security
     /// The comparison takes the same time for every answer of the right shape. Only an answer that passes is then rounded.

@@ -71,7 +71,7 @@ pub enum Error {
 }
 
 impl From<Search> for Error {
-    /// Gives separate variants to errors that a user can do something about.
+    /// Gives separate variants to errors with which a user can do something.
     fn from(error: Search) -> Self {
         match error {
             Search::Stale { serving, .. } => Self::Changing { version: serving },

@@ -194,7 +194,7 @@ mod tests {
         assert!(condition.note(Instant::now(), absent));
         let begun = Instant::now();
         assert!(!condition.note(begun, Health::Serving));
-        // An answer mends nothing else.
+        // An answer shows that the server can be reached, and repairs no other fault.
         assert!(condition.note(Instant::now(), revoked().unwrap()));
         condition.answered(Instant::now());
         assert!(condition.problem().is_some());

@@ -11,7 +11,8 @@ use std::time::Duration;
 pub struct ProxyOptions {
     /// The time limit of a request, including the wait for a server that is busy or away.
     pub timeout: Duration,
-    /// The origins of web pages that may ask from a browser, with the token. If empty, no page may.
+    /// The origins of web pages that may send requests from a browser, with the token. If the list is empty, no page
+    /// may.
     pub origins: Vec<Origin>,
     /// The owner's records, which programs write and list. `None` forbids that.
     pub writing: Option<Writing>,

@@ -10,10 +10,10 @@ use std::sync::{
 };
 use tokio::sync::Notify;
 
-/// The most connections that have not shown the token.
+/// The largest number of connections that have not shown the token.
 pub(crate) const STRANGERS: usize = 128;
 
-/// The most connections that have shown it.
+/// The largest number of connections that have shown it.
 pub(crate) const KNOWN: usize = 128;
 
 /// The places of all connections.

@@ -10,7 +10,7 @@ use sordino_index::Id;
 use sordino_vectors::json;
 use std::fmt;
 
-/// The most records of a request.
+/// The largest number of records of a request.
 const MOST: usize = 10_000;
 
 /// The number of records of a page, if the request does not give a number.
@@ -21,13 +21,13 @@ pub trait Records: fmt::Debug + Send + Sync {
     /// Adds records, replaces those whose ids exist, and changes those without vectors.
     ///
     /// # Errors
-    /// The fault; then nothing is changed.
+    /// The fault. Nothing is changed then.
     fn put(&self, records: Vec<Record>) -> Result<Written, RecordsError>;
 
     /// Deletes these records by the texts of their ids, and counts unknown ids.
     ///
     /// # Errors
-    /// The fault; then nothing is changed.
+    /// The fault. Nothing is changed then.
     fn delete(&self, ids: &[String]) -> Result<Deleted, RecordsError>;
 
     /// The first records after this id, in the order of ids: `limit` records, or fewer if they are long.

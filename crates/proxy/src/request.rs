@@ -7,7 +7,7 @@ use serde::Deserialize;
 use sordino_reader::{Error as Search, Filter};
 use sordino_vectors::Error as Vectors;
 
-/// The most vectors of one request.
+/// The largest number of vectors of one request.
 const VECTORS: usize = 256;
 
 /// The limits of a request.
@@ -15,7 +15,7 @@ const VECTORS: usize = 256;
 pub struct Shape {
     /// The number of coordinates of a vector.
     pub dim: usize,
-    /// The most results.
+    /// The largest number of results.
     pub k: usize,
 }
 

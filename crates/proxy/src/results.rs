@@ -28,7 +28,7 @@ pub(crate) struct Hit {
     #[serde(serialize_with = "write_id")]
     id: Id,
     score: f32,
-    /// The payload, if the index has payloads and it is text; otherwise its bytes.
+    /// The payload, if the index has payloads. It is a text if its bytes are a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// Pauses from one watch of a server to the next, while it answers.
 const PAUSES: u64 = 5;
 
-/// The most waiting requests.
+/// The largest number of waiting requests.
 const WAITING: usize = 64;
 
 /// The client of an index, and its searching threads. The threads end when it is dropped.
@@ -227,8 +227,8 @@ impl Shared {
         }
     }
 
-    /// Asks the server of other indexes for its version, so that an absent one is known without a search, until the searches have
-    /// ended.
+    /// For an index that the client does not hold as a whole. Asks the server for its version at intervals until the
+    /// searches end. So the proxy notices an absent server without a search.
     fn watch(shared: &Weak<Self>) {
         for pause in 1.. {
             std::thread::sleep(LOOK);

@@ -23,16 +23,16 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio::time::timeout_at;
 
-/// The most requests whose bodies are in memory at the same time.
+/// The largest number of requests whose bodies are in memory at the same time.
 const REQUESTS: u32 = 32;
 
-/// The most simultaneous requests about records. Others wait.
+/// The largest number of simultaneous requests about records. Others wait.
 const CHANGES: u32 = 8;
 
 /// The most time between the end of a search and the end of its request.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// The most bytes of a body.
+/// The largest number of bytes of a body.
 const BODY: usize = 4 << 20;
 
 /// The methods that a web page may use.

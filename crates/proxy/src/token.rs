@@ -10,10 +10,10 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// A shorter token could be guessed.
+/// The shortest length of a token. A shorter token could be guessed.
 const SHORTEST: usize = 32;
 
-/// No token is longer.
+/// No token is longer than this.
 const LONGEST: u64 = 4096;
 
 /// A token, stored as its digest.

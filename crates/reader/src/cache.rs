@@ -10,7 +10,7 @@ use sordino_index::digest::Digest;
 use sordino_index::manifest::Part;
 use sordino_index::{Error, digest};
 
-/// Suffix of the names of files that are being written.
+/// The suffix of the names of files that are being written.
 const TEMPORARY: &str = ".tmp";
 
 /// A folder that keeps what clients download once. Any number of processes share it.
@@ -19,8 +19,8 @@ const TEMPORARY: &str = ".tmp";
 /// missing. If the files exceed the limit, those that were unused for longest are removed.
 ///
 /// # Security
-/// Files hold what a server has sent, so nothing that its operator does not know. If a client does not ask for some
-/// parts, the server learns that it, or a client with the same folder, was there before.
+/// The files hold only data that the server has sent, so its operator knows all of it. If a client does not ask for
+/// some parts, the server learns that this client, or a client with the same folder, has asked before.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -43,7 +43,7 @@ impl Cache {
         // Opening a pipe would wait for its writer, so the kind is checked first.
         let is_file = fs::metadata(&path).ok()?.is_file();
         let file = is_file.then(|| File::open(&path).ok()).flatten()?;
-        // A longer file is not the part, and is not read to its end.
+        // A file that is too long is not the part, so it is not read to its end.
         let len = usize::try_from(part.len).ok()?;
         let held = usize::try_from(file.metadata().ok()?.len()).ok()?;
         let mut bytes = Vec::with_capacity(held.min(len));
@@ -55,8 +55,8 @@ impl Cache {
             drop(fs::remove_file(&path));
             return None;
         }
-        // The file counts as used now, so others are removed before it. If its time cannot be changed, it is only
-        // removed earlier.
+        // The file counts as used now, so others are removed before it. If its time cannot be changed, the only
+        // effect is that the file is removed earlier.
         drop(file.set_modified(SystemTime::now()));
         Some(bytes)
     }
@@ -88,7 +88,7 @@ impl Cache {
             if bytes > self.limit || file.is_stale() {
                 bytes -= file.len;
                 match fs::remove_file(&file.path) {
-                    // Another process was faster.
+                    // Another process has removed the file.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     removed => removed.map_err(failed)?,
                 }

@@ -19,7 +19,7 @@ pub(crate) fn best(scores: &[f32], count: usize) -> Zeroizing<Vec<usize>> {
             .map(|&key| usize::from(key >= least))
             .sum::<usize>()
     };
-    // Finds the largest number that at least `count` keys reach, bit by bit: the least chosen key.
+    // Finds the smallest chosen key, bit by bit. It is the largest number that at least `count` keys reach.
     let mut least = 0;
     for bit in (0..u32::BITS).rev() {
         let more = least | 1 << bit;
@@ -28,7 +28,7 @@ pub(crate) fn best(scores: &[f32], count: usize) -> Zeroizing<Vec<usize>> {
     }
     let above: usize = keys.iter().map(|&key| usize::from(key > least)).sum();
     let mut equal = count - above.min(count);
-    // One further place takes what is written and not kept.
+    // One additional place takes the numbers that are written but not kept.
     let mut chosen = Zeroizing::new(vec![0; count + 1]);
     let mut held = 0;
     for (number, &key) in keys.iter().enumerate() {

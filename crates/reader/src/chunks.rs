@@ -45,7 +45,7 @@ impl Chunks {
         }
     }
 
-    /// Follows an index to these segments. `sketch` is the first stage that chooses the vectors to score, if that is
+    /// Updates the client to these segments. `sketch` is the first stage that chooses the vectors to score, if that is
     /// worthwhile. After an error nothing has changed.
     pub(crate) fn update(
         &mut self,
@@ -88,8 +88,8 @@ impl Chunks {
     }
 
     /// The vectors nearest to the query, best first, as places with their keys. Places count from the first of these
-    /// segments on. With equal keys there may be more than `k`. Equal keys of one segment have the order of its ids.
-    /// Across segments they have no order.
+    /// segments on. If keys are equal, there may be more than `k` results. Vectors of one segment with equal keys are
+    /// in the order of the segment's ids. Vectors of different segments with equal keys have no fixed order.
     pub(crate) fn nearest(
         &self,
         query: &FrameQuery,

@@ -189,8 +189,8 @@ impl Client {
     ///
     /// # Errors
     /// Before any message: [`Error`] if the vector's dimension is not the index's, or the vector is zero or not finite.
-    /// The same if more results are wanted than the manifest's `k`, or the filter does not fit the attributes.
-    /// [`Error::Stale`] if the server has a newer version: [`refresh`](Self::refresh) and search again.
+    /// [`Error`] also if the question asks for more results than the manifest's `k`, or the filter does not fit the
+    /// attributes. [`Error::Stale`] if the server has a newer version: [`refresh`](Self::refresh) and search again.
     /// [`Error::BadReply`] if a reply does not belong to this index. It comes after all messages, which have the same
     /// number, order and size as in any other search. [`Error::AfterBadReply`] if a message failed after that.
     pub fn ask<R: CryptoRng + ?Sized>(

@@ -172,7 +172,7 @@ impl ScoredSegments {
         let mut possible = true;
         let segments = self.segments.iter().enumerate();
         for (segment, positions) in segments.filter(|(_, it)| it.visible) {
-            // Without a filter the same values are read, again and again.
+            // Without a filter, every row reads the same value, which lets the row pass.
             let (passes, each) = match chosen {
                 Some(chosen) => (&chosen[segment][..], usize::MAX),
                 None => (&[true][..], 0),

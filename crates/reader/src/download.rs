@@ -13,7 +13,7 @@ use sordino_vault::frame::Frame;
 use crate::cache::Cache;
 use crate::transport::AsyncTransport;
 
-/// The most bytes of parts in one reply, unless a single part is longer.
+/// The largest number of bytes of parts in one reply, unless a single part is longer.
 const REPLY: u64 = 8 << 20;
 
 /// Downloaded parts, checked against the manifest.

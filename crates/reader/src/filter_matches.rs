@@ -29,7 +29,7 @@ impl FilterMatches {
             return Ok(known);
         }
         let found = Arc::new(find()?);
-        // Another thread may have found the same meanwhile.
+        // Another thread may have found the same records meanwhile.
         if let Some(known) = self.take_up(filter) {
             return Ok(known);
         }

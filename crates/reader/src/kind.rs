@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// A client without segments, or with only the base of sealed or routed mode.
+    /// Makes a client without segments. In sealed and routed mode it has the base, but no added segments.
     pub(crate) fn new(
         manifest: &SignedManifest,
         keys: &ContentKeys,

@@ -25,7 +25,7 @@ use sordino_index::{Error, Kind};
 
 use crate::verdict::{Ranked, Verdict};
 
-/// Remembers that a reply was bad, until the outcome is reported.
+/// This type remembers that a reply was bad, until the outcome is reported.
 #[derive(Debug, Default)]
 pub(crate) struct Latch {
     bad: bool,

@@ -36,7 +36,7 @@ impl LocalPages {
     /// The parts that changes have added, without the oldest `kept`.
     ///
     /// # Errors
-    /// The errors of [`new`](Self::new); [`Error::Addition`] if what a writer added does not open.
+    /// The errors of [`new`](Self::new). [`Error::Addition`] if an addition of a writer does not open.
     ///
     /// # Security
     /// Opens all additions of writers before any search. Otherwise a thief of a writer's key could add a record that does not

@@ -157,7 +157,7 @@ impl Client {
         let Source::There(there) = &self.main else {
             return Ok(Fetched::only(self.here(places)));
         };
-        // A record is looked up for every absent place: before the request, the time must not depend on the number of places.
+        // Absent places are looked up, too, because the time before the request must not depend on the number of places.
         let looked_up = padded(places, self.records.max(places.len()));
         let here = self.here(&looked_up);
         let mut extents = there.opener.extents(&looked_up);
@@ -254,7 +254,7 @@ impl Client {
         places: &[Option<u32>],
     ) -> Result<Verdict<Vec<Option<Carried>>>, Error> {
         // Every record takes the pages of the longest one, one after the other, in requests of the same number of pages. All
-        // messages are sent even after a wrong reply: the point of stopping would reveal which records were wanted.
+        // messages are sent even after a wrong reply: an early end would reveal which records were wanted.
         let here = self.here(places);
         let Source::There(there) = &self.main else {
             return Ok(round.latch.checked(self.decoded(Fetched::only(here))));

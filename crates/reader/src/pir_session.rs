@@ -13,9 +13,9 @@ use sordino_pir::hintless::{Digest, Keys, Session};
 /// the 589 KB of the keys.
 ///
 /// Suppose that a server answers wrongly and observes how the client reacts. Then it learns about half a coefficient
-/// of the session's secret from each reaction. The secret has 2,048. After 64 reactions the other queries of the
-/// session are as safe as before, except for 3 bits. If the client ended a session after a wrong reply, the next keys
-/// would show the server that its reply was refused.
+/// of the session's secret from each reaction. The secret has 2,048. After 64 reactions, the other queries of the
+/// session have lost only 3 bits of security. If the client ended a session after a wrong reply, the next keys would
+/// show the server that its reply was refused.
 pub(crate) const REQUESTS: usize = 64;
 
 /// The bytes that the keys of a session add to a request without a hint. They come with the first of 64 requests, and

@@ -19,7 +19,7 @@ use crate::round::Round;
 use crate::transport::AsyncTransport;
 use crate::verdict::{Verdict, Wrong};
 
-/// How to fetch items from the server without revealing which.
+/// The ways to fetch items from the server without revealing which items.
 pub(crate) enum Retrieval {
     /// One query for each item, with a hint.
     Simple(Box<simple::Client>),

@@ -221,7 +221,8 @@ impl Scorer {
         let found = time(&mut stages.rank, || {
             self.scored(asked, &sent.split, &bare, wanted.k, chosen)
         });
-        // If the clusters' products are wrong, the additions are still read: the next message waits for that time.
+        // If the clusters' products are wrong, the additions are still read, so that the next message leaves after the same
+        // time.
         let tail = match (sent.tail, &reply.tail) {
             (Some(sent), Some(reply)) => self.tail.best(sent, reply, asked, added, stages),
             _ => Ranked {

@@ -9,9 +9,9 @@ use sordino_vault::quantiser::Entry;
 use sordino_vault::seal::Seal;
 use sordino_vectors::u32_of;
 
-/// A sealed bucket that belongs to no index. It is full of made-up vectors, under a key with no other use. Opening, decoding
-/// and ranking it takes the time of a full bucket. Like the vectors of real buckets, its vectors have rows from all over the
-/// index, different ones in each place.
+/// A sealed bucket that belongs to no index. It is full of made-up vectors, and sealed with a key that has no other use.
+/// Opening, decoding and ranking it takes the time of a full bucket. Like the vectors of real buckets, its vectors have rows
+/// from all over the index, different ones in each place.
 pub(crate) struct StandIn {
     layout: Layout,
     seal: Seal,

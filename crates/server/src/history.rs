@@ -107,7 +107,7 @@ impl Entry {
     }
 }
 
-/// The length of a manifest. It fits, because manifests are bounded.
+/// The length of a manifest. It fits into the type, because the length of manifests is bounded.
 fn len(manifest: &[u8]) -> u32 {
     u32::try_from(manifest.len()).expect("a manifest of bounded length")
 }

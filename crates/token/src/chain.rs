@@ -4,10 +4,10 @@ use crate::block::Block;
 use crate::cbor::Reader;
 use crate::error::Error;
 
-/// The most blocks of a token: the issuer's block, and three by which holders narrow it.
+/// The largest number of blocks of a token: the issuer's block, and three by which holders narrow it.
 pub const MAX_BLOCKS: usize = 4;
 
-/// The most bytes of a token. Four blocks with the longest keys, signatures and claims have fewer.
+/// The largest number of bytes of a token. Four blocks with the longest keys, signatures and claims have fewer.
 pub const MAX_LEN: usize = 24 << 10;
 
 /// Reads a token's blocks, from the issuer's to the last holder's. It checks everything except signatures, times and the

@@ -5,10 +5,10 @@ use crate::cbor::{Head, Reader};
 use crate::error::Error;
 use crate::key::{Algorithm, PublicKey};
 
-/// The most bytes of an audience.
+/// The largest number of bytes of an audience.
 pub const MAX_AUDIENCE: usize = 255;
 
-/// The most indexes that a token names.
+/// The largest number of indexes that a token names.
 pub const MAX_INDEXES: usize = 16;
 
 /// Labels of claims: labels of RFC 8392 and RFC 8747, and private ones (below -65536).

@@ -11,7 +11,7 @@ pub enum Error {
     Length {
         /// The number of bytes given.
         found: usize,
-        /// The most bytes of a token.
+        /// The largest number of bytes of a token.
         most: usize,
     },
     /// The token, or a part of it, ends too early.
@@ -34,7 +34,7 @@ pub enum Error {
     /// The token has too many blocks.
     #[error("token has more than {most} blocks")]
     Depth {
-        /// The most blocks of a token.
+        /// The largest number of blocks of a token.
         most: usize,
     },
     /// A block names no algorithm, or `none`.

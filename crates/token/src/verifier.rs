@@ -102,8 +102,9 @@ impl Verifier {
     /// Verifies a token. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// The errors of [`Token::from_bytes`](crate::Token::from_bytes), then in this order [`Error::Issuer`], [`Error::Audience`],
-    /// [`Error::NotYetValid`], [`Error::Expired`], [`Error::Signature`].
+    /// The errors of [`Token::from_bytes`](crate::Token::from_bytes). The next checks come in this order: [`Error::Issuer`]
+    /// if the issuer is not trusted, [`Error::Audience`] if the token is for another service, [`Error::NotYetValid`] or
+    /// [`Error::Expired`] if it is not valid now, and [`Error::Signature`] if a signature is wrong.
     pub fn verify(&mut self, token: &[u8], now: u64) -> Result<Grant, Error> {
         let mut verdicts = self.verify_each(&[token], now);
         // There is one verdict for each token.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use sordino_index::Error;
 use sordino_vectors::column::{Column, ColumnKind};
 
-/// The most columns.
+/// The largest number of columns.
 const MAX_COLUMNS: usize = 64;
 
 /// The size in bytes of the longest name.
@@ -211,7 +211,7 @@ impl Attributes {
     /// Appends the records of `other`. A column that only one of the two has is empty for the other's records.
     ///
     /// # Errors
-    /// The errors of [`check_beside`](Self::check_beside), with nothing done.
+    /// The errors of [`check_beside`](Self::check_beside). Nothing is changed then.
     pub fn append(&mut self, other: Self) -> Result<(), Error> {
         self.check_beside(&other)?;
         for (name, column) in other.columns {
@@ -339,7 +339,7 @@ fn read<T>(
     Some(values)
 }
 
-/// The values converted; `None` if one of them cannot be.
+/// The converted values, or `None` if one of them cannot be converted.
 fn all<T, U>(values: &[Option<T>], convert: impl Fn(&T) -> Option<U>) -> Option<Vec<Option<U>>> {
     let converted = values.iter().map(|value| match value {
         Some(value) => convert(value).map(Some),

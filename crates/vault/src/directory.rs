@@ -48,8 +48,8 @@ pub struct Directory {
     former: BTreeMap<(String, Digest), BTreeSet<u32>>,
     /// The number of the next key.
     next: u32,
-    /// Readers who may add records. They follow the rest in the encoding. Lists from before writers existed have zeros there,
-    /// or nothing.
+    /// Readers who may add records. They follow the rest in the encoding. Lists from before writers existed have zeros
+    /// there, or end before this field.
     #[serde(skip)]
     writers: BTreeMap<String, WriteRight>,
 }

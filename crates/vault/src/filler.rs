@@ -3,7 +3,7 @@
 use crate::select::mask;
 
 /// A page of these groups, chosen by a random number with equal probability. A group is given by its first page and its number of
-/// pages. Page 0 if there are no pages.
+/// pages. The result is page 0 if there are no pages.
 pub(crate) fn filler(groups: impl Iterator<Item = (u32, u32)> + Clone, random: u64) -> u32 {
     let all: u64 = groups.clone().map(|(_, pages)| u64::from(pages)).sum();
     // The distribution is at most pages / 2^64 from uniform.

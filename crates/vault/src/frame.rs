@@ -1,8 +1,8 @@
 //! The frame of reference of an index's vectors: a centre, and bases close to them.
 //!
-//! A stored number has few bits. If these bits described what all vectors share, or the longest vectors, they could no
-//! longer separate near from far. So a vector is stored as its difference to a base that readers know, with a scale of
-//! its own.
+//! A stored number has few bits. If these bits described what all vectors share, or the range up to the longest vectors,
+//! they could no longer separate near vectors from far ones. So a vector is stored as its difference to a base that readers
+//! know, with a scale of its own.
 //!
 //! | symbol | shape | meaning |
 //! |---|---|---|
@@ -29,9 +29,9 @@
 //! product by `rho e`.
 //!
 //! A frame for the cosine has one base, which is the centre itself. Then `k` follows from the length of `r`, and `rho` is that
-//! length. It has 16 bits, instead of the number of a base and 8 bits of a scale. Both `rho` and `abs(p)` are lengths of
-//! differences to the centre. So the error of a cosine is small compared with these differences, even if all vectors are close to
-//! one another.
+//! length. The length has 16 bits. They replace the number of a base and the 8 bits of a scale. Both `rho` and `abs(p)` are
+//! lengths of differences to the centre. So the error of a cosine is small compared with these differences, even if all
+//! vectors are close to one another.
 //!
 //! For clustering, vectors are lifted to unit vectors instead, about the centre, with a bound `B` on the length of `y`. For the
 //! inner product the lifted vector is `(y, sqrt(B^2 - abs(y)^2)) / B`. For the Euclidean distance it is `(u, abs(u)^2 / sqrt 2,
@@ -79,7 +79,7 @@ pub struct Frame {
 /// The allowed bounds on the length of lifted vectors, as logarithms to base 2.
 const BOUNDS: std::ops::RangeInclusive<i16> = -140..=81;
 
-/// The most bases of a frame of this metric.
+/// The largest number of bases of a frame of this metric.
 #[must_use]
 pub fn most_bases(metric: Metric) -> usize {
     match metric {
@@ -157,13 +157,13 @@ impl Frame {
         self.metric
     }
 
-    /// Coordinates of a vector in the form that its owner gives.
+    /// The number of coordinates of a vector in the form that its owner gives.
     #[must_use]
     pub fn dim(&self) -> usize {
         self.centre.len()
     }
 
-    /// Coordinates of a residual and of a lifted vector.
+    /// The number of coordinates of a residual and of a lifted vector.
     #[must_use]
     pub fn stored_dim(&self) -> usize {
         self.width

@@ -7,8 +7,8 @@ use crate::decoded_rows::DecodedRows;
 use crate::frame::{Frame, FrameQuery};
 use sordino_index::sketch::Sketch;
 
-/// The number of vectors per candidate from which a sketch is used. With fewer vectors, all are
-/// scored.
+/// A sketch is used from this number of vectors per candidate on. With fewer vectors, all vectors
+/// are scored.
 pub const MANY: usize = 8;
 
 /// The codes of all vectors, relative to the frame's centre.

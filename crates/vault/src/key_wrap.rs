@@ -1,5 +1,5 @@
-//! A hook for services that keep keys. An owner's or a reader's master secret can be stored anywhere after a key that never
-//! leaves the service has wrapped it.
+//! A hook for services that keep keys. The service wraps an owner's or a reader's master secret under a key that never
+//! leaves the service. The wrapped secret can be stored anywhere.
 //!
 //! ```text
 //! what is wrapped: kind: 8 bytes, SRDOWNER or SRDREADR | the secret: 32 bytes
@@ -26,13 +26,13 @@ pub trait KeyWrap {
     /// Wraps a secret of 40 bytes: its kind and its key.
     ///
     /// # Errors
-    /// An error of the service.
+    /// Fails if the service fails.
     fn wrap(&self, secret: &[u8]) -> Result<Vec<u8>, KeyWrapError>;
 
     /// Unwraps a secret.
     ///
     /// # Errors
-    /// An error of the service, and an error if the service did not wrap these bytes.
+    /// Fails if the service fails, or if the service did not wrap these bytes.
     fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, KeyWrapError>;
 }
 
@@ -56,7 +56,7 @@ impl WrappingKey {
 
 /// The number of bytes that AES key wrap adds to a secret.
 const MORE: usize = 8;
-/// The most bytes that are unwrapped, so that a stored file cannot take more memory.
+/// The largest number of bytes that are unwrapped, so that a stored file cannot take more memory.
 const MAX_WRAPPED: usize = 4096;
 
 impl KeyWrap for WrappingKey {

@@ -1,7 +1,7 @@
 //! The mean relative to which routed mode compares vectors.
 //!
-//! Real data lie on one side of the sphere, and most directions are far from all of them. The differences to the mean do not have
-//! this problem.
+//! Real vectors lie on one side of the sphere, so most directions are far from all of them. The differences of the vectors
+//! to their mean point in all directions.
 
 use crate::vectors::{normalise, to_f32};
 use sordino_index::Error;

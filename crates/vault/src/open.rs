@@ -23,7 +23,8 @@ impl ContentKeys {
     /// The frame of a version, from its sealed part.
     ///
     /// # Errors
-    /// [`Error::NoReader`] without the frame's key. An error if the part is not what the owner sealed.
+    /// [`Error::NoReader`] if the keys do not include the frame's key. Fails if the part is not what
+    /// the owner sealed.
     pub fn open_frame(&self, manifest: &Manifest, sealed: &[u8]) -> Result<Frame, Error> {
         let part = &manifest.frame;
         let key = self.get(part.key).ok_or(Error::NoReader)?;

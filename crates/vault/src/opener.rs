@@ -46,7 +46,7 @@ struct Group {
     pages: u32,
     places: Numbers,
     order: RowOrder,
-    /// The position of each record. It is computed when a caller first asks for records in the open.
+    /// The position of each record. It is computed when a caller that sends no request afterwards first asks for records.
     table: OnceLock<Option<Zeroizing<Vec<u32>>>>,
     /// The extent of each record, in the secret order.
     extents: Vec<Extent>,
@@ -88,8 +88,8 @@ impl Group {
             .is_some_and(|at| at < self.pages)
     }
 
-    /// The extents of the records in these places. Every place takes the same work. The addresses that are read depend on the
-    /// places, which other programs on this processor can observe, but a server cannot.
+    /// The extents of the records in these places. The work is the same for every place. The addresses that are read depend
+    /// on the places. Other programs on this processor can observe these addresses, but a server cannot.
     fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
         // If a place is absent, the first place is looked up instead.
         let first = self.places.number(0);
@@ -207,7 +207,8 @@ impl Opener {
         })
     }
 
-    /// The extents of the records in these places, or `None` for an absent place, which takes the same work.
+    /// The extents of the records in these places, or `None` for an absent place. An absent place takes the same work as a
+    /// present one.
     #[must_use]
     pub fn extents(&self, places: &[Option<u32>]) -> Vec<Option<Extent>> {
         let mut extents = vec![None; places.len()];
@@ -241,7 +242,7 @@ impl Opener {
     /// all of them, a server that changes it would see whether pages are absent.
     ///
     /// # Security
-    /// The same instructions run for all pages, and each page takes a random number.
+    /// The same instructions run for all pages, and each page consumes one random number.
     pub fn filled(&self, wanted: &[Option<u32>], mut random: impl FnMut() -> u64) -> Vec<u32> {
         let groups = self.groups.iter().map(|group| (group.first, group.pages));
         let pages = wanted.iter().map(|page| {
@@ -254,7 +255,7 @@ impl Opener {
     /// The content of a page, if it is what the owner put there and the reader has its key.
     ///
     /// # Security
-    /// A changed page takes the same work.
+    /// A changed page takes the same work as an unchanged one.
     #[must_use]
     pub fn open(&self, page: u32, sealed: &[u8]) -> Option<Vec<u8>> {
         let group = self.groups.iter().find(|group| group.has(page))?;

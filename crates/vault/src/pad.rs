@@ -6,10 +6,10 @@
 //! counter `block`               = version: 8 bytes | row * 2^s + block: 8 bytes, big-endian
 //! ```
 //!
-//! All other numbers are little-endian, a word has 32 bits, and a block has four words. `2^s` is the least power of two that
-//! is not less than the number of blocks of a row. All rows under one key have the same width. So each (row, version, block)
-//! has a different counter, and all pads under one key are outputs of a pseudorandom permutation at different inputs. The
-//! stored value, `code + pad mod P`, is uniform to anyone without the key.
+//! All other numbers are little-endian, a word has 32 bits, and a block has four words. `2^s` is the smallest power of two
+//! that is not less than the number of blocks of a row. All rows under one key have the same width. So each (row, version,
+//! block) has a different counter, and all pads under one key are outputs of a pseudorandom permutation at different inputs.
+//! The stored value, `code + pad mod P`, is uniform to anyone without the key.
 //!
 //! The counters of rows follow each other, as in counter mode with a big-endian counter (SP 800-38A). So a library that has
 //! only that mode, such as a browser's, can make the pads of all rows in one call.
@@ -44,8 +44,8 @@ mod vaes;
 
 pub use kept::KeptPads;
 
-/// The number of rows that one task sums up. They are enough that the key schedule costs little, and few enough to
-/// share work between threads.
+/// The number of rows that one task sums up. The number is large enough that the key schedule costs little, and small enough
+/// that threads can share the work.
 const ROWS: usize = 2048;
 
 /// The pads of all rows of one index in one version.
@@ -76,7 +76,7 @@ pub struct Keystream {
 }
 
 impl Keystream {
-    /// Makes it as little-endian words, where no cipher is faster.
+    /// Makes the keystream as little-endian words, for callers that have no faster cipher.
     #[must_use]
     pub fn words(&self) -> Vec<u32> {
         let cipher = Aes256::new(&Array(*self.key));
@@ -219,7 +219,8 @@ mod tests {
     use crate::residue::LOG_P;
     use proptest::prelude::*;
 
-    /// The numbers of rows, and the most coordinates. Under Miri they are small, because the specification is slow there.
+    /// The numbers of rows, and the largest number of coordinates. Under Miri they are small, because the specification is
+    /// slow there.
     const COUNTS: std::ops::Range<usize> = if cfg!(miri) { 1..3 } else { 0..9 };
     const MOST: usize = if cfg!(miri) { 40 } else { 300 };
 

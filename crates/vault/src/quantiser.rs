@@ -14,7 +14,7 @@ pub struct Entry<'a> {
     pub base: u8,
     /// The vector's scale if it was stored before, otherwise 0.
     pub scale: f32,
-    /// The vector's difference to the base.
+    /// The difference between the vector and the base.
     pub residual: &'a [f32],
     /// The unit vector to which it is lifted, if the bucket stores lifted vectors.
     pub unit: &'a [f32],
@@ -178,7 +178,7 @@ impl Quantiser {
 }
 
 impl Entry<'_> {
-    /// The vector's stored scale, or the least scale that it can have.
+    /// The vector's stored scale, or the smallest scale that it can have.
     fn least_scale(&self) -> f64 {
         let largest = self.residual.iter().fold(0.0f32, |m, x| m.max(x.abs()));
         f64::from(largest).max(f64::from(self.scale))

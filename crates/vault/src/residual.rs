@@ -1,10 +1,10 @@
 //! Vectors as integers, relative to the base of their cluster. This is the arithmetic of routed mode.
 //!
-//! A table's entry has 18 bits, which is few for a vector: rounding alone would move a cosine by 1e-3. But a client
-//! knows the base of each cluster, a direction near its vectors. So both sides are split into a part along the base,
-//! which a client has in the clear, and a rest across it: `v = along base + length rest`. The scores of two vectors are
-//! then `along along' + length length' <rest, rest'>`, and codes are `round(R rest)`. Near a base the rests are
-//! shorter, so rounding matters less in proportion.
+//! A table's entry has 18 bits. With so few bits, rounding alone would move a cosine by 1e-3. But a client knows the
+//! base of each cluster, a direction near its vectors. So stored vectors and queries are split into a part along the
+//! base, which a client has in the clear, and a rest at a right angle to it: `v = along base + length rest`. The scores
+//! of two vectors are then `along along' + length length' <rest, rest'>`, and codes are `round(R rest)`. Near a base
+//! the rests are shorter, so rounding matters less in proportion.
 //!
 //! `R` is the largest value for which no product wraps. Codes have norm `R + sqrt(d) / 2` at most. So the product and
 //! the noise of its encryption stay within half of `P = 2^18`. A larger `P` would reduce rounding and add noise. With
@@ -45,8 +45,8 @@ pub fn codes(vector: &[f32]) -> impl Iterator<Item = i16> {
         .map(move |&x| residue::nearest(f64::from(x) * norm) as i16)
 }
 
-/// The product of a row, from the decrypted value and the product of its pad. All are mod `P`. All but the pad's
-/// product are in 256ths of a step.
+/// The product of a row, from the decrypted value and the product of its pad. All are mod `P`. All of them except the
+/// pad's product are in 256ths of a step.
 #[must_use]
 pub fn bare(decrypted: i32, pad: u32) -> i32 {
     decrypted.wrapping_sub(pad.cast_signed().wrapping_mul(STEP))
@@ -142,7 +142,7 @@ impl Spread {
         Parts { along, length }
     }
 
-    /// The encoding: the least part and the step, little-endian.
+    /// The encoding has the smallest part and the step, little-endian.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::LEN] {
         let words = [self.least, self.step].map(f32::to_bits);
@@ -263,7 +263,7 @@ mod tests {
                 assert!(length < 1.0001, "dim {dim}: {length}");
                 assert!(product + NOISE < HALF, "dim {dim}: {product}");
                 let score = Scores::new(dim.into()).step * to_f32(product);
-                // The most by which rounding and noise move a score of two rests of length 1.
+                // The largest amount by which rounding and noise move a score of two rests of length 1.
                 let (dim, norm) = (f64::from(dim), norm(dim.into()));
                 let error = to_f32(dim.sqrt() / norm + (dim / 4.0 + NOISE) / (norm * norm));
                 assert!(

@@ -9,10 +9,11 @@
 //!
 //! The keys of records without a label come first among an entry's.
 //!
-//! All entries have the same length, with space for the keys of the reader who has the most. Their number is a power of two,
-//! and surplus entries are for no reader. Their order is random, and nothing in an entry shows whose it is: a reader tries
-//! all of them. So the ring shows the number of readers up to a factor of two, and roughly the largest number of keys of a
-//! reader. A ring is a part that the signed manifest names, and entries are bound to its id and their place.
+//! All entries have the same length, with space for the keys of the reader who has the most keys. The number of entries is a
+//! power of two, and surplus entries are for no reader. The order of the entries is random. Nothing in an entry shows which
+//! reader it is for, so a reader tries all of them. So the ring shows the number of readers up to a factor of two, and
+//! roughly the largest number of keys of a reader. A ring is a part that the signed manifest names, and entries are bound to
+//! its id and their place.
 
 use std::collections::BTreeMap;
 

@@ -72,7 +72,8 @@ impl Route {
             if !base.iter().all(|x| x.is_finite()) {
                 return Err(not_finite());
             }
-            // If a base has no direction, vectors have no part along it, and the whole vector is rest.
+            // A base that cannot be normalised has no direction. No part of a vector lies along it, so the whole vector
+            // becomes the residual.
             if !normalise(&mut base) {
                 base.fill(0.0);
             }

@@ -1,4 +1,4 @@
-//! Choices without branches and without addresses that depend on them.
+//! Choices that no branch and no address depends on.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! What a file's first bytes say, where they contradict its name.
+//! Finds out what a file's first bytes say about its format, if they contradict its name.
 
 use std::io::{Cursor, Read};
 

@@ -304,9 +304,9 @@ pub enum Error {
     /// The known neighbours do not fit the queries.
     #[error("the known neighbours are for {} queries, {} for each: expected at least {} queries with {}", found.0, found.1, expected.0, expected.1)]
     TruthShape {
-        /// The numbers of queries, and of neighbours for each, in the file.
+        /// The number of queries in the file, and the number of neighbours for each query.
         found: (usize, usize),
-        /// The numbers of queries, and of neighbours for each, that are needed.
+        /// The number of queries that is needed, and the number of neighbours for each query.
         expected: (usize, usize),
     },
     /// A known neighbour is not a row of the vectors.
@@ -322,7 +322,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error about a folder, which looks into it for the command to name.
+    /// The error about a folder. The function looks into the folder to find the command that the error
+    /// names.
     pub(crate) fn folder(path: &Path) -> Self {
         Self::Folder {
             path: path.to_owned(),

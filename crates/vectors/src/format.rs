@@ -138,7 +138,7 @@ fn unknown(ending: &str) -> Error {
     }
 }
 
-/// How to read a file, where its name and columns do not say.
+/// The options of a file, which say how to read it if its name and columns do not say so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileOptions {
     /// The format; if `None`, the path's extension names it.
@@ -247,7 +247,7 @@ fn in_order(name: &str) -> Vec<(&str, Option<u128>)> {
     cut
 }
 
-/// Which columns of a table hold vectors and ids. Other formats have no columns.
+/// The names of the columns of a table that hold vectors and ids. Other formats have no columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnNames {
     /// The column of lists of numbers; if `None`, the only such column. A name with a `*` that no column has stands for all

@@ -7,10 +7,11 @@ use crate::column::Column;
 use crate::id::Id;
 use crate::{Error, MAX_DIM};
 
-/// The most coordinates of one chunk: 4 MiB of f32.
+/// The largest number of coordinates of one chunk: 4 MiB of f32.
 pub(super) const MAX_VALUES: usize = 1 << 20;
 
-/// The most bytes of other values of one chunk, excluding its last record. Such values may be much longer than vectors.
+/// The largest number of bytes of other values of one chunk, excluding its last record. Such values may be much longer
+/// than vectors.
 #[cfg(any(feature = "arrow", feature = "text"))]
 pub(super) const MAX_BYTES: usize = 1 << 24;
 

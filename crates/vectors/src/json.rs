@@ -54,7 +54,7 @@ fn nested(text: &str) -> serde_json::Result<()> {
     serde_json::from_str(text).map(|Nested| ())
 }
 
-/// The error with its column but without the decoder's line number, which is always 1.
+/// The error with its column. It leaves out the decoder's line number, which is always 1.
 fn wrong(error: &serde_json::Error, within: &str) -> Error {
     let (text, at) = (error.to_string(), error.column());
     let text = text

@@ -53,5 +53,5 @@ pub use rounding::Loss;
 
 use file::{extension, read};
 
-/// The most coordinates of a vector.
+/// The largest number of coordinates of a vector.
 pub const MAX_DIM: u32 = 8192;

@@ -49,7 +49,8 @@ impl Metric {
     /// Checks that vectors can be stored; the error names the row. The first vector has row `first`.
     ///
     /// # Errors
-    /// [`Error::ZeroVector`] for the cosine, [`Error::Norm`] for a vector that is longer than [`LONGEST`].
+    /// [`Error::ZeroVector`] for a zero vector under the cosine. [`Error::Norm`] for a vector that is longer than
+    /// [`LONGEST`] under another metric.
     pub fn check(self, vectors: &Vectors, first: usize) -> Result<(), Error> {
         for (row, vector) in (first..).zip(vectors.rows()) {
             self.check_row(vector, LONGEST, row)?;
@@ -60,8 +61,9 @@ impl Metric {
     /// Checks that a query can be compared with vectors.
     ///
     /// # Errors
-    /// [`Error::NotFinite`]; [`Error::ZeroVector`] for the cosine and the inner product; [`Error::Norm`] for a vector that is longer than [`LONGEST`] or, for the
-    /// inner product, than [`LONGEST_QUERY`].
+    /// [`Error::NotFinite`] if a coordinate is infinite or NaN. [`Error::ZeroVector`] for a zero vector under the cosine and
+    /// the inner product. [`Error::Norm`] for a vector that is longer than [`LONGEST`] or, under the inner product, than
+    /// [`LONGEST_QUERY`].
     pub fn check_query(self, query: &[f32]) -> Result<(), Error> {
         if let Some(column) = query.iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite { row: 0, column });

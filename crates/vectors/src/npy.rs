@@ -85,7 +85,8 @@ pub(super) fn rows(mut input: Input, one: bool) -> Result<(Rows, u64), Error> {
     if rows == 0 {
         return Err(Error::NoVectors);
     }
-    // This is checked before the dimension: a shape that contradicts the file's length is the better explanation.
+    // This is checked before the dimension, because a shape that contradicts the file's length is the better
+    // explanation.
     input.check_len(head.len, rows, columns, head.element.size())?;
     let dim = check_dim(columns)?;
     let size = head.element.size();
@@ -108,8 +109,8 @@ struct Swapped {
 
 impl Read for Swapped {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        // Only whole numbers are swapped, unless the caller asks for fewer bytes than one number has. In that case
-        // none are left over.
+        // Only whole numbers are swapped, unless the caller asks for fewer bytes than one number has. In that case no
+        // bytes are left over.
         let whole = out.len() / self.size * self.size;
         if whole == 0 {
             return self.bytes.read(out);
@@ -287,7 +288,7 @@ impl Head {
     }
 }
 
-/// Fills as much of `buffer` as there are bytes.
+/// Fills `buffer` until it is full or no bytes are left.
 fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
     let mut got = 0;
     while got < buffer.len() {

@@ -128,7 +128,7 @@ fn numbers<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<f64>, Error> 
 /// True if some commas are followed by white space and others are not, and all of the latter could be within
 /// numbers: `0,5, 0,25` or `1,234.5, 1,000`.
 fn could_be_within(inner: &str) -> bool {
-    // A longer list is not a vector, however it is read.
+    // A longer list is not a vector, whichever way its commas are read.
     if inner.split(',').nth(3 * MAX_DIM as usize).is_some() {
         return false;
     }

@@ -58,7 +58,7 @@ pub struct Reader {
     skip: bool,
     /// The faults of the rows that were left out.
     faults: Vec<Error>,
-    /// The rows that were read; some of the first were returned already.
+    /// The rows that were read. Some of the first rows were returned already.
     waiting: Option<Rest>,
 }
 

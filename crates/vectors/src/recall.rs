@@ -77,9 +77,10 @@ pub fn counting(counts: bool, score: f32) -> f32 {
 #[derive(Clone, Debug)]
 pub struct TopK {
     k: usize,
-    /// Unordered until there are `k` rows; from then on the worst row is first.
+    /// The kept rows. They have no order until there are `k` rows. From then on the worst row is first.
     kept: Vec<Scored>,
-    /// Lower scores are refused. Until `k` rows are kept, this is the least number; then it is the worst kept score.
+    /// Lower scores are refused. Until `k` rows are kept, this is the smallest number. Then it is the worst kept
+    /// score.
     least: f32,
     /// The rows beyond `k` that are as good as the worst, if they are wanted.
     equal: Option<Vec<Scored>>,
@@ -131,7 +132,7 @@ impl TopK {
         self.offer_with(counting(counts, score), id);
     }
 
-    /// The least score that is kept, if any is.
+    /// The lowest score that is kept, if any score is kept.
     #[must_use]
     pub fn least(&self) -> Option<f32> {
         let scores = self.kept.iter().map(|hit| hit.score);

@@ -1,4 +1,4 @@
-//! Tables: the vectors are a column of lists of the same length; ids and other values have their own columns.
+//! Tables. The vectors are a column of lists of the same length. Ids and other values have their own columns.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -57,7 +57,7 @@ pub(super) struct Table {
     id_kind: Option<IdKind>,
     /// True if rows that cannot be read are left out.
     skip: bool,
-    /// The most rows that are read at a time.
+    /// The largest number of rows that are read at a time.
     most: usize,
 }
 

@@ -19,7 +19,8 @@ mod packed;
 /// The size in bytes of the longest record.
 const MAX_RECORD: usize = 1 << 25;
 
-/// The most records that may be left out at the start of a file before the first record with a vector.
+/// The largest number of records that may be left out at the start of a file before the first record with
+/// a vector.
 const MAX_FAULTS_FIRST: usize = 1 << 12;
 
 /// U+FEFF in UTF-8.

@@ -67,7 +67,7 @@ def numbers(rows: Any, what: str) -> np.ndarray:
             raise ShapeError(f"{what}: {error}") from None
         if _is_mixed(rows):
             raise DtypeError(f"{what}: {_found(rows)}, expected rows of numbers") from None
-        # The rows tell which one is wrong.
+        # The rows show which of them is wrong.
         array = np.empty(len(rows), object)
         for at, row in enumerate(rows):
             array[at] = row
@@ -102,7 +102,7 @@ def numbers(rows: Any, what: str) -> np.ndarray:
 
 
 def _way(value: Any) -> str:
-    """Return how a program gets what a value stands for; an empty text if there is no advice."""
+    """Return advice on how a program gets the vectors that a value stands for; an empty text if there is no advice."""
     ways = {"toarray": "give `.toarray()` of it", "__await__": "`await` it first", "__aiter__": "`[one async for one in it]` collects what it gives", "collect": "give `.collect()` of it"}
     return next((f": {way}" for name, way in ways.items() if hasattr(value, name)), "")
 
@@ -235,7 +235,7 @@ def held(values: Any) -> Any:
     if hasattr(values, "to_pylist"):
         return values.to_pylist()
     if str(getattr(values, "dtype", "")) in ("Int128", "UInt128"):
-        # numpy has no such integers.
+        # numpy has no integers of 128 bits.
         return list(values)
     return list(values) if hasattr(values, "__next__") else values
 
@@ -264,7 +264,7 @@ def ids(values: Any, count: int | None = None) -> np.ndarray | list[str]:
     if array.dtype.kind == "O" and array.ndim == 0:
         raise DtypeError(f"ids: a {type(values).__name__}, expected a list of integers, str or uuid.UUID{_way(values)}")
     if isinstance(values, (list, tuple)) and array.dtype.kind == "U" and _is_whole(values[0]):
-        # numpy makes texts of all of them.
+        # numpy would convert all ids to texts.
         at = next(at for at, value in enumerate(values) if not _is_whole(value))
         raise DtypeError(f"id {at} is {_found(values[at])}: expected an int like the first")
     if array.size == 0 and array.ndim == 1:

@@ -43,7 +43,7 @@ class AsyncClient:
     key : ReaderKey, WriterKey or OwnerKey
         As for `Client`.
     threads : int, default 8
-        The most calls that run at a time. The others wait for their turn.
+        The largest number of calls that run at a time. The others wait for their turn.
     **options
         The other parameters of `Client`.
     """

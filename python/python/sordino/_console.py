@@ -1,4 +1,4 @@
-"""How the commands of the package end."""
+"""Functions that end the commands of the package."""
 
 from __future__ import annotations
 

@@ -44,10 +44,10 @@ T = TypeVar("T")
 _BATCH = 1024
 _TRIES = 8
 
-# The most numbers that a note names.
+# The largest count of numbers that a note names.
 _NAMED = 8
 
-# The most additions between two changes by the owner.
+# The largest number of additions between two changes by the owner.
 MOST_ADDITIONS = 64
 
 # The message for memories of a writer without a grant.
@@ -60,7 +60,7 @@ _REVOKED = (
 class Contributor:
     """Adds memories, one batch at a time in all processes of this machine, to a server's index or to a folder that agents share."""
 
-    #: True, since the server has everything that is flushed.
+    #: True, because the server has everything that is flushed.
     shared = True
 
     def __init__(self, home: Home) -> None:
@@ -125,7 +125,7 @@ class Contributor:
         self._denied = True
 
     def refused(self) -> str | None:
-        """Why nothing can be added here, if that is so."""
+        """The reason why nothing can be added here, if there is one."""
         if closed := self._home.closed():
             return closed
         try:
@@ -138,7 +138,7 @@ class Contributor:
         return None
 
     def labelled(self, numbers: Sequence[int]) -> None:
-        """None: only the owner's key reads the names of labels."""
+        """Returns None, because only the owner's key reads the names of labels."""
 
     def check(self) -> None:
         """Raises an `IntegrityError` if the version of the folder that agents share does not follow from the one that this agent has read. Nothing is
@@ -197,7 +197,7 @@ class Contributor:
         raise LockedError(f"the server refused {_TRIES} tries, each time as if another agent had added first: what waits is kept, and tried again")
 
     def replace(self, number: int, made: Callable[[Record], Record], vector: Callable[[str], np.ndarray]) -> Record:
-        """Refused: only the owner changes memories."""
+        """Refuses the change, because only the owner changes memories."""
         raise _refused("changed")
 
     def delete(self, chosen: Callable[[], Sequence[int]]) -> list[int]:
@@ -207,7 +207,7 @@ class Contributor:
             # An earlier try, when this key had the right, may have added some of these entries without getting the answer.
             if numbers & self._replica.written():
                 self._take()
-            # Under the number of an unfit entry there may be another's record.
+            # The number of an entry that the index refuses may belong to another program's record.
             asked = sorted(numbers - self.unfit.keys())
             there = self._replica.newest().payloads(asked) if asked else []
             with self._home.alone("journal.lock"):
@@ -219,11 +219,11 @@ class Contributor:
         return sorted(numbers)
 
     def compact(self) -> bool:
-        """Does nothing: the owner's processes compact the index."""
+        """Does nothing, because the owner's processes compact the index."""
         return False
 
     def due(self, idle: bool) -> bool:
-        """False: the owner's processes compact the index."""
+        """Returns False, because the owner's processes compact the index."""
         return False
 
     def follow(self) -> None:
@@ -236,7 +236,7 @@ class Contributor:
         return False
 
     def forgotten(self) -> int:
-        """0: only the owner's processes know how many memories are deleted but still stored."""
+        """Returns 0, because only the owner's processes know how many memories are deleted but still stored."""
         return 0
 
     def version(self) -> int:

@@ -52,5 +52,5 @@ class Threads(Executor):
                 else:
                     future.set_result(result)
                     del result
-            # What a call gave is not held while the next one runs.
+            # The result of a call is released before the next call runs.
             del future, work

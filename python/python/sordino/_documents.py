@@ -214,7 +214,7 @@ class Documents:
             return self._client
 
     def most(self) -> int | None:
-        """The most results of a search, or None while there is no index."""
+        """The largest number of results of a search, or None while there is no index."""
         client = self.client()
         return None if client is None else int(client._native.k) - 1
 

@@ -26,7 +26,7 @@ DEFAULT = "wordllama"
 # The environment variable with a service's key, so that no settings file contains it.
 SERVICE_KEY = "SORDINO_EMBEDDING_KEY"
 
-# The most bytes of a service's answer, and the most texts in one request.
+# The largest number of bytes of a service's answer, and the most texts in one request.
 _MOST_BYTES = 64 << 20
 _MOST_TEXTS = 64
 
@@ -71,7 +71,7 @@ class Embedding:
         except Error:
             raise
         except Exception as error:  # noqa: BLE001 - a function of the user's may raise anything
-            # An agent's model reads the message of this error, and others may have chosen the words of the first.
+            # An agent's model reads the message of this error, and others may have chosen the words of the original error.
             logging.getLogger("sordino").warning("the embedding %s failed: %s: %s", self.name, type(error).__name__, ascii(str(error)))
             raise InputError(f"the embedding {self.name} failed with a {type(error).__name__}, which this program's log has") from error
         if rows.ndim != 2 or len(rows) != len(texts):

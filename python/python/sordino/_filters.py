@@ -60,11 +60,11 @@ _EXACT = 2**53
 TEXT = 4096
 _COMPARED = 4000
 
-# The most filters within one another.
+# The largest number of filters within one another.
 DEPTH = 64
 TOO_DEEP = f"filter: more than {DEPTH} filters within one another: expected fewer; join conditions in one list"
 
-# The most bytes and levels of a condition on attributes, and more levels than one test has.
+# The largest number of bytes and of levels of a condition on attributes. The last number is larger than the number of levels of one test.
 _BYTES = 65_536
 _LEVELS = 64
 _TEST_LEVELS = 6
@@ -72,13 +72,13 @@ _TEST_LEVELS = 6
 # A list in a filter with more bytes is compared with the values that an attribute has.
 _LONG = 8192
 
-# How a date begins.
+# The beginning of a date.
 _YEAR = re.compile(r"\d{4}-")
 
 # The characters before a list in an attribute. The list is JSON. `has` reads such a list. Other tests take the list for one text.
 _LIST = "\t\r"
 
-# The most bytes of a condition for one test, so that several fit into the text that a search takes.
+# The largest number of bytes of a condition for one test, so that several fit into the text that a search takes.
 _LONGEST = 1 << 14
 
 # The value that stands for a missing one.

@@ -73,13 +73,13 @@ _MOST_DRAWN = 1 << 52
 # The address of an index at a server.
 _ADDRESS = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:(?P<port>[0-9]{1,5}))?/[A-Za-z0-9-]+")
 
-# Words of a server that has no such key on its list.
+# The words with which a server says that a key is not on its list.
 _UNKNOWN = "the key is not known here"
 
 # The beginnings of refusals that last until a person changes something at the server. This program has these words: a server sends only a number for them.
 _FINAL = (_UNKNOWN, "the token is not accepted here", "there is no such index here", "the server requires a client key")
 
-# Whole messages without a word of a server's choosing: what this program says of a connection, and what a Sordino server says to a writer.
+# Whole messages in which a server chose no word. They are this program's messages about a connection, and a Sordino server's messages to a writer.
 _OWN_WORDS = re.compile(
     r"cannot connect to (?:the server|\S+): (?:[A-Z][A-Za-z ]{1,60} \(os error [0-9]{1,4}\)"
     r"|it takes the connection and says nothing for [0-9.]+ s: it is not a Sordino server, or it hangs"
@@ -94,7 +94,7 @@ _OWN_WORDS = re.compile(
     r"|its clock is ahead of the server's by more than five minutes)"
 )
 
-# What this program says of other failures, by their class.
+# This program's messages about other failures, by their class.
 _BY_CLASS: list[tuple[type[NetworkError], str]] = [
     (UnreachableError, "no connection can be made, or no Sordino server of this version answers"),
     (BrokenError, "the connection broke before the reply was complete"),
@@ -159,7 +159,7 @@ class Home:
         self.settings = self._settings()
         # The threads that have locks now, by lock.
         self._changing: dict[str, int] = {}
-        # Why the server is not to be trusted, if no file could be written.
+        # The reason why the server is not to be trusted, if no file could be written.
         self._distrusted: str | None = None
 
     @staticmethod
@@ -248,7 +248,7 @@ class Home:
 
     @property
     def restoring(self) -> str:
-        """What a person does if an older index was put over this one."""
+        """The advice to a person if an older index was put over this one."""
         return (
             "Put the newest one back. If a backup was restored on purpose, run this once: "
             f"sordino keys list {shlex.quote(os.fspath(self.index))} --key {shlex.quote(os.fspath(self.folder / 'owner.key'))} --restored"
@@ -321,7 +321,7 @@ class Home:
         return f"{error}. This agent's public key for the server is {public}"
 
     def closed(self) -> str | None:
-        """Why this process can write no file of this folder, if that is so."""
+        """The reason why this process cannot write files in this folder, if there is one."""
         return None if os.access(self.folder, os.W_OK) else _CLOSED.format(path=self.folder)
 
     def owner_key(self) -> OwnerKey:

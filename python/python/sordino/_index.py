@@ -110,7 +110,7 @@ class Index:
         if not isinstance(leave_empty, bool):
             raise InputError(f"leave_empty = {leave_empty!r}: expected True or False")
         if not leave_empty:
-            # A column of nothing but None says of each record that it has no value.
+            # A column that has only None says of each record that it has no value.
             none = records.attributes is None or (isinstance(attributes, dict) and not attributes)
             self._check_nothing_lost(records.payloads is not None, not none)
             if records.without and _tables.may_lack_members(vectors):
@@ -146,7 +146,7 @@ class Index:
         facts = self.info()
         known = self._known_ids() if facts["id_kind"] == "number" else []
         following = int(known[-1]) + 1 if len(known) else None
-        # Numbers of rows begin at 0. Stored records include those that were deleted.
+        # Row numbers begin at 0. Stored records include those that were deleted.
         if following is not None and following <= facts["stored"] and known[0] == 0:
             raise IdsError(
                 f"records of {self.path} have the ids 0 to {following - 1}, which may be row numbers. Give "
@@ -724,7 +724,7 @@ def build(
     recall : float, default 0.95
         The share of true neighbours that sealed and routed mode look for. The other modes score every vector.
     k : int, default 10
-        The most results of a search, 1 to 1024. It is fixed when the index is built.
+        The largest number of results of a search, 1 to 1024. It is fixed when the index is built.
     progress : callable, optional
         Called as `progress(step, vectors_read)` with the name of each step. An exception in it stops the build
         within a step, as Ctrl-C does.

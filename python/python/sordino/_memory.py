@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ._embedding import Embedding
     from ._home import Home
 
-# The most memories of one answer, since a model has to read them.
+# The largest number of memories of one answer, since a model has to read them.
 MOST_RECALLED = 100
 
 # The memories in one version, added singly and in batches, and the seconds between two versions. Each version leaves a signed
@@ -66,13 +66,13 @@ _SENT = 1.0
 # The seconds after which a silent server counts as unreachable, and the seconds that the memory then waits before it asks again.
 _SILENT, _PATIENCE = 1.0, 10.0
 
-# The error of a reader without a place to read from.
+# The error if the memory cannot be reached and this process did not read it before.
 _AWAY = (
     "the memory at {place} cannot be reached, and this process has read nothing of it yet, so nothing can be recalled. Go on without the memory, tell the "
     "person you work for, and try again later ({error})"
 )
 
-# The most tags, and authors, that an answer lists if nothing matched, and the likeness above which a stored one may be what the agent meant.
+# The largest number of tags, and authors, that an answer lists if nothing matched, and the likeness above which a stored one may be what the agent meant.
 _OTHERS = 20
 _ALIKE = 0.6
 
@@ -85,10 +85,10 @@ _TROUBLE = "What was remembered is safe in the journal, but cannot be written in
 # The note while other programs write. No person has to act.
 _MEANWHILE = "Others write into this memory at this moment. What was remembered is on disk here, and follows by itself"
 
-# The most numbers that a note names.
+# The largest count of numbers that a note names.
 _NAMED = 8
 
-# The failed tries in succession, each of several pushes, after which the note no longer says that others write, but that the server refuses.
+# After this number of consecutive failed tries, each of several pushes, the note says that the server refuses, and no longer that others write.
 _MOST_BEHIND = 5
 
 # The memories that one step reads, if all memories are read.
@@ -236,7 +236,7 @@ class Memory:
 
         def work(writer: Writer | Contributor) -> list[int]:
             nonlocal record
-            # Another process may have changed the memory since.
+            # Another process may have changed the memory meanwhile.
             record = writer.replace(number, made, lambda text: rows[text] if text in rows else self._stored([text])[0])
             return [number]
 
@@ -249,7 +249,7 @@ class Memory:
         if bool(ids) is bool(where):
             raise InputError("say which to forget: id, or where with tags, since, until or by; one of the two")
         numbers = [whole_number(id, "id") for id in ids]
-        # What matches is read when no other process changes it.
+        # The matching memories are read while no other process can change them.
         return self._changed(lambda writer: writer.delete(lambda: [one.id for one in self.all(where)] if where else numbers))
 
     def recall(self, question: Any, k: Any = 8, where: Where | None = None) -> list[Remembered]:
@@ -301,7 +301,7 @@ class Memory:
             return self._labelled(itertools.chain(first, found)), None
         except (AccessError, IntegrityError, NetworkError) as error:
             kept = [Exported(one.id, one.record, None, one.label, True) for one in self._writer.kept()] if self._writer else []
-            # Where the server is not to be trusted, a writer's folder still has what it took before.
+            # If the server is not to be trusted, a writer's folder still has the memories that it took before.
             here = self._copied({one.id for one in kept}) if isinstance(error, IntegrityError) else []
             if not kept and not here:
                 raise
@@ -372,7 +372,7 @@ class Memory:
         }
 
     def others(self, where: Where) -> tuple[list[str], list[str], str | None]:
-        """What there is, for a choice that nothing matches: the tags and authors, with the ones most like the requested ones first, and the
+        """The content of the memory, for a choice that nothing matches. It has the tags and authors, the ones most like the requested ones first, and the
         times."""
         records = [one.record for one in self.all()]
         tags = _likest([tag for record in records for tag in record.tags], where.tags)
@@ -381,7 +381,7 @@ class Memory:
         return tags, authors, f"the memories are of {iso(min(times))} to {iso(max(times))}" if times else None
 
     def leaves(self) -> str:
-        """When forgotten memories are erased from the folder."""
+        """A text that says when forgotten memories are erased from the folder."""
         if self._writer is None or not self._writer.forgotten():
             return "nothing that was forgotten is in the folder any more"
         minutes = self._home.settings.erase_within / 60

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-# The most bytes of a payload.
+# The largest number of bytes of a payload.
 MOST = 1_048_572
 
-# The most lists and dicts within one another.
+# The largest number of lists and dicts within one another.
 _MOST_DEPTH = 100
 
 # The nanoseconds of each unit of numpy's durations.
@@ -37,7 +37,7 @@ _NANOSECONDS = {
     "ns": 1,
 }
 
-# The most digits of a decimal number that is written without an exponent.
+# The largest number of digits of a decimal number that is written without an exponent.
 _MOST_DIGITS = 100
 
 

@@ -28,7 +28,7 @@ MOST_BY = 1024
 # A longer record is no memory. Each byte of a memory's texts may take six bytes in JSON.
 _MOST_PAYLOAD = 1 << 18
 
-# The most bytes of a label, and characters that an index refuses in a label, since people do not see them or can write them otherwise.
+# The largest number of bytes of a label, and characters that an index refuses in a label, since people do not see them or can write them otherwise.
 _MOST_LABEL = 64
 _UNSEEN = re.compile(
     "[\u0300-\u036f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"

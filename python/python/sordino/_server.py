@@ -173,7 +173,7 @@ def serve(
     metrics : str, optional
         A second "HOST:PORT", for metrics.
     batch : int, default 16
-        The most queries that one pass over the index answers.
+        The largest number of queries that one pass over the index answers.
     rate : float, default 1000
         Requests per second in all. A search has one request or several.
     rate_per_key : float, default 100
@@ -368,7 +368,7 @@ def _askers(
     audience: str | None,
     anyone: bool,
 ) -> dict[str, Any]:
-    """Return who may ask, in the native module's form."""
+    """Return the clients that may ask, in the native module's form."""
     if (issuers is None) != (audience is None):
         raise InputError("issuers and audience: expected both or neither")
     text = isinstance(audience, str) and _arrays.is_unicode(audience)

@@ -24,13 +24,13 @@ _EXPORTED = ("payload", "payload_form", "attributes", "label")
 # The signs between fields, by their names in errors.
 _SIGNS = {"tab": "\t", "pipe": "|", "comma": ","}
 
-# What the index of a pandas frame is called, if it is taken.
+# The name of the index of a pandas frame, if the index is taken.
 _INDEX = " (the index)"
 
 
 @dataclass
 class Source:
-    """Where records come from: what was given, or columns of a table.
+    """The sources of records: the given values, or columns of a table.
 
     `file` has the columns of a file for `Reader`. `taken` has the columns that were taken, by argument.
     """
@@ -44,7 +44,7 @@ class Source:
 
 
 def source(vectors: Any, ids: Any, payloads: Any, attributes: Any) -> Source:
-    """Return where records come from.
+    """Return the sources of records.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def may_lack_members(vectors: Any) -> bool:
 
 
 def guessed_ids(taken: dict[str, str], next_number: int, count: int) -> str:
-    """Return what to give as ids, instead of a table's ids that no argument named."""
+    """Return advice on what to give as ids, instead of a table's ids that no argument named."""
     name = taken["ids"]
     same = "frame.index" if name.endswith(_INDEX) else repr(name)
     return f"ids={same} if the ids of column {name} mean the same records, or ids=range({next_number}, {next_number + count}) to give the new ones the next numbers"

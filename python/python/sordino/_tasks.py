@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     Run = Callable[["Job", Iterator["Task"]], Iterator[bytes]]
     Groups = list[tuple[str, int, int]]
 
-# The fewest records of a segment, unless there are fewer in all: the number of `sordino.build`.
+# The smallest number of records of a segment, unless there are fewer in all: the number of `sordino.build`.
 SEGMENT = 1 << 17
 
-# The fewest records of a task that assigns them to clusters: its answer has about 3 MB.
+# The smallest number of records of a task that assigns them to clusters: its answer has about 3 MB.
 LISTS = 1 << 14
 
-# The most segments of a build. An index may have 1024, and changes add some.
+# The largest number of segments of a build. An index may have 1024, and changes add some.
 SEGMENTS = 512
 
 # Columns that only the build itself reads.

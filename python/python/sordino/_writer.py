@@ -136,7 +136,7 @@ class Writer:
         if line and line == self._checked:
             return
         if not self._known_here():
-            # Another process may have changed it between two looks.
+            # Another process may have changed it between the two checks.
             with self._home.alone("writing.lock"):
                 self._known_here(sure=True)
         self._checked = line
@@ -159,10 +159,10 @@ class Writer:
         return False
 
     def check_labels(self, labels: Iterable[str | None]) -> None:
-        """Does nothing: the owner's key writes under any label."""
+        """Does nothing, because the owner's key writes under any label."""
 
     def refused(self) -> str | None:
-        """Why nothing can be written here, if that is so."""
+        """The reason why nothing can be written here, if there is one."""
         return self._home.closed()
 
     def labelled(self, numbers: Sequence[int]) -> list[tuple[bytes | None, str | None]]:

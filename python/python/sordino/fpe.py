@@ -70,7 +70,7 @@ class FF1:
 
     @property
     def min_len(self) -> int:
-        """The fewest characters of a text."""
+        """The smallest number of characters of a text."""
         return self._native.min_len
 
     @overload

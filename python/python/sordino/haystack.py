@@ -52,7 +52,7 @@ class SordinoDocumentStore:
     embedding_dim : int, default 768
         The dimension of embeddings, fixed when the index is made.
     max_results : int, default 20
-        The most results of a search, fixed when the index is made. Every search fetches this number of documents,
+        The largest number of results of a search, fixed when the index is made. Every search fetches this number of documents,
         so that the server does not learn `top_k`. For an existing index it may be left out, and otherwise must be
         what it was made with; so must `mode` and `embedding_dim`.
     mode : str, default "masked"

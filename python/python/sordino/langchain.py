@@ -46,7 +46,7 @@ class SordinoVectorStore(VectorStore):
         The owner's key to change documents, or a reader's key to search them; or the path of its file. A store is
         pickled only with the path, because keys are secret. A temporary index needs no key.
     max_results : int, default 20
-        The most results of a search, fixed when the index is made. Every search fetches this number of documents,
+        The largest number of results of a search, fixed when the index is made. Every search fetches this number of documents,
         so that the server does not learn `k`. For an existing index it may be left out, and otherwise must be what
         it was made with; so must `mode`.
     mode : str, default "masked"

@@ -57,7 +57,7 @@ class SordinoVectorStore(BasePydanticVectorStore):
         The owner's key to change nodes, or a reader's key to search them; or the path of its file. A store is
         pickled, and written by `to_dict`, only with the path, because keys are secret.
     max_results : int, default 20
-        The most results of a query, fixed when the index is made. Every query fetches this number of nodes, so that
+        The largest number of results of a query, fixed when the index is made. Every query fetches this number of nodes, so that
         the server does not learn `similarity_top_k`. For an existing index, leave it out or pass the value of the build. The same holds for `mode`.
     mode : str, default "masked"
         The index's mode, as for `sordino.build`. The nodes of the first `add` decide the buckets of sealed mode and

@@ -161,7 +161,7 @@ def build(
         The number of processes. The default is the number of processors. Each process needs about 28 bytes of memory
         for every coordinate of its segment.
     segment : int, optional
-        The fewest records of a task: by default 131,072, and 16,384 in routed and sealed mode. Row groups are not
+        The smallest number of records of a task: by default 131,072, and 16,384 in routed and sealed mode. Row groups are not
         divided.
 
     Returns

@@ -39,7 +39,8 @@ class Server:
     records : sequence of bytes
         One record or more, of any lengths.
     record_len : int, optional
-        The most bytes of a record. The default is the length of the longest. Clients learn it, and no other length.
+        The largest number of bytes of a record. The default is the length of the longest. Clients learn it, and no
+        other length.
 
     Raises
     ------

@@ -37,7 +37,7 @@ from sordino.parquet import groups, names, read
 
 __all__ = ["Options", "app", "batches", "build"]
 
-# Seconds between looks for replicas that came or went.
+# The seconds between two checks for replicas that came or went.
 LOOK = 1.0
 
 # Seconds that a stopping replica still answers, until no gatherer asks it.
@@ -62,7 +62,7 @@ _WATCHED = {
 
 
 class Options(BaseModel):
-    """What to serve, and how."""
+    """The index to serve, and the options of its servers."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -236,7 +236,7 @@ def batches(
     Parameters
     ----------
     ahead : int, default 8
-        The most tasks that have started and whose records are not yet taken. It bounds the memory.
+        The largest number of tasks that have started and whose records are not yet taken. It bounds the memory.
 
     Yields
     ------
@@ -289,7 +289,7 @@ def build(
     cpus : float, default 1
         Processors of a task, by which Ray places it. The task uses this number of threads.
     attempts : int, default 5
-        The most times that a task starts. If a file could not be read, two seconds pass before the next attempt.
+        The largest number of times that a task starts. If a file could not be read, two seconds pass before the next attempt.
     ahead : int, default 64
         Tasks that Ray has at a time.
 

@@ -65,7 +65,7 @@ impl Ff1 {
         Ok(Self { cipher, alphabet })
     }
 
-    /// The fewest symbols that a text may have.
+    /// The smallest number of symbols that a text may have.
     #[getter]
     fn min_len(&self) -> usize {
         self.cipher.min_len()

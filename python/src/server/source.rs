@@ -9,7 +9,7 @@ use sordino_search::{Bytes, Disk, Files, OpenOptions, OwnerPublicKey};
 /// The time before the load of a version that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The most bytes of the file that names the newest version.
+/// The largest number of bytes of the file that names the newest version.
 const CURRENT_LEN: u64 = 1 << 10;
 
 /// The source of an index's versions.

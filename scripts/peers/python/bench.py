@@ -1,4 +1,4 @@
-"""What the runners share: a clock, and one JSON object per measurement on stdout."""
+"""The code that the runners share: a clock, and one JSON object per measurement on stdout."""
 
 import json
 import statistics

@@ -121,10 +121,11 @@ impl Head {
     /// Returns the entries in `stored`, if this head was signed for exactly these entries.
     ///
     /// # Errors
-    /// [`Error::AuditSignature`] for a head that `public_key` did not sign. For entries that were changed:
-    /// [`Error::AuditAltered`], [`Error::AuditRemoved`], [`Error::AuditReordered`], [`Error::AuditCut`],
-    /// [`Error::AuditTruncated`], [`Error::AuditUnsigned`], [`Error::AuditForm`]. [`Error::AuditHead`] if the entries
-    /// agree among themselves but not with the head.
+    /// [`Error::AuditSignature`] for a head that `public_key` did not sign. [`Error::AuditAltered`] if an entry was changed,
+    /// [`Error::AuditRemoved`] if one is missing, and [`Error::AuditReordered`] if one is not in its place.
+    /// [`Error::AuditCut`] if the bytes end within an entry. [`Error::AuditTruncated`] or [`Error::AuditUnsigned`] if there
+    /// are fewer or more entries than the head covers. [`Error::AuditForm`] if the bytes are not entries.
+    /// [`Error::AuditHead`] if the entries agree among themselves but not with the head.
     pub fn verify(&self, stored: &[u8], public_key: &[u8]) -> Result<Vec<Entry>, Error> {
         self.verify_signature(public_key)?;
         let entries = read(stored)?;

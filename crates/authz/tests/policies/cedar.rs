@@ -1,7 +1,7 @@
 //! Decisions equal Cedar's own: verdict, deciding policies, failures.
 //!
-//! Policies, entities and requests are generated. They have values that no schema would admit: types that an operator does
-//! not take, missing attributes and entities, integers at the limits, sets in sets.
+//! The test generates policies, entities and requests. They have values that no schema would admit: types that an operator
+//! does not take, missing attributes and entities, integers at the limits, sets in sets.
 
 mod generate;
 

@@ -1,4 +1,4 @@
-//! The hint and its deltas. They are public, and all clients get the same.
+//! The hint and its deltas. They are public, and all clients get the same ones.
 
 use super::params::Params;
 use super::shape::Shape;

@@ -29,7 +29,7 @@ pub(super) use self::layout::{GROUP, Group, store, take};
 /// The number of points of a tile.
 pub(super) const TILE: usize = 8;
 
-/// The most products that a kernel's accumulators can hold.
+/// The largest number of products that a kernel's accumulators can hold.
 const MOST: usize = 4096;
 
 /// The number of bytes that a kernel may read beyond the end of a block.

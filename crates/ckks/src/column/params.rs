@@ -25,10 +25,11 @@ const NORM: f64 = 1.001;
 
 /// The width of the numbers of a hint. Eight numbers share 159 bits, so every eighth has 19 bits and the others 20.
 /// With 20 bits each, the hint of 100,000 vectors at `t = 4` would be 3,520 bytes above a megabyte, as its last block
-/// is always whole. This width adds 3.6 % to the error; one bit less for all numbers would add 26 %.
+/// is always whole. This width adds 3.6 % to the error. One bit less for all numbers would add 26 %.
 const HINT_WIDTH: Width = Width::eighths(159);
 
-/// The largest dimension: 4096 polynomials of four coordinates, the most that the sums of the vector kernels can hold.
+/// The largest dimension: 4096 polynomials of four coordinates, which is the largest number that the sums of the vector
+/// kernels can hold.
 const MAX_DIM: usize = 1 << 14;
 
 /// The encoding of stored codes.

@@ -182,8 +182,8 @@ impl Segments {
     /// Computes the encrypted dot products of several queries with every vector, in one pass.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if a query was made for another parameter set or dimension, [`Error::Epoch`] if for
-    /// another seed.
+    /// [`Error::Mismatch`] if a query was made for another parameter set or dimension. [`Error::Epoch`] if it was
+    /// made for another seed.
     pub fn score_batch(&self, queries: &[Query]) -> Result<Vec<Reply>, Error> {
         self.replies(queries, &[])
     }

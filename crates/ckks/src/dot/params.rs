@@ -120,9 +120,9 @@ impl Params {
         }
     }
 
-    /// The standard deviation of a score's error in `dim` dimensions, for a query and vectors of norm one without
-    /// structure, so with independent rounding errors. It includes rounding of the vectors and of the query,
-    /// encryption, and rounding of the reply. For all other vectors use [`Self::worst_error`].
+    /// The standard deviation of a score's error in `dim` dimensions. It holds for a query and vectors of norm one
+    /// without structure, whose rounding errors are independent. It includes rounding of the vectors and of the
+    /// query, encryption, and rounding of the reply. For all other vectors use [`Self::worst_error`].
     #[must_use]
     pub fn statistical_error(self, dim: usize) -> f64 {
         let shape = Shape::new(dim, 1);

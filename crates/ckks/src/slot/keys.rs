@@ -20,7 +20,7 @@ pub struct SecretKey {
     params: Params,
     /// `s` modulo each prime, `P` last, in NTT form.
     limbs: Aligned<u64>,
-    /// Represents `s` in the derivation of samples' seeds.
+    /// A value that represents `s` in the derivation of samples' seeds.
     tag: [u8; 32],
 }
 

@@ -19,7 +19,7 @@ const STEPS: [u64; 3] = [1_099_511_922_689, 1_099_510_054_913, 1_099_512_938_497
 /// estimator, MATZOV; equal to the 2024 guidelines).
 const MAX_LOG_QP: [u32; 5] = [26, 53, 106, 214, 430];
 
-/// A checked parameter set. Cheap to clone.
+/// A checked parameter set. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Params(Arc<Chain>);
 
@@ -48,8 +48,8 @@ impl std::fmt::Debug for Params {
 impl Params {
     /// `N = 4096`, `log QP = 100`: one product with a plaintext, and no level for rescaling it. Scale `2^22`.
     ///
-    /// Worst errors measured for slots in [-1, 1]: fresh 2e-4, of a sum 3e-4, after a rotation 7e-3, of a product with
-    /// a plaintext 2e-4.
+    /// The worst errors measured for slots in [-1, 1] were 2e-4 for a fresh ciphertext, 3e-4 for a sum, 7e-3 after a
+    /// rotation, and 2e-4 for a product with a plaintext.
     #[must_use]
     pub fn slots_2048() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();
@@ -58,8 +58,8 @@ impl Params {
 
     /// `N = 8192`, `log QP = 140`: one product and its rescaling. Scale `2^40`.
     ///
-    /// Worst errors measured for slots in [-1, 1]: fresh 1.2e-9, of a sum 1.6e-9, after a rotation 6e-8, of a rescaled
-    /// product with a plaintext 1.2e-8.
+    /// The worst errors measured for slots in [-1, 1] were 1.2e-9 for a fresh ciphertext, 1.6e-9 for a sum, 6e-8 after
+    /// a rotation, and 1.2e-8 for a rescaled product with a plaintext.
     #[must_use]
     pub fn slots_4096() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();
@@ -68,8 +68,8 @@ impl Params {
 
     /// `N = 16384`, `log QP = 220`: three products. Scale `2^40`.
     ///
-    /// Worst errors measured for slots in [-1, 1]: fresh 1.6e-9, of a sum 2.3e-9, after a rotation 1.1e-7. For a
-    /// rescaled product with a plaintext: 4e-8.
+    /// The worst errors measured for slots in [-1, 1] were 1.6e-9 for a fresh ciphertext, 2.3e-9 for a sum, 1.1e-7
+    /// after a rotation, and 4e-8 for a rescaled product with a plaintext.
     #[must_use]
     pub fn slots_8192() -> Self {
         static SET: OnceLock<Params> = OnceLock::new();

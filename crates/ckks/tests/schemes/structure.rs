@@ -1,5 +1,5 @@
-//! Vectors whose rounding errors add up. The bound for all vectors holds for them, the statistical bound does
-//! not.
+//! Vectors whose rounding errors add up. The bound for all vectors holds for them. The statistical bound does
+//! not hold for them.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -10,7 +10,7 @@ use std::{
 /// The destination of the result.
 pub(super) struct Destination {
     out: Out,
-    /// The first error of writing. The callers that write wrap it in their own errors.
+    /// The first error of writing. The code that calls this writer wraps it in its own errors.
     failed: Option<io::Error>,
 }
 

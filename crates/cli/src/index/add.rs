@@ -145,14 +145,14 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
 }
 
 impl Args {
-    /// Refuses ids from a column that no option names, if the index's ids may be row numbers. They may be if none is
-    /// above the number of rows. Otherwise unrelated records would be replaced.
+    /// Refuses ids from a column that no option names, if the index's ids may be row numbers. The index's ids may be
+    /// row numbers if no id is above the number of rows. Without this check, unrelated records would be replaced.
     fn check_guessed_ids<D: Disk>(&self, store: &Store<D>, layout: &Layout) -> Result<(), Error> {
         let Some(column) = layout.guessed_ids() else {
             return Ok(());
         };
         let next = store.next_number().unwrap_or(u64::MAX);
-        // Numbers of rows begin at 0. Stored vectors include those that were deleted.
+        // Row numbers begin at 0. Stored vectors include those that were deleted.
         if next > u64::from(store.manifest().n) || !store.contains(0u64) {
             return Ok(());
         }

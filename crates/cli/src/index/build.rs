@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// The kind of record ids. The default is the kind of the id column (text in CSV), or else numbers.
     #[arg(long, alias = "id-type", value_enum)]
     id_kind: Option<KindName>,
-    /// The most results of a search. Messages have room for this number.
+    /// The largest number of results of a search. Messages have room for this number.
     #[arg(long, default_value_t = 10, value_parser = numbers::results)]
     k: usize,
     /// Share of the true nearest vectors that a search should find, in sealed and routed mode. The other modes score

@@ -157,8 +157,8 @@ impl Export {
     }
 }
 
-/// The number of bytes that are held back from standard output, in case another version must be written from
-/// the start.
+/// The number of bytes that are held back from standard output, because the export may have to start again
+/// with another version.
 const HELD: usize = 64 << 20;
 
 /// Standard output, whose first bytes are held back.

@@ -36,8 +36,8 @@ struct Window {
 }
 
 impl Ahead {
-    /// At most this number of records after an id's text, if they were read before, from the version that `current`
-    /// names.
+    /// At most this number of records after the id with this text. The records must have been read before, from the
+    /// version that `current` names.
     pub(super) fn page(
         &self,
         current: Option<&Bytes>,

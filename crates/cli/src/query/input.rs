@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// The most bytes of a line of text, which is more than 8192 numbers need.
+/// The largest number of bytes of a line of text, which is more than 8192 numbers need.
 const MAX_LINE: u64 = 1 << 19;
 
 /// The number of vectors that are read ahead.

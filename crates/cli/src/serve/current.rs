@@ -8,7 +8,8 @@ use std::time::Duration;
 /// The time before the next attempt to open a damaged index.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The number of looks in a row that do not find the file before this is logged: the folder may be replaced meanwhile.
+/// This number of consecutive checks must miss the file before the server logs it, because the folder may be replaced
+/// meanwhile.
 const ABSENT: u32 = 20;
 
 /// The file that names the newest version of an index.
@@ -17,7 +18,7 @@ pub(super) struct Current {
     /// The file's content at the time when a version was served, or could not be served.
     seen: Option<Bytes>,
     failed: Option<Bytes>,
-    /// The number of looks in a row that did not find the file.
+    /// The number of consecutive checks that did not find the file.
     absent: u32,
 }
 

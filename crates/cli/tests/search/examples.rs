@@ -10,7 +10,7 @@ use sordino_cli::Arguments;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-/// Documents, and the least number of commands in each.
+/// Documents, and the smallest number of commands in each.
 const DOCUMENTS: [(&str, usize); 3] = [
     (include_str!("../../../../README.md"), 6),
     (include_str!("../../README.md"), 14),
@@ -18,7 +18,7 @@ const DOCUMENTS: [(&str, usize); 3] = [
 ];
 
 /// Documents whose commands are only parsed, because they need files and servers that a test lacks.
-/// The numbers are the least numbers of commands.
+/// The numbers are the smallest numbers of commands.
 const PARSED: [(&str, usize); 7] = [
     (include_str!("../../../../docs/operations.md"), 2),
     (include_str!("../../../../docs/operations/access.md"), 6),

@@ -132,7 +132,7 @@ fn records_that_cannot_be_read_are_left_out_where_that_is_asked_for() {
     );
 }
 
-/// Lines of JSON may hold numbers and texts. The first record decides the kind of the ids; records with
+/// Lines of JSON may hold numbers and texts. The first record decides the kind of the ids. Records with
 /// the other kind are reported.
 #[test]
 fn ids_of_another_kind_than_the_first_are_told_with_the_kind() {

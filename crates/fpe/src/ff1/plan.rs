@@ -182,7 +182,7 @@ impl<C: BlockCipher> Ff1Plan<C> {
         let (na, nb) = match &self.halves {
             Halves::Small(halves) => self.small_halves::<D>(halves, tweak, (na, nb)),
             Halves::Word(halves) => self.integers::<_, D>(halves, tweak, (na, nb)),
-            // Even 38 digits have halves below 2^64.
+            // Even strings of 38 digits have halves below 2^64.
             _ => return crate::numerals::in_place(self.base.radix(), alphabet, x, cipher),
         };
         decimal::format(na, a);

@@ -16,7 +16,7 @@ use crate::{
     reciprocal::{Modulus64, Modulus128},
 };
 
-/// FF3 or FF3-1 for strings of one length. Made by [`Ff3Cipher::plan`].
+/// FF3 or FF3-1 for strings of one length. [`Ff3Cipher::plan`] makes it.
 #[derive(Clone)]
 pub struct Ff3Plan<const TWEAK: usize, C = NativeAes> {
     pub(crate) cipher: C,
@@ -31,11 +31,11 @@ pub struct Ff3Plan<const TWEAK: usize, C = NativeAes> {
 /// The moduli `radix^u` and `radix^v`.
 #[derive(Clone)]
 enum Halves {
-    /// Both at most `2^30`.
+    /// Both moduli are at most `2^30`.
     Small([Half30; 2]),
-    /// Both below `2^64`.
+    /// Both moduli are below `2^64`.
     Word([Modulus64; 2]),
-    /// Both at most `2^96`.
+    /// Both moduli are at most `2^96`.
     Double([Modulus128; 2], Chunk),
 }
 

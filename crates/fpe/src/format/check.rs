@@ -16,20 +16,23 @@ use core::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Cards and IMEI: one digit after digits.
+    /// Cards and IMEI: the check is one digit, which follows a text of digits.
     Luhn,
-    /// ISO 7064 MOD 11-2 (ORCID, ISNI): a digit or `X` after digits.
+    /// ISO 7064 MOD 11-2 (ORCID, ISNI): the check is a digit or `X`, which follows a text of
+    /// digits.
     Mod11_2,
-    /// ISO 7064 MOD 37-2 (blood donations): a digit, a capital letter or `*` after digits and
-    /// capitals.
+    /// ISO 7064 MOD 37-2 (blood donations): the check is a digit, a capital letter or `*`, which
+    /// follows a text of digits and capital letters.
     Mod37_2,
-    /// ISO 7064 MOD 97-10: two digits after digits.
+    /// ISO 7064 MOD 97-10: the check is two digits, which follow a text of digits.
     Mod97_10,
-    /// ISO 7064 MOD 11,10: one digit after digits.
+    /// ISO 7064 MOD 11,10: the check is one digit, which follows a text of digits.
     Mod11_10,
-    /// ISO 7064 MOD 27,26: one capital letter after capitals.
+    /// ISO 7064 MOD 27,26: the check is one capital letter, which follows a text of capital
+    /// letters.
     Mod27_26,
-    /// ISO 7064 MOD 37,36 (music releases): a digit or a capital letter after digits and capitals.
+    /// ISO 7064 MOD 37,36 (music releases): the check is a digit or a capital letter, which follows
+    /// a text of digits and capital letters.
     Mod37_36,
 }
 

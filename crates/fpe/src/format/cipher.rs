@@ -114,7 +114,7 @@ impl FormatCipher {
             |len: usize| u128::from(radix).saturating_pow(u32::try_from(len).unwrap_or(u32::MAX));
         let small = |found| !self.format.small && values(found) >= crate::LEGACY_MIN_DOMAIN;
         match (&self.format.shape, error) {
-            // Most of an e-mail address is not counted, so its error says what is.
+            // Most characters of an e-mail address do not count, so the error says which characters count.
             (Shape::Text(text), Error::Length { found, min, .. })
                 if found < min && (small(found) || text.until.is_some()) =>
             {

@@ -8,8 +8,8 @@ impl Format {
     /// Makes the first symbol of every plaintext and ciphertext different from `0`. So a program that treats the text as a number
     /// keeps all of its digits. A text that begins with `0` is refused.
     ///
-    /// Only a [`Format::text`] of an alphabet with `0` that keeps no first symbols has this option: [`Format::cipher`] refuses
-    /// every other format with it. Numbers then have at most 38 digits.
+    /// Only a [`Format::text`] whose alphabet has `0`, and that keeps no first symbols, may use this option.
+    /// [`Format::cipher`] refuses other formats. With this option, a text of decimal digits has at most 38 digits.
     #[must_use]
     pub fn first_nonzero(mut self) -> Self {
         let without_zero = |alphabet: &Alphabet| {

@@ -4,7 +4,7 @@ use super::{Format, Segment};
 use crate::{Alphabet, Error};
 use alloc::vec::Vec;
 
-/// The most symbols of one segment.
+/// The largest number of symbols of one segment.
 const MOST: usize = 1024;
 
 pub(super) fn alphabet(name: &str) -> Option<Alphabet> {

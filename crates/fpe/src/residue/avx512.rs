@@ -30,7 +30,8 @@ pub(crate) struct Moduli<const N: usize> {
     token: Token,
     halves: [Residue<52, N>; 2],
     /// For each piece, the shuffle that extracts it from a block. The masks are data. If they were constants, the
-    /// compiler would make two shuffles of some, which it believes to be cheaper: this costs 3 ns of FF3's 155.
+    /// compiler would replace some of the shuffles by two, which it believes to be cheaper. This costs 3 ns of FF3's
+    /// 155.
     masks: [[u8; 16]; N],
 }
 
@@ -116,7 +117,7 @@ impl<const N: usize> Registers<N> {
         for ((sum, mask), piece) in sum.iter_mut().zip(self.masks).zip(half.pieces) {
             *sum = _mm_madd52lo_epu64(*sum, _mm_shuffle_epi8(s, mask), piece);
         }
-        // The sum is pairwise, for the least depth.
+        // The sum is pairwise, so that the chain of additions is as short as possible.
         let mut step = 1;
         while step < N {
             for i in (step..N).step_by(2 * step) {

@@ -4,11 +4,11 @@ use super::MAX_RIFFPE_RADIX;
 use crate::Error;
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
-/// The most divisors that the search visits.
+/// The largest number of divisors that the search visits.
 const MAX_DIVISORS: usize = 1 << 16;
 
 /// The list of bases of [`super::RiffpeX`] for the integers below `x`, in ascending order. Of all lists of factors of
-/// at least `threshold` with product `x`, this list has the least `sum b log2 b`.
+/// at least `threshold` with product `x`, this list has the smallest `sum b log2 b`.
 ///
 /// ```
 /// assert_eq!(sordino_fpe::find_best_bases(1_000_000, 25)?, [25, 25, 40, 40]);

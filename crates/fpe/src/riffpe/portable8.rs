@@ -21,9 +21,9 @@ impl RiffpeX {
     }
 }
 
-/// Runs both phases over all digits of eight strings that lie one after another. If a label that a step selects shares
-/// its first four bytes with another, it changes nothing and returns false. This happens once in some hundred thousand
-/// calls.
+/// Runs both phases over all digits of eight strings that lie one after another. If the label that a step selects has
+/// the same first four bytes as another label, the function changes nothing and returns false. This happens about once
+/// in some hundred thousand calls.
 pub(super) struct Eight<'a, const INVERSE: bool> {
     pub(super) cipher: &'a RiffpeX,
     pub(super) tweak: &'a [u8],

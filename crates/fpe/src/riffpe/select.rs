@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use sordino_aes::Aes;
 use zeroize::Zeroize;
 
-/// The most cards for which all pairs are compared. For more cards, counting is faster.
+/// The largest number of cards for which all pairs are compared. For more cards, counting is faster.
 pub(super) const SMALL: u32 = 48;
 
 /// The stream of labels.

@@ -344,7 +344,7 @@ fn refusals_name_the_place_and_not_the_value() {
             max: 8
         }
     );
-    // The two least lengths, at every radix around which they change.
+    // The two smallest lengths, at every radix around which they change.
     for radix in [2, 3, 9, 10, 11, 99, 100, 101, 999, 1000, 1001, 65536] {
         let ff1 = Ff1::new(&aes(&[0; 16]), radix).unwrap();
         let values = |len: usize| u128::from(radix).pow(u32::try_from(len).unwrap());

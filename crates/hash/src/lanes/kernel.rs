@@ -146,7 +146,7 @@ macro_rules! kernel {
             if lens.iter().any(|len| *len != full + 64) {
                 tail_len = sub(load(&lens), splat(full));
                 for (lane, space) in tails.iter_mut().enumerate() {
-                    // SAFETY: this many bytes of the message are left, at most 64.
+                    // SAFETY: the message has this number of bytes left, which is at most 64.
                     let tail = unsafe {
                         from_raw_parts(
                             blocks[lane].wrapping_add(offset),

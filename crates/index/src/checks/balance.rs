@@ -17,8 +17,8 @@
 //! and refuses a reply in which `S` of some part is above the [`tolerance`](crate::manifest::Grid::tolerance). In an honest
 //! reply `G_i` has half of all errors, with signs that are independent of each other, because half of `F_0` is subtracted.
 //! All 63 share the sum of squares of these errors. So an honest `S` varies as much as the sum of squares of the few
-//! hundred errors does, which is more than 63 independent squares would. An error `E` in one score makes two values of
-//! `G_i` that differ by `E`. For each `i` a bit that the server does not know chooses between them.
+//! hundred errors does. That is more than a sum of 63 independent squares would vary. An error `E` in one score makes two
+//! values of `G_i` that differ by `E`. For each `i` a bit that the server does not know chooses between them.
 //!
 //! A sum of 63 squares recognises errors half as large as the largest of 40 squares would ([`checks`](super)). This matters
 //! because a cluster's noise is large, and a search has no further scores to sum up. The bound and its proof are in

@@ -19,7 +19,7 @@ use crate::Error;
 /// The number of bits of all weights of a row together.
 pub const BITS: usize = 96;
 
-/// The number of combinations of an index: the fewest that hold weights of [`BITS`] bits in residues mod `q`.
+/// The number of combinations of an index: the smallest number that holds weights of [`BITS`] bits in residues mod `q`.
 #[must_use]
 pub fn copies(params: &Params) -> usize {
     // A weight must have fewer bits than q.
@@ -51,7 +51,7 @@ pub fn read(params: &Params, width: usize, bytes: &[u8]) -> Result<Vec<Combinati
     let messages = bytes.chunks_exact(expected / copies(params));
     let read = messages.map(|message| {
         let combination = Combination::from_bytes(message)?;
-        // Adding it to an empty combination checks its set and dimension.
+        // Adding a combination to an empty one checks its parameter set and its dimension.
         let mut sum = Combination::empty(params, width)?;
         sum.add(&combination)?;
         Ok(sum)

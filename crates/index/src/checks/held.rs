@@ -51,8 +51,8 @@ fn room(params: &Params) -> f64 {
     }
 }
 
-/// The largest `S` of a group of `rows` rows in an honest reply, in squares of a step. One of `groups` groups exceeds it with
-/// probability below `2^-40`, over the randomness of an index and its queries, for any vectors.
+/// The largest `S` of a group of `rows` rows in an honest reply, in squares of a step. For any vectors, one of `groups`
+/// groups exceeds it with probability below `2^-40`. The probability is over the randomness of an index and its queries.
 ///
 /// # Errors
 /// [`Error::Encoding`](sordino_ckks::Error::Encoding) for a parameter set that is not real-valued.
@@ -77,7 +77,8 @@ pub fn tolerance(
     Ok(noise.bound(log2_failure).ceil() as u64)
 }
 
-/// The sums of squares of a group's errors: the mean of those from a query, and those from each score itself.
+/// The sums of squares of a group's errors. One is the mean sum of the errors that come from a query. The other is the sum
+/// of each score's own errors.
 struct Noise {
     carried: f64,
     own: f64,

@@ -3,12 +3,12 @@
 use sordino_vectors::id::Id;
 use std::path::Path;
 
-/// The advice after a wrong reply. It is the same for every cause, and so is the client's behaviour.
+/// The advice after a wrong reply. The advice and the client's behaviour are the same for every cause.
 pub(super) const WRONG: &str = "Stop using this server, and do not repeat the query. Tell the index's owner through \
      another channel. The owner checks the index with `sordino index verify --deep`; if that finds nothing, the server \
      computes something else";
 
-/// The advice to a client to which a server shows something other than it knows.
+/// The advice to a client if a server shows something different from what the client knows.
 fn shown(what: &str) -> String {
     format!(
         "Stop using this server: it shows {what}. Ask the index's owner through another channel. The owner checks the \
@@ -73,7 +73,7 @@ pub(super) fn unsure(path: &Path) -> String {
     )
 }
 
-/// The message about a change that came second.
+/// The message about a change that lost to another owner's change.
 pub(super) fn overtaken(path: &Path) -> String {
     let path = path.display();
     format!(
@@ -81,7 +81,7 @@ pub(super) fn overtaken(path: &Path) -> String {
     )
 }
 
-/// The most results that a search of `n` vectors can have, and why.
+/// The largest number of results that a search of `n` vectors can have, and why.
 pub(super) fn most_results(n: usize) -> String {
     match n {
         0..1024 => format!("{n}, the number of vectors"),
@@ -181,7 +181,7 @@ pub(super) fn hex(id: &[u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An id for a message. A text with spaces is in quotes, since those at its ends would not be visible.
+/// An id for a message. A text with spaces is in quotes, since spaces at its ends would not be visible.
 pub(super) fn quoted(id: &Id) -> String {
     match id {
         Id::Text(text) if text.contains(' ') => format!("{text:?}"),

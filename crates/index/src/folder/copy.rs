@@ -31,11 +31,11 @@ impl<D: Disk> Folder<D> {
     /// it meanwhile. The other directory is locked. At every moment it has no index, or a whole one.
     ///
     /// # Errors
-    /// The first error in this directory, and these errors about the other: [`Error::Occupied`] if it holds files of
-    /// something else, [`Error::Locked`] if another process is changing it, and [`Error::File`] if a file cannot be
-    /// read or written. [`OwnerFault::Copy`] and [`Error::NotNext`] if the other has something that is not an older
-    /// version of the same index. [`Error::Lost`] if the other has no `CURRENT`, but manifests that no interrupted copy
-    /// of this index left. After an error the copied files stay for the next attempt.
+    /// The first fault in this directory, and these errors about the other directory: [`Error::Occupied`] if it holds
+    /// files of something else, [`Error::Locked`] if another process is changing it, and [`Error::File`] if a file
+    /// cannot be read or written. [`OwnerFault::Copy`] if the other directory has another index, and [`Error::NotNext`]
+    /// if its version is not an older one. [`Error::Lost`] if the other directory has no `CURRENT`, but has manifests
+    /// that no interrupted copy of this index left. After an error the copied files stay for the next attempt.
     pub fn copy_to<E: Disk>(
         &self,
         to: &Folder<E>,

@@ -8,7 +8,7 @@ use crate::{Disk, Error};
 
 impl<D: Disk> Folder<D> {
     /// Finds up to `most` manifests before `newest`, the latest first. Each is checked against the digest in the one after it.
-    /// Numbers between theirs may belong to versions that were never the newest. If all older manifests are gone, the history
+    /// The numbers may have gaps, since some versions were never the newest. If all older manifests are gone, the history
     /// ends there: they were removed, or were never here.
     ///
     /// # Errors

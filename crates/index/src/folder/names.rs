@@ -7,7 +7,7 @@ pub(super) const LOCK: &str = "LOCK";
 pub(super) const MANIFESTS: &str = "manifests";
 pub(super) const PARTS: &str = "parts";
 
-/// Suffix of the names of files that are being written.
+/// The suffix of the names of files that are being written.
 const TEMPORARY: &str = ".tmp";
 
 /// A version's file name. Its length is the same for every number, so that names sort like numbers.

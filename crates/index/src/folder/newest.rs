@@ -6,7 +6,7 @@ use crate::public_key::OwnerPublicKey;
 use crate::{Disk, Error};
 
 /// The number of attempts at opening while each version is replaced by another. Without a limit, a faulty disk could
-/// keep this going for ever.
+/// make a program try for ever.
 const ATTEMPTS: usize = 64;
 
 impl<D: Disk> Folder<D> {

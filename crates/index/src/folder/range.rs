@@ -73,7 +73,7 @@ impl<D: Disk> Folder<D> {
     /// but memory holds only these bytes and some megabytes.
     ///
     /// # Errors
-    /// The errors of [`part`](Self::part), and if a range ends beyond the last byte.
+    /// The errors of [`part`](Self::part). Fails if a range ends beyond the last byte.
     pub fn part_range(&self, part: &Part, span: &Span, room: Vec<u8>) -> Result<Bytes, Error> {
         let mut own = room;
         own.clear();

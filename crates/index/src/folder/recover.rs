@@ -31,8 +31,8 @@ impl<D: Disk> Folder<D> {
     /// # Errors
     /// The errors of `check`. [`Error::Malformed`] for a folder with manifests of several indexes. [`Error::NoIndex`]
     /// if there is no manifest. [`Error::Locked`] if another process is changing the directory. [`Error::File`] if a
-    /// file cannot be read or written. If no version is whole, the newest one's error. If `CURRENT` names a version
-    /// that is not whole, its error, and no version is rolled back.
+    /// file cannot be read or written. If no version is whole, the error of the newest one. If `CURRENT` names a
+    /// version that is not whole, the error of this version; then no older version becomes the current one.
     pub fn recover(
         &self,
         owner: &OwnerPublicKey,

@@ -11,19 +11,21 @@ use crate::Error;
 use crate::digest::Digest;
 use crate::payload::{PageGroup, Payloads};
 
-/// The most additions between two changes by the owner.
+/// The largest number of additions between two changes by the owner.
 pub const MAX_ADDITIONS: usize = 64;
 
-/// The most segments of one addition.
+/// The largest number of segments of one addition.
 pub const MAX_ADDED: usize = 8;
 
-/// The most records of one addition. They determine what clients download, and writers are less trusted than the owner.
+/// The largest number of records of one addition. They determine what clients download, and writers are less trusted
+/// than the owner.
 pub const MOST_ADDED_RECORDS: u64 = 1 << 20;
 
-/// The most bytes of the pages that an addition has. All clients download them.
+/// The largest number of bytes of the pages that an addition has. All clients download them.
 pub const MOST_ADDED_BYTES: u64 = 1 << 26;
 
-/// The most by which an addition's number may exceed the one before. Interrupted changes can use numbers up.
+/// The largest amount by which an addition's number may exceed the number before it. Numbers may be left out, because
+/// an interrupted change uses its number up.
 const MAX_STEP: u64 = 1024;
 
 /// Records that a writer adds.

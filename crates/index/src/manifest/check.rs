@@ -11,10 +11,10 @@ use crate::code::Codec;
 use crate::digest::{Coded, MIN_CODED};
 use crate::sketch::Sketch;
 
-/// The most bytes of the code of one run of rows, or of their count.
+/// The largest number of bytes of the code of one run of rows, or of their count.
 pub(super) const RUN_LEN: u64 = 10;
 
-/// The most bytes of an id's code: of a number in its own run, of a text with its length, or of a UUID.
+/// The largest number of bytes of an id's code: of a number in its own run, of a text with its length, or of a UUID.
 const fn id_len(kind: IdKind) -> u64 {
     match kind {
         IdKind::Number => 20,
@@ -23,10 +23,10 @@ const fn id_len(kind: IdKind) -> u64 {
     }
 }
 
-/// The most bytes of all buckets, so that no sum of lengths overflows.
+/// The largest number of bytes of all buckets, so that no sum of lengths overflows.
 const MOST_BYTES: u64 = 1 << 48;
 
-/// The most bytes of the code of a row of attributes, in all columns. Names and types come in addition.
+/// The largest number of bytes of the code of a row of attributes, in all columns. Names and types come in addition.
 const ATTRIBUTES_LEN: u64 = 64 * (4 + 4096 + 1);
 const NAMES_LEN: u64 = 1 + 64 * (2 + 64);
 
@@ -225,7 +225,7 @@ impl Manifest {
         self.check_columns(&routed.tail, false)?;
         let grid = &routed.grid;
         let width = self.stored_dim() as usize;
-        // The shape bounds groups, places and columns, so that their products fit.
+        // The shape bounds the numbers of groups, places and columns, so their products do not overflow.
         require(
             grid.shape(width).is_ok(),
             "clusters of a shape that no table has",
@@ -249,7 +249,8 @@ impl Manifest {
     }
 }
 
-/// Checks that a sealed code has a power of two bytes before its tag, and no more than `most` bytes need.
+/// Checks that the size of a sealed code before its tag is a power of two, and no larger than a code of `most` bytes
+/// needs.
 fn check_coded(coded: &Coded, most: u64, what: &str) -> Result<(), String> {
     let class = coded.len.saturating_sub(TAG_LEN as u64);
     let largest = most.next_power_of_two().max(MIN_CODED as u64);

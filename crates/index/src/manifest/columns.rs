@@ -152,7 +152,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// All packings, the fewest coordinates first.
+    /// All packings, in ascending order of the number of coordinates.
     pub const ALL: [Self; 5] = [Self::T4, Self::T8, Self::T16, Self::T32, Self::T64];
 
     /// The number of coordinates `t`.

@@ -185,7 +185,7 @@ impl Manifest {
         Ok(stored.fold(0, |sum, part| sum.saturating_add(part.len)))
     }
 
-    /// Refuses a version whose stored parts have more than `most` bytes together. It also counts data that a server
+    /// Refuses a version whose stored parts have more than `most` bytes together. The sum includes data that a server
     /// computes from the parts and that may be many times larger. Such data are the hints of routed mode and of scanned
     /// pages, and pages that clients fetch without a hint.
     ///

@@ -6,10 +6,10 @@ use crate::digest::MIN_CODED;
 use crate::look::SecondLook;
 use crate::payload::{Fetch, MOST_DICTIONARY, MOST_PAGE_BYTES, MOST_RECENT, Payloads};
 
-/// The most bytes of a server's memory for pages that are scanned.
+/// The largest number of bytes of a server's memory for pages that are scanned.
 const MOST_SCAN: u64 = 1 << 36;
 
-/// The most pages of a search.
+/// The largest number of pages of a search.
 const MOST_FETCHED: u64 = MAX_K as u64;
 
 impl Manifest {

@@ -11,10 +11,10 @@ use crate::digest::Coded;
 use crate::payload::{PageGroup, Payloads};
 use crate::{SHARED, TAG_LEN};
 
-/// The most content keys of a version.
+/// The largest number of content keys of a version.
 pub const MAX_KEYS: usize = 512;
 
-/// The most readers of an index.
+/// The largest number of readers of an index.
 pub const MAX_READERS: usize = 1024;
 
 /// The longest list that the owner keeps of its readers, labels and groups.
@@ -35,7 +35,7 @@ pub const fn entry_len(keys: usize) -> usize {
     CIPHERTEXT_LEN + keys * (NUMBER_LEN + 32) + TAG_LEN
 }
 
-/// The most bytes of a ring.
+/// The largest number of bytes of a ring.
 const MAX_RING: u64 =
     (RING_HEAD_LEN + MAX_DIRECTORY + TAG_LEN + MAX_READERS * entry_len(MAX_KEYS)) as u64;
 

@@ -87,8 +87,8 @@ impl Grid {
         lwe::Params::module_1536()
     }
 
-    /// The fewest places of a cluster, at least `least`, that together with their check rows are whole blocks of a
-    /// packing.
+    /// The smallest number of places, not below `least`, for which a cluster's places and check rows fill whole blocks
+    /// of the packing.
     #[must_use]
     pub fn slots_from(least: usize, packing: SecretPacking) -> Option<usize> {
         let block = packing.params().block_vectors();

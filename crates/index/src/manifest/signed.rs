@@ -21,19 +21,20 @@ use crate::wire::{self, Edition};
 
 mod added;
 
-/// The most bytes of all writers: a key, a time and two lengths each, and labels.
+/// The largest number of bytes of all writers: a key, a time and two lengths each, and labels.
 const WRITERS_LEN: usize = MAX_WRITERS * (PUBLIC_KEY_LEN + 24 + MAX_WRITABLE * 20) + 8;
 
-/// The most bytes of an encoded manifest without its signature and without writers. 1,024 segments take up to 210,000 bytes.
+/// The largest number of bytes of an encoded manifest without its signature and without writers. 1,024 segments take up to
+/// 210,000 bytes.
 const MAX_WITHOUT_WRITERS: usize = 1 << 18;
 
-/// The most bytes of an encoded manifest without its signature.
+/// The largest number of bytes of an encoded manifest without its signature.
 pub(super) const MAX_LEN: usize = MAX_WITHOUT_WRITERS + WRITERS_LEN;
 
-/// The most bytes of an encoded addition. 8 segments take up to 1,700 bytes.
+/// The largest number of bytes of an encoded addition. 8 segments take up to 1,700 bytes.
 const ADDITION_LEN: usize = 1 << 12;
 
-/// The most bytes of all additions of a version.
+/// The largest number of bytes of all additions of a version.
 pub(super) const MAX_ADDED_LEN: usize = 4 + MAX_ADDITIONS * (4 + ADDITION_LEN + SIGNATURE_LEN);
 
 /// A manifest with its encoding, the owner's signature on it, and the additions of writers.
@@ -586,7 +587,7 @@ mod tests {
         assert!(with(sealed().mode, false, 32, 128).is_err());
     }
 
-    /// Columns whose scores no check covers.
+    /// An index in columns, whose scores no check covers.
     fn unchecked(columns: Columns) -> Columns {
         Columns {
             checking: Checking::None,

@@ -5,7 +5,7 @@ use crate::code::SCALES_HEAD_LEN;
 use crate::metric::Metric;
 use crate::{Error, TAG_LEN};
 
-/// The most bases of a frame.
+/// The largest number of bases of a frame.
 pub const MAX_BASES: usize = 256;
 
 /// The size in bytes of a frame before its centre: a bound, a recall, the number of bases.
@@ -39,7 +39,8 @@ pub fn pir_params(mode: &Sealed) -> Result<sordino_pir::simple::Params, Error> {
 /// The layout of an index whose buckets are fetched without a hint.
 ///
 /// # Errors
-/// [`Error`] if no layout serves buckets of this number or length, or this number in one request.
+/// [`Error`] if no layout serves buckets of this number or length, or requests for this number of
+/// buckets.
 pub fn hintless_params(mode: &Sealed) -> Result<sordino_pir::hintless::Params, Error> {
     let (buckets, len) = (mode.clusters as usize, mode.layout.sealed_len());
     let probes = mode.probes as usize;

@@ -7,10 +7,10 @@ use super::check::require;
 use super::{Manifest, Mode};
 use crate::public_key::PUBLIC_KEY_LEN;
 
-/// The most writers of an index.
+/// The largest number of writers of an index.
 pub const MAX_WRITERS: usize = 32;
 
-/// The most content keys under which a writer may add.
+/// The largest number of content keys under which a writer may add.
 pub const MAX_WRITABLE: usize = 64;
 
 /// The size in bytes of a tag.

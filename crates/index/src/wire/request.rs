@@ -11,7 +11,7 @@ pub struct Request<B> {
 }
 
 impl<B: AsRef<[u8]>> Request<B> {
-    /// Reads the head. It accepts replies, too; the server refuses them by their kind.
+    /// Reads the head. The function accepts replies, too. The server refuses replies by their kind.
     ///
     /// # Errors
     /// [`Error::Malformed`] if the form is wrong; [`Error::FormatVersion`] if the format's version is not supported.

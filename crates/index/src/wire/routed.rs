@@ -5,7 +5,7 @@
 //! reply:   scores of the clusters | scores of the segments
 //! ```
 //!
-//! Without added segments the last piece of each is empty.
+//! If there are no added segments, the last piece of each body is empty.
 
 use sordino_ckks::column;
 use sordino_lwe as lwe;

@@ -53,7 +53,7 @@ pub(super) fn mul_panels(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
 #[repr(C, align(64))]
 struct Sums([u32; 4 * ROWS * PANEL]);
 
-/// The products of `out.len()` rows. The number is a multiple of [`GROUP`].
+/// The products of `out.len()` rows. This number is a multiple of [`GROUP`].
 #[target_feature(enable = "avx512f")]
 fn mul_vec_tiles(token: Amx, d: &[u8], planes: &[u32], out: &mut [u32]) {
     let _tiles = Tiles::configure(token, &Config::of_vector());
@@ -62,7 +62,7 @@ fn mul_vec_tiles(token: Amx, d: &[u8], planes: &[u32], out: &mut [u32]) {
         .chunks_exact(GROUP * planes.len())
         .zip(out.chunks_exact_mut(GROUP))
     {
-        // SAFETY: configured for this above.
+        // SAFETY: the tiles were configured for this above.
         unsafe { multiply_vector(d, planes, &mut sums) };
         let (rows, _) = sums.0.as_chunks::<4>();
         for (out, [a, b, c, d]) in out.iter_mut().zip(rows) {
@@ -143,7 +143,7 @@ fn mul_panels_tiles(token: Amx, d: &[u8], b: Strip<'_>, out: &mut [u32]) {
                     // The last block may begin among rows that were added before; these are skipped.
                     let start = i.min(rows - height);
                     let d = &d[start * stride + depth..(start + height - 1) * stride + end];
-                    // SAFETY: configured for this above.
+                    // SAFETY: the tiles were configured for this above.
                     unsafe { multiply_panel(d, stride, panel, height, &mut sums) };
                     for r in i - start..height {
                         let at = (start + r) * columns + first;

@@ -9,13 +9,13 @@ use crate::threads;
 /// 20 us (Zen 5, two virtual cores). A query took 96 instead of 55 us when two threads shared its scan of 316 KB and
 /// the client's products with 2 MB.
 const SHARED_DIGITS: usize = 1 << 23;
-/// The least number of bytes of digits in a thread's chunk.
+/// The smallest number of bytes of digits in a thread's chunk.
 const CHUNK_BYTES: usize = 1 << 18;
-/// The most columns beyond full panels that are computed one by one. More columns are cheaper as a panel of 16. On 13
-/// to 20 MB, a panel takes as long as 12 single columns, and 8 columns take two thirds of that (Zen 5).
+/// The largest number of columns beyond full panels that are computed one by one. More columns are cheaper as a panel
+/// of 16. On 13 to 20 MB, a panel takes as long as 12 single columns, and 8 columns take two thirds of that (Zen 5).
 const MAX_ALONE: usize = 11;
-/// Like `MAX_ALONE`, where tiles multiply panels. On 8 and on 154 MB (Sapphire Rapids) a panel takes as long as two
-/// columns. Ten columns take three to four times as long as a panel.
+/// Like `MAX_ALONE`, for processors whose tiles multiply panels. On 8 and on 154 MB (Sapphire Rapids) a panel takes as
+/// long as two columns. Ten columns take three to four times as long as a panel.
 const MAX_ALONE_BY_TILES: usize = 2;
 /// Chunks are a multiple of this many rows, so that the row blocks of every kernel (4, 6, 8 or 16 rows) are full.
 pub const CHUNK_ROWS: usize = 48;

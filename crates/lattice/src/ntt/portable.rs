@@ -5,7 +5,7 @@ use super::Plan;
 use crate::modulus::subtract_once;
 
 /// Values are in `[0, 4q)` between stages. A stage subtracts `2q` from `x` if the result is not
-/// negative, then computes `x' = x + w y`, `y' = x - w y + 2q`.
+/// negative. Then it computes `x' = x + w y`, `y' = x - w y + 2q`.
 pub(super) fn forward(plan: &Plan, a: &mut [u64]) {
     let q = plan.modulus.q();
     let factors = &plan.forward.each;

@@ -10,8 +10,8 @@
 //! The portable draw finds its block of 32 entries by comparing `u` with the last entry of every block. It copies that
 //! block by reading all blocks under masks, and compares `u` with its 32 entries. Neither branches nor addresses nor
 //! divisions depend on `u`. Comparisons are borrows of subtractions, since the compiler may turn `<` into branches.
-//! `scripts/constant_time.sh` checks the compiled code. Samples and their randomness are secret; the stream zeroises
-//! its own.
+//! `scripts/constant_time.sh` checks the compiled code. Samples and the randomness that they come from are secret. The
+//! stream zeroises its own copy of that randomness.
 
 use super::stream::{CHUNK, Stream};
 

@@ -6,7 +6,7 @@ use crate::Modulus;
 /// Fills `out` with uniform values in `[0, q)`. Each 8 bytes of the stream `nonce` of `seed` are a little-endian
 /// integer, cut to the bits of `q`. The integer is used if it is below `q`, and skipped otherwise.
 ///
-/// Not constant-time in the stream, so only for public values.
+/// The time depends on the stream, so use this function only for public values.
 pub fn fill_vartime(seed: &[u8; 32], nonce: u64, modulus: Modulus, out: &mut [u64]) {
     let mask = (1 << modulus.bits()) - 1;
     let candidate = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes) & mask;

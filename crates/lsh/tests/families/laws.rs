@@ -126,8 +126,8 @@ fn e2lsh_intervals_are_shared_as_often_as_the_paper_says() {
 fn cross_polytopes_tell_near_from_far_better_than_bits_do() {
     let family = |seed| CrossPolytope::new(128, 20, 1, seed).unwrap();
     let [near, far] = [0.5, PI / 2.0].map(|theta| shared(128, 100, theta, 1.0, family));
-    // ln p(near) / ln p(far), where less is better: SimHash has ln(1 - 0.5 / pi) / ln(1/2) = 0.25
-    // here. The 2000 trials estimate a p(far) of about 1/256.
+    // ln p(near) / ln p(far), where a smaller value is better: SimHash has ln(1 - 0.5 / pi) /
+    // ln(1/2) = 0.25 here. The 2000 trials estimate a p(far) of about 1/256.
     assert!((0.0005..0.02).contains(&far), "{far}");
     assert!(near.ln() / far.ln() < 0.22, "{near} {far}");
 }

@@ -1,4 +1,5 @@
-//! The hint of a table of bytes: for every group it is `D`, or its `D_g`, times the group's own public matrix.
+//! The hint of a table of bytes. For every group it is `D`, or the group's own `D_g`, times the group's public
+//! matrix.
 //!
 //! The transforms of a row of `D` serve all groups. A row's sums are computed for eight values at a time, over all
 //! polynomials. So the part of the public polynomials that they need stays in the cache for a block of rows:
@@ -20,9 +21,9 @@ use crate::hint::round;
 use crate::params::{N, RANK, plan};
 use crate::public;
 
-/// The most values of transformed rows that a thread holds, if a block has more than two rows: 1 MiB.
+/// The largest number of values of transformed rows that a thread holds, if a block has more than two rows: 1 MiB.
 const HELD: usize = 1 << 17;
-/// The most rows of a block.
+/// The largest number of rows of a block.
 const ROWS: usize = 16;
 /// The number of runs of eight values of a polynomial.
 const RUNS: usize = N / LANES;

@@ -34,17 +34,18 @@ impl Params {
         (words + hint * hint_unit().powi(2)).sqrt() * self.word_step()
     }
 
-    /// The most that rounding adds to the noise of a message with `coordinates` nonzero numbers in a group.
+    /// The largest amount that rounding adds to the noise of a message with `coordinates` nonzero numbers in a group.
     #[must_use]
     pub fn worst_offset(&self, coordinates: usize) -> f64 {
         let unit = f64::from(WORD_BITS).exp2() / Q as f64;
         coordinates as f64 * f64::from(self.log_p - 1).exp2() * 0.5 * unit * self.word_step()
     }
 
-    /// `log2` of a bound on the probability that a byte is wrong, for any bytes: that its error exceeds half a step.
+    /// `log2` of a bound on the probability that a byte is wrong, which means that its error exceeds half a step. It holds
+    /// for any bytes.
     ///
-    /// `rounding` and `noise` are the worst error of the product with the hint, in units of 1 mod `2^26`. `rounding` is
-    /// the most that rounding adds, and `noise` a subgaussian parameter.
+    /// `rounding` and `noise` are the worst error of the product with the hint, in units of 1 mod `2^26`. `rounding` is the
+    /// largest amount that rounding adds, and `noise` a subgaussian parameter.
     #[must_use]
     pub fn log2_byte_failure(&self, columns: usize, rounding: f64, noise: f64) -> f64 {
         let unit = (f64::from(self.log_p) - f64::from(HINT_BITS)).exp2();

@@ -292,7 +292,7 @@ fn every_pair_of_neighbours_and_every_count() {
 
 #[test]
 fn sampling_on_every_backend() {
-    // Bytes with which a quarter, a thousandth or none of the values are refused.
+    // Bytes for which the sampler refuses a quarter of the values, a thousandth of them, or none.
     for top in [0x7F_FFFF, 0x7F_E001, 0x7F_E000, 0xFF_FFFF, 0x80_0000] {
         for pattern in (0..64_u32).step_by(if cfg!(miri) { 40 } else { 1 }) {
             let mut block = [0; 168];

@@ -25,7 +25,7 @@ pub struct Deadlines {
     pub connect: Duration,
     /// The time for the first part of a reply, and for each further part.
     pub part: Duration,
-    /// The least bytes per second at which a reply must arrive, after the time for its first part.
+    /// The smallest rate, in bytes per second, at which a reply must arrive, after the time for its first part.
     pub slowest: u32,
 }
 
@@ -116,8 +116,8 @@ impl Endpoint {
         self
     }
 
-    /// Shows this token, which was issued to the holder of the [`key`](Self::key): for a server that does not list the
-    /// key.
+    /// Shows this token, which was issued to the holder of the [`key`](Self::key). A server that does not list the key needs
+    /// it.
     #[cfg(feature = "client")]
     #[must_use]
     pub fn token(mut self, token: impl Into<Vec<u8>>) -> Self {

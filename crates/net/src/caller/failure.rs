@@ -23,7 +23,7 @@ impl Error {
     #[cfg(feature = "client")]
     pub(crate) fn unconnected(address: &str, error: &(dyn std::error::Error + 'static)) -> Self {
         let root = root(error);
-        // Where services are started together, as in Kubernetes, a server's name is known only after the server has started.
+        // If services are started together, as in Kubernetes, a server's name is known only after the server has started.
         let unnamed = root.starts_with("failed to lookup address information");
         let text = format!("to {}: {root}", printable(address));
         match io_kind(error) {
@@ -81,7 +81,7 @@ fn stale(status: &Status) -> Option<Error> {
     })
 }
 
-/// The most characters of the other side's text that are printed.
+/// The largest number of characters of the other side's text that are printed.
 const MESSAGE_LEN: usize = 200;
 
 impl From<Status> for Error {
@@ -195,7 +195,7 @@ fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
             rfc3339(not_before.as_secs()),
             rfc3339(time.as_secs())
         ),
-        // Nothing more is known about a certificate between the server's and the root.
+        // The error says nothing more about a certificate between the server's certificate and the root.
         Fault::Expired => "a certificate of the server's chain has expired by this machine's clock: its operator has to renew it, \
                            or this clock is wrong"
             .to_owned(),

@@ -57,7 +57,8 @@ impl Tunnels {
 /// The variables that may name the proxy of a server with TLS.
 const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// True if the library would take a part of the password for the host: signs in it must be written as %40 and the like.
+/// True if the library would take a part of the password for the host. Signs in a password must be written as %40 and the
+/// like.
 fn is_torn(proxy: &str) -> bool {
     let login = proxy.rsplit_once('@').map_or("", |(login, _)| login);
     let login = login.split_once("://").map_or(login, |(_, login)| login);

@@ -69,7 +69,7 @@ impl Connection {
     /// - [`Error::Address`] if the address is malformed
     /// - [`Error::Roots`] if roots or a name are given for an `http` address
     /// - [`Error::Certificate`] if a certificate or its key cannot be used
-    /// - [`Error::Connect`] if no connection can be made and another attempt would not help
+    /// - [`Error::Connect`] if no connection can be made, and another attempt would not help
     /// - [`Error::Start`] if the system refuses threads or sockets
     pub fn open(endpoint: Endpoint) -> Result<Self, Error> {
         let (http, connector) = endpoint.build()?;

@@ -4,8 +4,8 @@
 //! sordino-KIND-1: hex(key | first 8 bytes of a BLAKE3 digest of kind and key) \n
 //! ```
 //!
-//! The digest reveals a damaged file, which otherwise would be another key. Secrets are uniform, so
-//! 8 bytes of a secret's digest tell nothing that can be used.
+//! The digest reveals a damaged file, which otherwise would be another key. Secrets are uniform, so 8 bytes of
+//! a secret's digest reveal nothing useful about the secret.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -25,7 +25,7 @@ mod readers;
 pub use kind::KeyKind;
 use kind::{CHECK_LEN, OWNER_PUBLIC_LEN, SECRET_LEN};
 
-/// A size in bytes that every key file is below.
+/// Every key file has fewer bytes than this.
 const MAX_FILE: usize = 1 << 14;
 
 /// A key file's content. Erased when dropped.

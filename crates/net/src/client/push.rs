@@ -20,8 +20,8 @@ const BEHIND: usize = 4096;
 /// The largest number of attempts at a push while other pushes interfere.
 const ATTEMPTS: usize = 3;
 
-/// The least number of bytes that a server reads and prepares while one byte arrives over the slowest link. This means
-/// 64 MiB per second, since the slowest link carries 64 KiB per second.
+/// The smallest number of bytes that a server reads and prepares while one byte arrives over the slowest link. This
+/// means 64 MiB per second, since the slowest link carries 64 KiB per second.
 const READING: u64 = 1024;
 
 /// The work of a push.
@@ -45,8 +45,8 @@ impl Connection {
     /// # Errors
     /// [`NotNext`](Wrong::NotNext) if the directory's newest version does not follow from the server's, and
     /// [`OwnerFault::OtherServed`] if the server has a different index.
-    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun there. Faults of the directory, and
-    /// other refusals of the server.
+    /// [`Error::Overtaken`], or a refusal that says so, if another change has begun at the server. The errors of
+    /// reading the directory, and other refusals of the server.
     pub fn push(
         &mut self,
         dir: impl AsRef<Path>,

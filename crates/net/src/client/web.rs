@@ -62,7 +62,7 @@ pub trait Post {
     /// Posts a request, once.
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::Broken`], [`Error::Deadline`] if no whole answer came; [`Error::Reply`] if the
+    /// [`Error::Unreachable`], [`Error::Broken`] or [`Error::Deadline`] if no whole answer came. [`Error::Reply`] if the
     /// answer was longer than the limit.
     fn post(&mut self, request: WebRequest) -> impl Future<Output = Result<WebReply, Error>>;
 }
@@ -103,7 +103,7 @@ impl<P: Post> WebConnection<P> {
         self
     }
 
-    /// Shows this token when logging in: for a server that does not list the key.
+    /// Shows this token when logging in. A server that does not list the key needs it.
     #[must_use]
     pub fn token(mut self, token: impl Into<Vec<u8>>) -> Self {
         self.token = token.into();
@@ -113,8 +113,8 @@ impl<P: Post> WebConnection<P> {
     /// Sends one message and waits for the reply, which has at most `limit` bytes.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server refuses the request; [`Error::Status`] if the call ends with another status;
-    /// [`Error::Reply`] if the reply is not one that an honest server sends; the errors of [`Post`].
+    /// [`Error::Refused`] if the server refuses the request. [`Error::Status`] if the call ends with another status.
+    /// [`Error::Reply`] if no honest server sends this reply. The errors of [`Post`].
     pub async fn exchange(&mut self, message: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
         let mut tag = None;
         if let Some(key) = self.key.clone() {
@@ -284,7 +284,7 @@ fn frames(reply: WebReply) -> Result<Vec<Bytes>, Error> {
     ))
 }
 
-/// True if these headers or trailers report success, false if they report nothing.
+/// True if these headers or trailers report success. False if they report nothing.
 fn ended_well(headers: &HeaderMap) -> Result<bool, Error> {
     match Status::from_header_map(headers) {
         None => Ok(false),

@@ -18,13 +18,13 @@ use crate::{Limits, Refusal, login};
 /// The first number of holders of tokens. Numbers of listed keys begin at 0 and never reach it.
 pub(crate) const FIRST: u32 = 1 << 31;
 
-/// The most holders whose rates are remembered: first holders of tokens, and holders of narrowed tokens.
+/// The largest number of holders whose rates are remembered: first holders of tokens, and holders of narrowed tokens.
 const MOST_HOLDERS: usize = 4096;
 
-/// The most holders of narrowed tokens that are remembered for one first holder.
+/// The largest number of holders of narrowed tokens that are remembered for one first holder.
 const MOST_BEHIND: usize = 256;
 
-/// The most logins with one issued token: by its holder, and by all holders of tokens narrowed from it.
+/// The largest number of logins with one issued token: by its holder, and by all holders of tokens narrowed from it.
 const MOST_LOGINS: usize = 64;
 
 /// The tokens that are accepted, and the holders that have come with one.

@@ -5,7 +5,7 @@
 //! step for this run of the server, and the server also checks the step's content. So a step that is recorded,
 //! repeated or reordered does no more than the owner once meant.
 //!
-//! A writer that the served version names pushes its additions in the same steps: [`writers`](super::writers) has
+//! A writer that the served version names pushes its additions in the same steps. [`writers`](super::writers) has the
 //! rules.
 
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(crate) const LONGEST_CHANGE: usize = PIECE + SHORTEST_CHANGE;
 /// A size in bytes above a signed step without content.
 pub(crate) const SHORTEST_CHANGE: usize = 8192;
 
-/// The most missing parts that a reply names, so that it fits what a client reads in one piece.
+/// The largest number of missing parts that a reply names, so that it fits what a client reads in one piece.
 pub(crate) const TOLD: usize = 1000;
 
 /// The folder of an index whose owner may change it over the network. No other program changes it meanwhile.
@@ -50,7 +50,7 @@ pub(crate) struct Changes {
     owner: OwnerPublicKey,
     /// The digest of the owner's key.
     key: [u8; 32],
-    /// The most bytes of an index.
+    /// The largest number of bytes of an index.
     most: u64,
     /// The steps are outside the state, because they are looked up while a switch may take long.
     steps: Arc<Steps>,

@@ -95,7 +95,7 @@ impl tower_service::Service<http::Request<Body>> for Gate {
 }
 
 impl ServiceState {
-    /// The most bytes of a request to this path.
+    /// The largest number of bytes of a request to this path.
     fn longest(&self, path: &str) -> usize {
         if path.ends_with(CHANGE) {
             return match self.takes_changes() {

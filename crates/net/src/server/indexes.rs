@@ -30,7 +30,7 @@ pub struct Indexes {
 pub struct Accepting(Changes);
 
 impl Indexes {
-    /// The most indexes of one service, since each has a thread.
+    /// The largest number of indexes of one service, since each has a thread.
     pub const MOST: usize = 1024;
 
     /// Prepares a service without an index. Nothing listens yet.

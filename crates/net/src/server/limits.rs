@@ -10,52 +10,52 @@ use crate::Error;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The most connections; further ones are closed at once.
+    /// The largest number of connections; further ones are closed at once.
     pub connections: usize,
-    /// The most connections of one IPv4 address or one IPv6 network of 64 bits. A program that passes connections on,
-    /// such as a proxy, is one address.
+    /// The largest number of connections of one IPv4 address or one IPv6 network of 64 bits. A program that passes
+    /// connections on, such as a proxy, is one address.
     pub per_address: usize,
-    /// The most new connections per second of one address. Further ones are closed as they come.
+    /// The largest number of new connections per second of one address. Further ones are closed as they come.
     pub connects_per_address: f64,
-    /// The most requests in flight on one connection; HTTP/2 lets no client start more.
+    /// The largest number of requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
-    /// The most requests that the server is receiving or verifying, and of which it knows nothing yet. Addresses and
-    /// connections share them. If there are too many, the server gives up requests of the address or connection with
-    /// the most, the oldest first.
+    /// The largest number of requests that the server is receiving or verifying, and of which it knows nothing yet.
+    /// Addresses and connections share them. If there are too many, the server gives up requests of the address or
+    /// connection with the most, the oldest first.
     pub receiving: usize,
     /// The same bound as `receiving`, for one address.
     pub receiving_per_address: usize,
-    /// The most requests in flight: whole, and with a good tag or signature where one is needed. A key, or an address
-    /// where anyone may ask, gets another place as long as it has fewer places than are free. If there are several
-    /// indexes, the same rule holds for each index.
+    /// The largest number of requests in flight. These requests are complete and, if clients must prove a key, have
+    /// a good tag or signature. A key, or an address if anyone may ask, gets another place as long as it has fewer
+    /// places than are free. If there are several indexes, the same rule holds for each index.
     pub in_flight: usize,
-    /// The most requests that one scan answers. The others wait for the next scan.
+    /// The largest number of requests that one scan answers. The others wait for the next scan.
     pub batch: usize,
-    /// The most answered requests per second. Requests of clients without a proven key have the same bound, counted
-    /// apart.
+    /// The largest number of answered requests per second. Requests of clients without a proven key have the same
+    /// bound, counted apart.
     pub rate: f64,
-    /// The most requests per second of one client key.
+    /// The largest number of requests per second of one client key.
     pub rate_per_key: f64,
-    /// The most requests per second about one of several indexes: fewer than in all, so that one index leaves some to
-    /// others.
+    /// The largest number of requests per second about one of several indexes: fewer than in all, so that one index
+    /// leaves some to others.
     pub rate_per_index: f64,
-    /// The most requests per second of one address that has proven no key. Where keys are known, these are questions
-    /// for the server's run and requests that are refused. Where anyone may ask, these are all requests.
+    /// The largest number of requests per second of one address that has proven no key. If keys are known, these are
+    /// questions for the server's run and requests that are refused. If anyone may ask, these are all requests.
     pub rate_per_address: f64,
-    /// A new connection must make a request within this time; where keys are known, one with a good
-    /// tag or signature.
+    /// A new connection must make a request within this time. If keys are known, the request must have a good tag or
+    /// signature.
     pub first_request: Duration,
     /// A connection without requests is closed after this time.
     pub idle: Duration,
     /// A request must be whole within this time and the time of its longest form at `slowest`.
     pub receive: Duration,
-    /// A request must be received and answered within this time; sending a long reply may take
-    /// longer, by `slowest`.
+    /// A request must be received and answered within this time. Sending a long reply may take longer, as far as
+    /// `slowest` allows.
     pub request: Duration,
-    /// The least number of bytes per second at which a client must send its request and take its reply.
+    /// The smallest number of bytes per second at which a client must send its request and take its reply.
     pub slowest: u32,
-    /// The most by which a client's clock may differ from the server's. Signatures are remembered
-    /// twice as long.
+    /// The largest time by which a client's clock may differ from the server's. Signatures are remembered twice as
+    /// long.
     pub skew: Duration,
     /// The time by which an issuer's clock may differ from the server's. Tokens are valid earlier and longer by this
     /// time.

@@ -47,7 +47,7 @@ pub(crate) struct Logins {
 pub(crate) struct Entrant {
     /// The number of the client's key, or of the first holder of its token.
     pub(crate) client: u32,
-    /// The most logins that may exist at a time for this `client`.
+    /// The largest number of logins that may exist at a time for this `client`.
     pub(crate) most: usize,
     /// The keys of the token's holders; empty for a listed key.
     pub(crate) path: Vec<[u8; 32]>,
@@ -219,8 +219,8 @@ impl Logins {
 
 /// Makes room for one more login of `client`. Logins that have ended go first. If `client` has the largest allowed
 /// number, one login of the largest crowd goes. At each step of a token's path, the crowd is the logins of the holder
-/// that has the most. So a holder loses no login to the holders of parts of its token while it has no more logins than
-/// one of these.
+/// that has the most. So a holder loses no login to the holders of parts of its token, as long as one of these has at
+/// least the same number of logins.
 fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now: Instant) {
     by_id.retain(|_, login| now < login.until);
     let own = by_id
@@ -236,7 +236,8 @@ fn make_room(by_id: &mut HashMap<u64, Arc<Login>>, client: u32, most: usize, now
         for (_, login) in &crowd {
             *sizes.entry(step(login)).or_default() += 1;
         }
-        // If two crowds are equally large, the crowd of the token's holder keeps its logins. These have no such step.
+        // If two crowds are equally large, the crowd of the token's holder keeps its logins, because these logins have no
+        // such step.
         let largest = sizes.into_iter().max_by_key(|(step, size)| (*size, *step));
         let largest = largest.and_then(|(step, _)| step);
         crowd.retain(|(_, login)| step(login) == largest);
@@ -267,7 +268,7 @@ impl fmt::Debug for Logins {
 
 /// The accepted numbers of a login's requests: the highest one, and which of the 64 up to it.
 ///
-/// Each number is accepted once. Requests in flight may come in any order, as long as none is 64 behind another.
+/// Each number is accepted once. Requests in flight may come in any order, as long as no number is 64 behind another.
 #[derive(Debug, Default)]
 struct Window {
     /// One more than the highest accepted number; 0 before the first.

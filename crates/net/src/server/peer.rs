@@ -274,7 +274,7 @@ mod tests {
             );
             assert_eq!(peer.has_proven(), usual, "{reason:?}");
         }
-        // Nor does another key's proof help: a doubt has removed the protection of the place.
+        // Another key's proof does not help either, because a doubt has removed the protection of the place.
         peer.prove(Asker::Key(1));
         assert!(!shares.make_room());
         peer.heed(Refusal::Login);

@@ -160,7 +160,7 @@ mod tests {
         let numbers = askers.map(Asker::number);
         let different: std::collections::BTreeSet<u128> = numbers.into_iter().collect();
         assert_eq!(different.len(), askers.len());
-        // A network counts as one holder, and so does an IPv4 address in both forms.
+        // A network counts as one holder. The two forms of an IPv4 address count as one holder, too.
         assert_eq!(
             address("2001:db8::2").number(),
             address("2001:db8::1").number()
@@ -189,8 +189,8 @@ mod tests {
         assert!(places.lock().by.is_empty());
     }
 
-    /// A client that takes all places of an index that it can get leaves places to the index's other clients. These
-    /// leave places to other indexes.
+    /// If a client takes all places of an index that it can get, the index's other clients still get places.
+    /// Together these clients leave places to other indexes.
     #[test]
     fn a_client_leaves_places_of_an_index_to_others() {
         let places = Places::new(64);

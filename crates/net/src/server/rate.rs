@@ -8,7 +8,7 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: f64,
-    /// The least number of tokens that a full rate has.
+    /// The smallest number of tokens that a full rate has.
     least: f64,
     tokens: f64,
     at: Instant,

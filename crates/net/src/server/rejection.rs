@@ -89,7 +89,7 @@ impl Refusal {
 #[derive(Debug)]
 pub(crate) struct Lines(Mutex<(Rate, u64)>);
 
-/// The most lines per second.
+/// The largest number of lines per second.
 const LINES: f64 = 20.0;
 
 impl Lines {

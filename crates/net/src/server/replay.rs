@@ -7,8 +7,8 @@ use crate::Refusal;
 /// The number of the key that signed, and the nonce.
 pub(crate) type Seen = (u32, [u8; 16]);
 
-/// Remembers every accepted signed request, a login or a step of a change, while its signature is fresh. So none is
-/// accepted twice.
+/// Remembers every accepted signed request, a login or a step of a change, while its signature is fresh. So no request
+/// is accepted twice.
 ///
 /// Time is divided into windows as long as the skew. A signature is fresh if its time differs from now by at most the
 /// skew. So it lies in one of three windows, and older windows can be forgotten completely.
@@ -37,7 +37,7 @@ impl Replay {
         }
     }
 
-    /// Changes the number of remembered requests. None is forgotten before its time.
+    /// Changes the number of remembered requests. No request is forgotten before its time.
     pub(crate) fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity;
     }

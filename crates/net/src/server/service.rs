@@ -150,7 +150,7 @@ impl Service {
     }
 
     /// Changes the clients that may ask, and the rates of `limits`: of all, of a key and of an address. The service's
-    /// other limits stay as they were. Requests that were accepted before are remembered, so that none is
+    /// other limits stay as they were. Requests that were accepted before are remembered, so that no request is
     /// accepted again.
     ///
     /// # Errors

@@ -109,7 +109,7 @@ impl Shares {
         self.displace(&mut self.lock(), stranger, false).is_some()
     }
 
-    /// Sets whether the place with this number is protected. A place that was taken away stays so.
+    /// Sets whether the place with this number is protected. A place that was taken away does not come back.
     pub(crate) fn keep(&self, number: u64, kept: bool) {
         if let Some(entry) = self.lock().places.get_mut(&number) {
             entry.kept = kept;

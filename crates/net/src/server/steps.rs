@@ -1,4 +1,4 @@
-//! The steps of changes that were accepted; none is accepted twice.
+//! The steps of changes that were accepted. No step is accepted twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -16,7 +16,7 @@ use crate::{IndexName, Refusal};
 /// The actions that a client can request.
 const ASKED: [Action; 3] = [Action::Search, Action::Payload, Action::Download];
 
-/// The least rate of steps of changes, per second. The burst is five times this. A push makes a step for each version
+/// The lowest rate of steps of changes, per second. The burst is five times this. A push makes a step for each version
 /// and each piece.
 const STEPS: f64 = 100.0;
 

@@ -206,8 +206,8 @@ fn a_slow_reply_ends_at_its_deadline() {
         }));
         Ok(replies)
     };
-    // No part comes; each part comes too late; each part comes in time, but all of them take too
-    // long.
+    // In the first case no part comes. In the second case each part comes too late. In the third case
+    // each part comes in time, but all of them together take too long.
     for (pause, count) in [(1000 * PART, 1), (PART * 5 / 4, 3), (PART / 4, 20)] {
         let lying = Lying::serve(move |_| slow(pause, count));
         let start = Instant::now();

@@ -413,7 +413,8 @@ fn a_token_lets_its_holder_do_what_it_says_and_nothing_else() {
     let unknown = connection.exchange(&message(99, b""), 1 << 20);
     assert!(matches!(unknown, Err(Error::Status { code, .. }) if code == "InvalidArgument"));
 
-    // With another client's key; for another index or service; of another issuer; with no token.
+    // Logins with another client's key, with a token for another index or service, with a token of another issuer, and
+    // without a token.
     let first =
         |key: &ClientKey, token: &[u8]| refusal(open(key, token).exchange(&manifest, 1 << 20));
     assert_eq!(first(&bob, token.as_bytes()), Refusal::Key);

@@ -22,7 +22,7 @@ pub(crate) fn set() -> Set {
     Set::clustered(N, 20, DIM, K)
 }
 
-/// The names of the forms, and the least recall of each.
+/// The names of the forms, and the lowest accepted recall of each.
 pub(crate) const FORMS: [(&str, f64); 6] = [
     ("sealed, centroids downloaded", 0.85),
     ("sealed, centroids scored", 0.85),

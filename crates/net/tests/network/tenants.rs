@@ -64,7 +64,7 @@ fn each_index_is_found_by_its_name_and_no_other() {
             Refusal::Index
         );
     }
-    // A client that names no index: where there are several, and where there is one.
+    // A client that names no index, at a server that has several indexes, and at a server that has one.
     let none = Endpoint::new(format!("http://{}", running.address()));
     assert_eq!(refusal(ask(none, GET_MANIFEST)), Refusal::Index);
     let single = open_door(server(2, &set), Limits::default());

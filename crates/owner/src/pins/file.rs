@@ -11,7 +11,7 @@ use super::line::Line;
 /// The file's first line.
 const HEAD: &str = "sordino-owner-pins-1";
 
-/// The most bytes of the file: enough for some hundred thousand indexes.
+/// The largest number of bytes of the file: enough for some hundred thousand indexes.
 const MAX_FILE: u64 = 64 << 20;
 
 /// Reads and changes the lines of a file, while no other process does so.
@@ -20,7 +20,8 @@ pub(super) fn change<T>(
     work: impl FnOnce(&mut Vec<Line>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let failed = |error: io::Error| refused(path, error.to_string());
-    // If no file can be created next to it, none can replace it. So this detects a read-only memory before a change.
+    // If no file can be created next to this file, none can replace it. So this step detects a read-only folder
+    // before a change.
     let _held = hold(path).map_err(failed)?;
     let before = read(path)?;
     let mut lines = before.clone();

@@ -54,7 +54,8 @@ pub(super) fn put(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     }
 }
 
-/// Like [`put`], unless a version of this index is known that is not older. That one is then written in this place.
+/// Like [`put`], unless a known version of this index is the same or newer. In that case the known version is written
+/// in this place.
 pub(super) fn raise(lines: &mut Vec<Line>, place: &str, pin: Pin) {
     let known = newest(lines, &pin.index);
     let known = known.filter(|known| known.version >= pin.version);

@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The builder adds a margin. What codes cannot reach, no number of buckets reaches.
+    /// The builder adds a margin. If codes cannot reach a recall, no number of buckets reaches it.
     #[test]
     fn codes_reach_the_margin_too() {
         let codec = |recall| {

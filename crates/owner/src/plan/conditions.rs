@@ -8,7 +8,7 @@ use sordino_pir::plan::Candidate;
 use super::way::{MOST_MEMORY, Way, without_hint};
 use super::{Cost, Speed};
 
-/// The most seconds that a client waits for the initial download, if there is another way.
+/// The longest time in seconds that a client waits for the initial download, if there is another way.
 const MOST_ONCE: f64 = 3.0;
 
 /// A second before the first search counts as this many later seconds, since a user who waits for the first search sees nothing
@@ -22,7 +22,7 @@ const MANY: usize = 24;
 /// The seconds of a download that are short enough to be ignored.
 const LITTLE: f64 = 0.1;
 
-/// The rank of a way. The way with the least rank is chosen.
+/// The rank of a way. The way with the smallest rank is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     /// True for a way that is not the preferred one.
@@ -129,8 +129,8 @@ impl Conditions {
             .collect()
     }
 
-    /// The way for which a client waits the least. The pages of a second look are never downloaded: a client with all exact
-    /// vectors would need no server to score them.
+    /// The way for which a client waits the shortest time. Clients never download the pages of a second look as a whole: a
+    /// client with all exact vectors would need no server to score them.
     pub(crate) fn quickest(&self, sizes: (usize, usize, usize), look: bool) -> Option<(Way, Rank)> {
         let dealt = |way: &Way| matches!(way, Way::Scan(scan) if scan.copies() > 0);
         let ways = self.ways(sizes).into_iter();

@@ -21,7 +21,8 @@ pub(crate) struct Choice {
     pub(crate) way: Way,
 }
 
-/// The most requests by which one long record may be fetched as a whole, if pages can be long enough for that.
+/// The largest number of requests by which one long record may be fetched as a whole, if pages can be long enough for
+/// that.
 const MOST_REQUESTS: usize = 8;
 
 /// Records in pages of some length.
@@ -122,7 +123,8 @@ pub(crate) fn best_of_equal(
     })
 }
 
-/// The least bytes of a page. A record's vector and the bytes of its length lie in the page in which it begins.
+/// The smallest number of bytes of a page. A record's vector and the bytes of its length lie in the page in which it
+/// begins.
 fn least(look: Option<SecondLook>) -> usize {
     look.map_or(0, SecondLook::vector_len) + LENGTH_LEN
 }

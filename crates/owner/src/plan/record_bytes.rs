@@ -5,14 +5,14 @@ use sordino_index::TAG_LEN;
 /// The number of records of a segment, while the index has few segments.
 pub(crate) const SEGMENT: usize = 1 << 17;
 
-/// The fewest bytes of a list, without its tag.
+/// The smallest number of bytes of a list, without its tag.
 const SHORTEST: usize = 128;
 
 /// Average bytes of a record in addition to its vector and its payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordBytes {
-    /// The bytes of the id: 16 for a UUID, and for a text its length plus 1. A number takes up to 11, depending on its
-    /// distance from the one before, and 0 if numbers are consecutive.
+    /// The bytes of the id: 16 for a UUID, and for a text its length plus 1. A number takes up to 11 bytes, depending
+    /// on its distance from the number before it. Consecutive numbers take 0 bytes.
     pub id: usize,
     /// The size in bytes of the attributes: 8 for a number, 1 for a truth value, and for a text its length plus 4.
     pub attributes: usize,

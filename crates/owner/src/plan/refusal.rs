@@ -1,6 +1,6 @@
 //! The reasons against a mode.
 
-/// Why terms rule a mode out.
+/// The reason why the terms exclude a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The server must not see the vectors.

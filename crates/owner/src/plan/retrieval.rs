@@ -28,7 +28,8 @@ pub struct Retrieval {
     pub fetched: usize,
     /// How clients fetch the pages.
     pub way: Way,
-    /// The bytes that a client transfers. The list of records' positions counts as for records that are numbered from 0.
+    /// The bytes that a client transfers. The list of records' positions is counted as if the records had the numbers from 0
+    /// on.
     pub cost: Cost,
 }
 

@@ -25,7 +25,8 @@ pub struct Grouping {
 /// The bytes that a client of routed mode downloads once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// The hint: `19 t` bits for each score of a search, where `t` entries of an encrypted secret share one polynomial.
+    /// The hint. It has `19 t` bits for each score of a search, where `t` entries of an encrypted secret share one
+    /// polynomial.
     pub hint: u64,
     /// The list of each cluster's records and how their vectors are split: about 3 bytes a place.
     pub members: u64,
@@ -78,12 +79,12 @@ pub(crate) fn divisors(clusters: usize) -> impl Iterator<Item = usize> {
     (1..=clusters).filter(move |&groups| clusters.is_multiple_of(groups))
 }
 
-/// The fewest vectors of a cluster. A cluster with fewer would have empty places.
+/// The smallest number of vectors of a cluster. A cluster with fewer would have empty places.
 const LEAST: usize = 24;
 
 impl Grouping {
-    /// The cut that transfers the fewest bytes for the requested queries. Among cuts that transfer at most a twentieth
-    /// more, the one with the smallest download, because a client may stop before its last query.
+    /// The cut with the smallest download among those that transfer at most a twentieth more bytes than the cheapest
+    /// cut, for the requested queries. The download counts because a client may stop before its last query.
     pub(crate) fn cheapest(n: usize, width: usize, wish: &Wish) -> Option<Self> {
         let (grid, cost, once) = best(cuts(n, width, wish, MISSED), wish.queries)?;
         let most = Most::of(&cost, n, width, wish.queries);
@@ -129,8 +130,8 @@ impl Grouping {
     }
 }
 
-/// The cut that transfers the fewest bytes in all queries. Among cuts that transfer at most a twentieth more, the one
-/// with the smallest download.
+/// The cut with the smallest download among those that transfer at most a twentieth more bytes in all queries than the
+/// cheapest cut.
 pub(crate) fn best(
     cuts: impl Iterator<Item = (Grid, Cost, Once)>,
     queries: u64,
@@ -174,7 +175,7 @@ impl Grouping {
     }
 }
 
-/// A grid of this number of clusters in at least `least` groups, and in enough groups that none is too wide.
+/// A grid of this number of clusters in at least `least` groups. There are enough groups that none of them is too wide.
 fn grid(
     n: usize,
     width: usize,
@@ -206,11 +207,12 @@ fn grid(
 /// places a vector, grouped greedily. The builder measures its own share.
 const MISSED: f64 = 0.047;
 
-/// The least share that a sample of a few hundred queries can distinguish from 0.
+/// The smallest share that a sample of a few hundred queries can distinguish from 0.
 const LEAST_MISSED: f64 = 1e-3;
 
-/// The missed share, relative to 256 clusters in 16 groups. Measured as [`MISSED`] in 8, 16 and 32 groups: 0.071, 0.024,
-/// 0.004 for 128 clusters, 0.117, 0.047, 0.017 for 256, 0.167, 0.093, 0.037 for 512.
+/// The missed share, relative to 256 clusters in 16 groups. It was measured like [`MISSED`], in 8, 16 and 32 groups. The
+/// shares were 0.071, 0.024 and 0.004 for 128 clusters, 0.117, 0.047 and 0.017 for 256, and 0.167, 0.093 and 0.037 for
+/// 512.
 fn missed_part(clusters: usize, groups: usize) -> f64 {
     (clusters as f64 / 256.0).powf(0.95) * (16.0 / groups as f64).powf(1.4)
 }
@@ -330,7 +332,7 @@ mod tests {
             MISSED * missed_part(planned.grid.all_clusters(), planned.grid.groups as usize);
         let again = |recall| planned.refitted(1_000_000, 128, &wish, recall);
         assert_eq!(again(1.0 - missed), None);
-        // The result is far worse: other clusters, within the same limits.
+        // The result is far worse than predicted, so the plan takes another number of clusters, within the same limits.
         let worse = again(0.5).expect("another number of clusters");
         assert_ne!(worse.grid.all_clusters(), planned.grid.all_clusters());
         assert!(worse.cost.total(100) > planned.cost.total(100));

@@ -11,7 +11,8 @@ const ROUTED_BUILD: u64 = 16;
 const SEALED_BUILD: u64 = 24;
 const BUILD: u64 = 50_000_000;
 
-/// The number of segments of the first size. From there on there are eight of each size, each twice the size before.
+/// The number of segments of the first size. After these there are eight segments of each size, and each size is
+/// twice the size before.
 const FIRST: usize = 16;
 const NEXT: usize = 8;
 
@@ -36,8 +37,8 @@ fn largest(n: usize) -> usize {
 }
 
 impl Plan {
-    /// The most bytes of memory that a build of a mode needs at one time. They hold one segment, or all vectors in
-    /// the modes that cluster them, and what all records carry.
+    /// The largest number of bytes of memory that a build of a mode needs at one time. They hold one segment, or all
+    /// vectors in the modes that cluster them, and what all records carry.
     #[must_use]
     pub fn build_bytes(&self, mode: ModeKind) -> u64 {
         let coordinates = |rows: usize| rows as u64 * self.dim as u64;

@@ -68,8 +68,8 @@ pub struct Table {
     rows: Vec<Row>,
 }
 
-/// Recall@10 of modes that score every vector: the least that was measured at 100,000 vectors. Masked and open mode
-/// reach 0.997 (uniform data, t = 4), and 8-bit codes 0.988.
+/// Recall@10 of modes that score every vector: the lowest value that was measured at 100,000 vectors. Masked and open
+/// mode reach 0.997 (uniform data, t = 4), and 8-bit codes 0.988.
 const COLUMNS_RECALL: f64 = 0.997;
 const INT8_RECALL: f64 = 0.988;
 
@@ -310,9 +310,10 @@ impl Table {
         self.payloads.as_ref()
     }
 
-    /// The mode with the fewest total bytes among the modes that the terms allow. If the terms have a link, the mode
-    /// that takes the least time. Among equal modes, the one whose clients compute less. `None` if the terms allow no
-    /// mode. A mode that looks at only a part of the records, and so finds fewer of the neighbours, must save a fifth.
+    /// The mode with the fewest total bytes among the modes that the terms allow. If the terms have a link, it is the
+    /// mode that takes the shortest time. Among modes with equal cost, it is the mode whose clients compute less.
+    /// `None` if the terms allow no mode. A mode that looks at only a part of the records, and so finds fewer of the
+    /// neighbours, must save a fifth.
     #[must_use]
     pub fn recommended(&self) -> Option<&Row> {
         let allowed = self.rows.iter().filter(|row| row.refusal.is_none());
@@ -388,7 +389,7 @@ mod tests {
         assert_eq!(recommended(&with), recommended(&without));
     }
 
-    /// On a slow link bytes decide, on a fast one computing.
+    /// On a slow link the number of bytes decides, and on a fast link the computing time.
     #[test]
     fn on_a_line_the_time_decides() {
         let plan = Plan::new(1_000_000, 128, queries(60)).unwrap();

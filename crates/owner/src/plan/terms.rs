@@ -13,8 +13,8 @@ pub struct Terms {
     pub server_sees_vectors: bool,
     /// The speed of server and clients.
     pub speed: Speed,
-    /// The number of bits per second of the link between client and server, each way. With a link, time decides;
-    /// without one, bytes.
+    /// The number of bits per second of the link between client and server, each way. With a link, the time
+    /// decides. Without a link, the number of bytes decides.
     pub line: Option<f64>,
 }
 

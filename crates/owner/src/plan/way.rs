@@ -9,7 +9,7 @@ use sordino_pir::simple::Params;
 
 use super::{Cost, Speed};
 
-/// The most bytes of a server's memory for buckets that are fetched without a hint, including one answer.
+/// The largest number of bytes of a server's memory for buckets that are fetched without a hint, including one answer.
 pub(super) const MOST_MEMORY: u64 = 16 << 30;
 
 /// The layout without a hint for requests of `k` of these records. `None` if there is none, or a server would need too
@@ -42,8 +42,8 @@ pub enum Way {
     Scan(PageScan),
 }
 
-/// The most searches of a client in one version for which buckets are fetched without a hint, if that transfers fewer
-/// bytes. It costs a server about ten times the work of a scan, so frequent clients should not use it.
+/// The largest number of searches of a client in one version for which buckets are fetched without a hint, if that
+/// transfers fewer bytes. It costs a server about ten times the work of a scan, so frequent clients should not use it.
 const FEW: u64 = 64;
 
 impl Way {

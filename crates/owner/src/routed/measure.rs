@@ -22,7 +22,7 @@ use crate::step::Step;
 /// The number of vectors whose orders of clusters show which clusters are wanted together.
 const ORDERS: usize = 8192;
 
-/// The most clusters of an order that are considered.
+/// The largest number of clusters of an order that are considered.
 const RANKS: usize = 96;
 
 /// The groups of clusters, and the recall that they reach.
@@ -36,8 +36,8 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// The fewest groups that are enough for the requested recall, or beyond which almost nothing more is found. With them
-    /// clients transfer no more than the plan's limits.
+    /// The smallest number of groups that are enough for the requested recall, or beyond which almost nothing more is found.
+    /// With them clients transfer no more than the plan's limits.
     pub(super) fn measured(
         clusters: &Clusters,
         wanted: &Demand,
@@ -113,7 +113,7 @@ impl Clusters {
                 }
             }
         }
-        // Gains fall with the rank. If one is above the gain before it, that is chance.
+        // Gains fall with the rank. A gain that is above the gain before it is due to chance.
         for rank in (1..most).rev() {
             gains[rank - 1] = gains[rank - 1].max(gains[rank]);
         }
@@ -133,9 +133,9 @@ impl Clusters {
         Ok(Demand::new(count, &orders, &gains))
     }
 
-    /// True if more groups than the last step's are useless. The last step then gained little, and one of two things holds: it
-    /// reaches the requested recall without the margin, whose bytes clients would pay for with every search, or only the
-    /// precision of codes is missing.
+    /// True if adding groups after the last step is useless. This needs two conditions. The last step gained little. And
+    /// either it reaches the requested recall without the margin, or only the precision of codes is missing. Clients would
+    /// pay for the bytes of a margin with every search.
     ///
     /// A small gain alone does not prove this, because each of many clusters may hold some neighbours. So the records of the
     /// last step's clusters are searched exactly, which takes about as long as the measurement before it.

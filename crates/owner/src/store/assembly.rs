@@ -260,8 +260,8 @@ impl<D: Disk> Assembly<D> {
     ///
     /// # Errors
     /// [`Error::Malformed`] if the segment of a task is missing, or if there are segments of other tasks.
-    /// [`Error::TooLarge`] if there are more vectors than an index can hold. The errors of files. No piece is lost: after an
-    /// error of a disk or a store, call `finish` again.
+    /// [`Error::TooLarge`] if there are more vectors than an index can hold. [`Error::Digest`] or [`Error::File`] if a part
+    /// is missing or a file cannot be written. No piece is lost: after an error of a disk or a store, call `finish` again.
     pub fn finish<R: CryptoRng + ?Sized>(&mut self, rng: &mut R, tasks: u64) -> Result<Pin, Error> {
         if self.finished {
             return Err(malformed("none is left to do: the index is finished"));

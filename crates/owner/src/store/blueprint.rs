@@ -32,7 +32,7 @@ const KIND: Kind = (b"blueprint", 2);
 /// change them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blueprint {
-    /// Random, so that a segment of another build is not accepted.
+    /// A random value, so that a segment of another build is not accepted.
     pub(super) build: [u8; 16],
     pub(super) version: u64,
     pub(super) masked: bool,

@@ -31,7 +31,7 @@ const KIND: Kind = (b"centroids", 2);
 /// machines, and never for a server's folder.
 #[derive(Clone, Debug)]
 pub struct Centroids {
-    /// Random, so that the lists of another build are not accepted.
+    /// A random value, so that the lists of another build are not accepted.
     pub(super) build: [u8; 16],
     pub(super) frame: Frame,
     pub(super) rotation: [u8; 32],

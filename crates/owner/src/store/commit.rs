@@ -54,7 +54,7 @@ impl<D: Disk> Store<D> {
         self.change_payloads(&mut build, &mut draft, changes)?;
         let mut frame = (*self.manifest).clone();
         frame.previous = self.newest;
-        // The number is used up even if a later step fails, because a manifest with it may have been written.
+        // The number is used up even if a later step fails, because a manifest with this number may have been written.
         self.highest = writer.version();
         let signed = draft.finish(&mut build, frame, self.access.as_ref())?;
         self.folder.put_manifest(&signed)?;

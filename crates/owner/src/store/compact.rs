@@ -176,7 +176,7 @@ impl<D: Disk> Store<D> {
         if self.carries_older() || self.is_overridden()? {
             return Ok(Rewrite::All);
         }
-        // A single part that lost nothing cannot shrink. With deleted records more is rewritten in any case.
+        // A single part that lost nothing cannot shrink. If records were deleted, more is rewritten in any case.
         Ok(match self.manifest.recent.len() {
             0 | 1 => Rewrite::None,
             _ => Rewrite::Recent,

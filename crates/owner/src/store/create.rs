@@ -42,8 +42,8 @@ impl Store {
     /// ([`std::panic::resume_unwind`]); the directory is then as it was before.
     ///
     /// # Errors
-    /// [`Error::Exists`] if there is an index. [`Error::Occupied`] if there is anything but the remains of an
-    /// interrupted `create`; nothing is changed then. [`Error::K`] if no search can have the spec's `k` results.
+    /// [`Error::Exists`] if the directory has an index. [`Error::Occupied`] if it holds anything except the remains of
+    /// an interrupted `create`; nothing is changed then. [`Error::K`] if no search can have the spec's `k` results.
     /// [`Error::Candidates`] and [`Error::Mode`] for an impossible second look. [`Error::Dimension`] if vectors have
     /// different dimensions. [`Error::RepeatedId`] if an id occurs twice. [`Error::Vectors`] for no vectors, for a zero
     /// vector under the cosine, or for a vector beyond the bound of another metric. [`Error::IdKind`] and

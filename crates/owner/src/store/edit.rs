@@ -45,8 +45,8 @@ impl Edit {
     /// An edit with the payloads and attributes of these records. Their vectors are ignored.
     ///
     /// # Errors
-    /// [`Error::NoIds`] for records without ids, [`Error::Attribute`] for an attribute of two types, and the errors of
-    /// the batches.
+    /// [`Error::NoIds`] if the records have no ids. [`Error::Attribute`] if an attribute has two types. The errors of the
+    /// batches.
     pub fn of(batches: impl IntoIterator<Item = Result<Batch, Error>>) -> Result<Self, Error> {
         let mut edit = Self::default();
         for batch in batches {

@@ -30,8 +30,9 @@ impl<D: Disk> Store<D> {
         counts.sum()
     }
 
-    /// The labels that a record has left for another label, even if it was deleted there. Its old row, or its old
-    /// slot, is under a key of such a label. A reader who is granted the label later would get this key.
+    /// The labels that a record has left for another label, even if the record was deleted there. The record's
+    /// old row, or its old slot, is under a key of such a label. A reader who is granted the label later would
+    /// get this key.
     pub(super) fn left(&self) -> BTreeSet<String> {
         let mut left = BTreeSet::new();
         if self.access.is_none() {

@@ -42,10 +42,10 @@ pub(super) struct Carried {
 /// Parts that are written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rewrite {
-    /// None: only the records that a change affects.
+    /// No part. The change writes only the records that it affects.
     #[default]
     None,
-    /// Everything that changes have added, as one part.
+    /// Everything that changes have added. It is written as one part.
     Recent,
     /// All parts.
     All,

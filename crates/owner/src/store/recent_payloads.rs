@@ -32,7 +32,7 @@ const DOWNLOADED_SHARE: u64 = 2;
 /// A part that has at most this many times the bytes of the new part is written together with it.
 const NEAR: u64 = 2;
 
-/// The least number of bytes with which a part counts, because it has a list and whole pages.
+/// The smallest number of bytes with which a part counts, because it has a list and whole pages.
 const LEAST: u64 = 1 << 12;
 
 /// Approximate bytes of a record in addition to what it carries: its head, and its entries in the list.

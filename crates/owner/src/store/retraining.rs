@@ -14,7 +14,7 @@ use crate::frame;
 use crate::random::random;
 use crate::rows::Rows;
 
-/// The powers of two by which residuals must be shorter in a new frame.
+/// The number of powers of two by which residuals must be shorter in a new frame.
 const CLEARLY: f64 = 0.125;
 
 impl<D: Disk> Store<D> {

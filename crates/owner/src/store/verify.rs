@@ -53,7 +53,7 @@ impl Store {
     /// it checks the records that the reader may read, and only digests of the rest.
     ///
     /// # Errors
-    /// The first error found; [`Error::NoIndex`] if the directory has no index.
+    /// [`Error::NoIndex`] if the directory has no index. Otherwise the first fault that the check finds.
     pub fn verify_dir(dir: impl AsRef<Path>, keys: &ReaderKeys) -> Result<Verified, Error> {
         Self::verify_on(Files, dir, keys)
     }
@@ -93,7 +93,7 @@ impl<D: Disk> Store<D> {
     /// to their rows, and that record ids and deletions agree. It changes nothing.
     ///
     /// # Errors
-    /// The first error.
+    /// The first fault that the check finds.
     pub fn verify(&self) -> Result<Verified, Error> {
         self.check_sure()?;
         let current = self.folder.current()?;
@@ -107,7 +107,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// A version that is being checked.
+/// The version that this check reads.
 pub(super) struct Check<'a, D> {
     pub(super) folder: &'a Folder<D>,
     owner: &'a OwnerPublicKey,

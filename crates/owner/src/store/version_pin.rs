@@ -21,7 +21,7 @@ impl<D: Disk> Store<D> {
         self.folder.root()
     }
 
-    /// Refuses a pin from which the newest version does not follow.
+    /// Fails if the newest version does not follow from the pin.
     ///
     /// # Errors
     /// [`OwnerFault::Undone`] if the store's version is neither the pinned one nor follows from it; [`Error::File`] if

@@ -83,8 +83,8 @@ impl<D: Disk> WriterStore<D> {
     /// # Errors
     /// [`Error::Access`] if the owner does not name this writer. [`Error::Locked`] if another process is changing the
     /// directory. [`Error::NoIndex`] if the directory has no index. [`Error::NoReader`] if the keys do not open the
-    /// index. The errors of [`Store::open_on`](super::Store::open_on) for a pin. Errors if files that opening reads are
-    /// damaged or not the owner's.
+    /// index. The errors of [`Store::open_on`](super::Store::open_on) for a pin. Fails if a file that this method reads
+    /// is damaged or does not belong to the owner.
     pub fn open_on(
         disk: D,
         dir: impl AsRef<Path>,
@@ -165,8 +165,8 @@ impl<D: Disk> WriterStore<D> {
     ///
     /// # Errors
     /// With these errors nothing is changed. [`Error::Access`] if the right has ended or does not include this label.
-    /// The call also fails if a record exists already, comes without an id, or does not have the form of the other
-    /// records; or if the owner has to change the index first. The errors of [`Store::add`](super::Store::add).
+    /// The call also fails if a record exists already, has no id, or does not have the form of the other records. It
+    /// fails if the owner has to change the index first. The errors of [`Store::add`](super::Store::add).
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -292,7 +292,7 @@ impl<D: Disk> WriterStore<D> {
         let bytes = self.manifest.with_addition(self.number, addition, sign);
         // A version that cannot be read must not become the newest.
         let signed = SignedManifest::from_bytes(&bytes, self.keys.owner())?;
-        // The number is used up even if a later step fails, because a manifest with it may have been written.
+        // The number is used up even if a later step fails, because a manifest with this number may have been written.
         self.highest = signed.version;
         self.folder.put_manifest(&signed)?;
         self.folder.prepare(&signed)?;

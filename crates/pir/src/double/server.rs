@@ -98,7 +98,8 @@ impl Server {
     /// Answers one query: one pass over the database and one over the digits of its hint.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`].
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the query belongs to another
+    /// database or version.
     pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
         self.check(query)?;
         let q1 = Vector::new(self.backend, query.first());

@@ -1,8 +1,8 @@
 //! Changing records, and bringing clients up to date without a new hint.
 //!
 //! A change is to byte `e` of a record in column `j` and slot `i`, by `delta`. It changes row `i` of that byte's `H1`
-//! by `delta A1_j`, and with it the digits in column `i` of `G`. The server sends by how much each digit grows, 9 bits
-//! for each of `d kappa n`. This takes 4.6 KB for each byte of a record and each changed slot, however many of the
+//! by `delta A1_j`, and with it the digits in column `i` of `G`. The server sends by how much each of the `d kappa n`
+//! digits grows, in 9 bits each. This takes 4.6 KB for each byte of a record and each changed slot, however many of the
 //! slot's records have changed. Clients have `A2` and change their own `H2` by the product of that column and row `i`
 //! of `A2`. The change is exact. So the rounding errors of the hint that a client started from stay, and so does the
 //! failure bound.
@@ -23,18 +23,18 @@ use crate::lwe::{self, Domain};
 use crate::params::KAPPA;
 use crate::wire::{self, Kind, check_params, check_version};
 
-/// The most that a digit can grow by.
+/// The largest amount by which a digit can grow.
 const MAX_GROWTH: i16 = 255;
-/// The number of bits of a digit's growth on the wire, `MAX_GROWTH` added.
+/// The number of bits of a digit's growth on the wire, where `MAX_GROWTH` is added to the growth.
 const GROWTH_BITS: u32 = 9;
 
 /// The message that brings a client from one version of the database to the next.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Update {
-    /// Layouts before and after.
+    /// The layouts before and after the update.
     from: Params,
     to: Params,
-    /// The version before; the next one has the next number.
+    /// The version before the update. The version after it has the next number.
     version: u64,
     /// The slots in order, each with the growth of the digits in its column of `G`.
     slots: Vec<(usize, Vec<i16>)>,

@@ -60,7 +60,7 @@ impl Database {
     /// can break the failure bound.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`] or [`Error::RecordCount`].
+    /// [`Error::RecordTooLong`] for a record that is too long. [`Error::RecordCount`] for too few or too many.
     pub fn from_records<I>(params: &Params, seed: &Seed, records: I) -> Result<Self, Error>
     where
         I: IntoIterator<Item: AsRef<[u8]>>,

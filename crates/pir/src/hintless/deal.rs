@@ -18,11 +18,11 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::place::{Assignment, MOST_SLOTS, mask, select, slot};
 use crate::Seed;
 
-/// The most units of one request.
+/// The largest number of units of one request.
 pub(crate) const MOST_BATCH: usize = 64;
 
-/// The most units of a request for which groups of 1, 2, 3, ... slots find a place, for all but one request of `2^40`.
-/// The rows are for five, six, seven and eight groups. The module's documentation derives them.
+/// The largest number of units of a request for which groups of 1, 2, 3, ... slots find a place, for all but one
+/// request of `2^40`. The rows are for five, six, seven and eight groups. The module's documentation derives them.
 pub(crate) const LARGEST: [&[usize]; 4] = [
     &[5, 5, 5, 10, 15, 20, 24, 29, 34, 38, 43, 47, 52, 57, 61, 64],
     &[6, 6, 12, 17, 23, 29, 34, 40, 46, 51, 57, 63, 64],

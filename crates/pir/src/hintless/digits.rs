@@ -6,7 +6,8 @@ use sordino_lattice::products::Operands;
 
 use super::ring::{N, OF_C0, OF_C1, modulus, plan};
 
-/// The most digits that this memory holds: those that an external product takes. Keys have fewer.
+/// The largest number of digits that this memory holds: those that an external product takes. Keys
+/// have fewer.
 const MOST: usize = OF_C0.digits() + OF_C1.digits();
 
 /// Working memory of key switches and external products.

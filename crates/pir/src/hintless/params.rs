@@ -13,7 +13,7 @@ use crate::{Error, Seed};
 /// The size in bytes of a query before its ciphertexts: the name of its keys and a seed.
 pub(crate) const QUERY_HEAD: usize = 64;
 
-/// The largest number of records of a database, and of bytes of a record.
+/// The largest number of records of a database, and the largest number of bytes of a record.
 const MOST_RECORDS: usize = 1 << 24;
 const MOST_BYTES: usize = 1 << 24;
 
@@ -26,7 +26,7 @@ pub enum Set {
 }
 
 impl Set {
-    /// Bits of security: under MATZOV, and core-SVP.
+    /// Bits of security: under the MATZOV cost model, and under core-SVP.
     #[must_use]
     pub const fn bits(self) -> (f64, f64) {
         match self {

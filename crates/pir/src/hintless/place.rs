@@ -9,7 +9,7 @@
 use sordino_lattice::choice::equal;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// The most slots of a request, which is the number of bits of a set.
+/// The largest number of slots of a request, which is the number of bits of a set.
 pub(crate) const MOST_SLOTS: usize = 128;
 
 /// All ones if two numbers are equal, else 0.

@@ -11,7 +11,7 @@ use super::keys::Evaluation;
 use super::params::Params;
 use super::ring::N;
 
-/// The number of values of a selector that are neighbours in memory: two vectors' worth.
+/// The number of values of a selector that are neighbours in memory. They fill two vector registers.
 const PAIR: usize = 2 * LANES;
 
 /// Selectors in tiles of eight values, 16 words for each: the values of `c_0`, then of `c_1`.

@@ -19,7 +19,7 @@ use super::ring::{GADGETS, N, SQUARE, modulus, plan, steps};
 pub struct Session {
     /// `s`, in NTT form.
     s: Poly<Ntt>,
-    /// Represents `s` in the derivation of queries' seeds.
+    /// A value that represents `s` in the derivation of queries' seeds.
     tag: [u8; 32],
     /// The name of the keys.
     digest: Digest,

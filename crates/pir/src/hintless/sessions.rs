@@ -122,7 +122,7 @@ mod tests {
         for keys in &keys[..2] {
             assert_eq!(sessions.insert(keys).digest(), &keys.digest());
         }
-        // Named again, so that the second session is now the one unused for longest.
+        // The request names the first session again, so that the second session is now the one unused for longest.
         let first = sessions.insert(&keys[0]);
         assert!(Arc::ptr_eq(&first, &sessions.insert(&keys[0])));
         assert_eq!(sessions.len(), 2);

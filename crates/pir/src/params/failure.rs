@@ -13,9 +13,9 @@ impl<P: Protocol> Params<P> {
     /// errors of the query, and `r` the rounding errors of a row of the hint. Rounding the answer adds at most `2^19`, which the
     /// radius allows for. `e` and `s` are subgaussian with their own variance. With uniform secrets, hints are whole,
     /// so `r` is 0; the radius allows for the mean of `e`, -1/2. `f` and `r` are the errors of uniform words. Over the
-    /// seed, `A s` is uniform for every `e`, unless all of `s` is even, and `D_i A` is, unless the row is zero. Queries
-    /// are rounded to even, so that the mean of `f` is 0: a row of equal digits adds it up over all columns. `||D_i||`
-    /// is the norm of the worst row.
+    /// seed, `A s` is uniform for every `e`, unless all of `s` is even, and `D_i A` is, unless the row is zero. Queries are
+    /// rounded to even, so that the mean of `f` is 0. A row of equal digits would add up any other mean over all columns.
+    /// `||D_i||` is the norm of the worst row.
     ///
     /// The 5/4 on the variance of `r s` covers two things. `||r||^2` exceeds its mean by that factor with a probability
     /// below `2^-45` for a row. If the digits of a row share a factor `2^v`, then its `r` is a multiple of `2^v`. The
@@ -43,7 +43,7 @@ impl<P: Protocol> Params<P> {
 
     /// The largest deviation of the errors of a sum over `terms` columns that still gives the right digit.
     fn radius(&self, terms: usize) -> f64 {
-        // Errors of -2^9 to 2^9 - 1 are half too small on average.
+        // Errors of -2^9 to 2^9 - 1 are too small by 1/2 on average.
         let bias = if self.set.has_uniform_secrets() {
             terms as f64 * 128.0 / 2.0
         } else {

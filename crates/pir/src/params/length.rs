@@ -32,8 +32,8 @@ impl<P: Protocol> Params<P> {
         }
     }
 
-    /// The words of an answer that are rounded like a hint's: none, or `kappa n` for every byte of a
-    /// record.
+    /// The words of an answer that are rounded like a hint's words: none, or `kappa n` for every byte
+    /// of a record.
     pub(crate) const fn answer_hint_words(&self) -> usize {
         match P::SCHEME {
             Scheme::Simple => 0,

@@ -118,8 +118,8 @@ impl Set {
         }
     }
 
-    /// The most columns for which the set hides a query, if there is a limit. In DoublePIR it limits the slots of a
-    /// column, too.
+    /// The largest number of columns for which the set hides a query, if there is a limit. In DoublePIR it limits the
+    /// slots of a column, too.
     #[must_use]
     pub const fn max_columns(self) -> Option<usize> {
         if !self.has_uniform_secrets() {
@@ -135,7 +135,7 @@ impl Set {
     /// By the leftover hash lemma it is half the root of `q^m C - 1`, with `C` the probability that two independent `A
     /// s + e` collide. Let `s - s'` be a multiple of `2^k` and of no higher power, which has a probability of at most
     /// `2^-kn`. Then `A (s - s')` is uniform over the multiples of `2^k`. It meets `e' - e` with probability `2^-32m`
-    /// up to `k = 10`, `2^-(42 - k)m` above.
+    /// up to `k = 10`, and with probability `2^-(42 - k)m` above.
     #[must_use]
     pub fn log2_distance(self, columns: usize) -> Option<f64> {
         self.max_columns()?;
@@ -146,10 +146,11 @@ impl Set {
         Some(excess.log2() / 2.0 - 1.0)
     }
 
-    /// Bits of security: under MATZOV, and core-SVP. For uniform secrets both are the bits of the statistical distance
-    /// of one query, if secrets, errors and `A` are uniform. This holds against any amount of computation. In fact
-    /// keyed BLAKE3 and AES-256 produce them: add the advantages against both, and at most `2^-113.4` for distinct
-    /// blocks. See [`Set`].
+    /// Bits of security: under the MATZOV cost model, and under core-SVP. For uniform secrets, both numbers are the
+    /// bits of the statistical distance of one query. If secrets, errors and `A` are truly uniform, no amount of
+    /// computation helps an attacker. In practice keyed BLAKE3 and AES-256 generate them, so a caller must add the
+    /// attacker's advantages against both. A further advantage of at most `2^-113.4` comes from the blocks of AES,
+    /// which are distinct. See [`Set`].
     #[must_use]
     pub const fn bits(self) -> (f64, f64) {
         match self {

@@ -8,7 +8,7 @@ use crate::lwe::{self, Domain, round};
 use crate::wire::{self, check_params, check_version};
 use crate::{Error, Seed};
 
-/// A database, and all else that answering queries needs. Nothing in it is secret.
+/// A database, and everything else that answering queries needs. Nothing in it is secret.
 pub struct Server {
     pub(super) params: Params,
     pub(super) version: u64,
@@ -108,7 +108,8 @@ impl Server {
     /// Answers one query: one pass over the database.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`].
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] if the query belongs to another
+    /// database or version.
     pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
         Ok(self.answer_raw(query)?.round())
     }

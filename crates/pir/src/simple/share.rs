@@ -18,7 +18,8 @@ use crate::wire::{self, Kind, check_params, check_version};
 /// The rows that stay together, so that their words fill whole bytes.
 const TOGETHER: usize = 2;
 
-/// Some rows of a database with one record to a column, and all else that answering queries needs. Nothing in it is secret.
+/// Some rows of a database with one record to a column, and everything else that answering queries needs. Nothing in it is
+/// secret.
 pub struct Share {
     params: Params,
     rows: Range<usize>,
@@ -36,8 +37,8 @@ impl std::fmt::Debug for Share {
 }
 
 impl Share {
-    /// The rows of server `at` of `of` servers, counted from 0. The servers' numbers of rows differ by two at most. If
-    /// there are more servers than pairs of rows, some get none.
+    /// The rows of server `at` of `of` servers, counted from 0. The numbers of rows of two servers differ by two at most.
+    /// If there are more servers than pairs of rows, some get none.
     #[must_use]
     pub fn range(params: &Params, at: u16, of: u16) -> Range<usize> {
         let (rows, of) = (params.rows(), usize::from(of.max(1)));
@@ -89,7 +90,8 @@ impl Share {
     /// Answers queries of several clients in one pass over the rows. Returns the words for each query.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`], for the first query that is refused; then none is answered.
+    /// [`Error::ParamsMismatch`] or [`Error::VersionMismatch`] for the first query that belongs to another database or
+    /// version. No query is answered then.
     pub fn answer_batch(&self, queries: &[Query]) -> Result<Vec<Vec<u8>>, Error> {
         for query in queries {
             check_params(&query.params, &self.params)?;

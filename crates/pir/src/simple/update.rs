@@ -1,7 +1,7 @@
 //! Changing records, and bringing clients up to date without a new hint.
 //!
 //! Changing column `j` of `D` by `delta` changes `H` by `delta A_j`. The server sends `delta`, two bytes for a byte of
-//! the record; clients have `A` and change their own hint. The change is exact. So a client keeps the rounding errors
+//! the record. Clients have `A`, and change their own hint. The change is exact. So a client keeps the rounding errors
 //! of its first hint, and the failure bound stays the same.
 
 use super::{Client, Params, Server};
@@ -13,10 +13,10 @@ use crate::wire::{self, Kind, check_params, check_version};
 /// The message that brings a client from one version of the database to the next.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Update {
-    /// Layouts before and after.
+    /// The layouts before and after the update.
     from: Params,
     to: Params,
-    /// The version before; the next one has the next number.
+    /// The version before the update. The version after it has the next number.
     version: u64,
     /// The changed records, each with `record_len` differences of digits.
     deltas: Vec<(usize, Vec<i16>)>,

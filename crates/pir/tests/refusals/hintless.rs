@@ -105,7 +105,7 @@ fn keys_of_another_ring_or_out_of_range_are_refused() {
             Err(Error::Coefficient { .. })
         ));
     }
-    // Half of the polynomials, as with a ring of half the degree.
+    // The keys have half of the polynomials, as with a ring of half the degree.
     let mut half = bytes[..HEADER + 32 + 46 * 6400].to_vec();
     half[40..HEADER].copy_from_slice(&(32 + 46 * 6400u64).to_le_bytes());
     assert!(matches!(Keys::from_bytes(&half), Err(Error::Length { .. })));

@@ -4,13 +4,13 @@ use sordino_index::{Error, FilterFault};
 
 use super::{Condition, Relation, Value};
 
-/// The most bytes of a text.
+/// The largest number of bytes of a text.
 const MAX_LEN: usize = 1 << 16;
 
-/// The most levels of nested conditions.
+/// The largest number of levels of nested conditions.
 const MAX_DEPTH: usize = 64;
 
-/// The condition in `text`, which must have nothing else.
+/// The condition in `text`. The text must contain nothing else.
 pub(super) fn condition(text: &str) -> Result<Condition, Error> {
     let mut reader = Reader { text, rest: text };
     if text.len() > MAX_LEN {
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         found.map(|(_, relation)| *relation)
     }
 
-    /// A hint for the case that the text after a name may belong to the name.
+    /// A hint for a text after a name, if this text may belong to the name.
     fn rest_of_name(&self) -> &'static str {
         let ends = |c: char| c.is_whitespace() || c == '(' || c == ')';
         match self.rest.is_empty() || self.rest.starts_with(ends) {

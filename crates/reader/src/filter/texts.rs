@@ -18,7 +18,7 @@ enum Piece {
     Itself(char),
 }
 
-/// The next piece of a pattern. Before `%`, `_` and itself, a backslash makes these plain characters.
+/// The next piece of a pattern. A backslash before `%`, `_` or another backslash makes that character a plain one.
 fn piece(pattern: &mut Chars<'_>) -> Option<Piece> {
     let first = pattern.next()?;
     let mut after = pattern.clone();
@@ -126,8 +126,9 @@ pub(super) fn odd_date<'a>(
     })
 }
 
-/// The fault of `like` or `has` for an attribute that holds no texts. Also that of `has` for one whose texts are all in braces,
-/// as Postgres writes lists, unless one of them is the value itself or an object in JSON.
+/// The fault of `like` or `has` for an attribute that holds no texts. It is also the fault of `has` for an attribute whose
+/// texts are all in braces, as Postgres writes lists. There is no fault if one of these texts is the value itself or an
+/// object in JSON.
 pub(super) fn misfit<'a>(
     name: &str,
     columns: impl Iterator<Item = &'a Column>,
@@ -194,7 +195,7 @@ mod tests {
                 assert!(!is_like(text, pattern), "{text} not like {pattern}");
             }
         }
-        // Many positions to try must not multiply the work.
+        // A pattern with many positions to try must not multiply the work.
         let long = "a".repeat(20_000);
         assert!(!is_like(&long, &("%a".repeat(2000) + "b")));
     }

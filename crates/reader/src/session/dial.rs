@@ -38,7 +38,7 @@ pub(super) struct Line<T> {
 pub(super) struct Pool<D: Dial> {
     dial: D,
     idle: Mutex<Vec<Line<D::Transport>>>,
-    /// The most lines that are kept.
+    /// The largest number of lines that are kept.
     most: usize,
 }
 

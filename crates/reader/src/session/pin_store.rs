@@ -15,8 +15,8 @@ pub trait PinStore: Send {
     /// the server, so hold no lock that others wait for while it runs.
     ///
     /// # Errors
-    /// [`Error::OtherIndex`] if the stored version is of another index; [`Error::Fork`] if the stored version has this
-    /// number and another content; [`Error::File`] if the version cannot be read or stored; the errors of `check`.
+    /// [`Error::OtherIndex`] if the stored version is of another index. [`Error::Fork`] if the stored version has this
+    /// number and another content. [`Error::File`] if the version cannot be read or stored. The errors of `check`.
     fn remember(
         &mut self,
         new: Pin,
@@ -24,7 +24,8 @@ pub trait PinStore: Send {
     ) -> Result<(), Error>;
 }
 
-/// For a caller that stores [`Client::pin`](crate::Client::pin) itself: a version, or nothing.
+/// A store in memory that holds a version or nothing. It is for a caller that stores
+/// [`Client::pin`](crate::Client::pin) itself.
 impl PinStore for Option<Pin> {
     fn newest(&self) -> Option<Pin> {
         *self

@@ -13,7 +13,7 @@ use crate::latch::Latch;
 const FIRST: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// A pause ends at most this much too late.
+/// A pause may end later than planned, by at most this time.
 const TICK: Duration = Duration::from_millis(20);
 
 /// The number of changes of the index and restarts of the server that a call follows at once. After more of them, the server
@@ -30,7 +30,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Waits the same time in both cases.
+    /// Retries for the same time, whether the server is busy or cannot be reached.
     #[must_use]
     pub fn all(time: Duration) -> Self {
         Self {

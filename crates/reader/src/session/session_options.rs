@@ -18,7 +18,7 @@ pub struct SessionOptions {
     pub cache: Option<Cache>,
     /// How long calls are repeated.
     pub retry: Retry,
-    /// The most idle transports that are kept.
+    /// The largest number of idle transports that are kept.
     pub transports: usize,
 }
 

@@ -69,7 +69,7 @@ fn every_mode_finds_what_exact_search_finds() {
     let set = Set::clustered(N, 30, DIM, K);
     for index in all(&set) {
         let name = index.manifest().mode.kind().name();
-        // The least recall, and the largest difference of a score from the cosine.
+        // The lowest accepted recall, and the largest accepted difference of a score from the cosine.
         let (least, most) = match index.manifest().mode {
             Mode::Sealed(_) => (0.85, 0.06),
             // A score is wrong by at most 2e-3, times the distance of the vector from its base.

@@ -14,8 +14,8 @@ use tempfile::TempDir;
 const DIM: usize = 16;
 const N: usize = 600;
 
-/// Indexes of every form, with payloads in the way for which clients wait the least, and indexes of one form with every
-/// way.
+/// Indexes of every form, with payloads in the way for which clients wait the shortest time, and indexes of one form
+/// with every way.
 fn built() -> impl Iterator<Item = (TempDir, Store)> {
     let ways = WAYS.map(|way| build_by(way, Form::Masked(Packing::T4)));
     forms().map(build).into_iter().chain(ways)

@@ -140,7 +140,7 @@ fn whatever_the_server_answers_the_messages_are_the_same_and_the_error_says_noth
                     Err(Error::BadReply) => {}
                     Err(other) => panic!("kind {kind}, case {case}: {other}"),
                     // A changed score may route the search elsewhere, and the lowest bits of an
-                    // answer are noise. But all results are the owner's records.
+                    // answer are noise. But each result is one of the owner's records.
                     Ok(hits) if kind == FETCH => assert_eq!(hits, honest, "case {case}"),
                     Ok(hits) => assert!(hits.iter().all(|hit| hit.id.number() < Some(600))),
                 }

@@ -56,7 +56,7 @@ impl Cut {
         cut
     }
 
-    /// Cuts groups, each of which is whole blocks.
+    /// Cuts groups, each of which consists of whole blocks.
     fn of_groups(grid: &Grid, of: u16) -> Self {
         let params = grid.packing.params();
         let blocks = grid.stored().div_ceil(params.block_vectors());

@@ -16,11 +16,12 @@ use sordino_index::manifest::PartKind;
 use sordino_index::shard::Shard;
 use sordino_index::{Error, OwnerPublicKey};
 
-/// The least size in bytes of a database that is kept. Smaller ones are encoded quickly. A mapped one holds a file open, and its
-/// public polynomials take as much memory as a block.
+/// The smallest size in bytes of a database that is kept. Smaller ones are encoded quickly. A mapped one holds a file open,
+/// and its public polynomials take as much memory as a block.
 const LEAST: usize = 1 << 19;
 
-/// The most files of an index that are mapped, since each is held open. Other databases are encoded, and stay in memory.
+/// The largest number of files of an index that are mapped, since each is held open. Other databases are encoded, and stay
+/// in memory.
 const MOST: usize = 256;
 
 /// A folder in which servers keep what they encode of an index, about seven bytes a coordinate. It also has the encoded hint of
@@ -273,8 +274,8 @@ fn is_written(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock_shared().is_err())
 }
 
-/// Writes a file under a temporary name that no other process uses, and renames it when the disk has all of it. If data that is
-/// not on the disk yet were lost, a mapping would read zeros.
+/// Writes a file under a temporary name that no other process uses, and renames it when the disk has all of it. Otherwise
+/// data that is not on the disk yet could be lost, and a mapping would read zeros.
 fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let random = RandomState::new().build_hasher().finish();
     let unfinished = path.with_extension(format!("{random:016x}"));

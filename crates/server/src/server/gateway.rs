@@ -176,7 +176,7 @@ impl Server {
         Ok(PendingRequest { kind, of, first })
     }
 
-    /// The most bytes of a shard's reply.
+    /// The largest number of bytes of a shard's reply.
     ///
     /// # Errors
     /// [`Error::Malformed`] for a shard of another cut. [`Error`] if the index's parameters have no such length.

@@ -12,7 +12,7 @@ use super::gateway::Gateway;
 use super::{Kind, Server, Sessions, malformed};
 use crate::history::History;
 
-/// More bytes than the head of a piece of a hint has.
+/// A number of bytes that is larger than the head of a piece of a hint.
 const PIECE_HEAD: usize = 64;
 
 /// A function that asks a shard: the shard, the request, and the most bytes of the reply.

@@ -5,11 +5,11 @@ use sordino_index::manifest::{COORDINATE_LEN, ENTRY_LEN, Holder, Manifest, Mode,
 use sordino_index::payload::Payloads;
 use sordino_index::shard::Shard;
 
-/// The least bytes of an encoded coordinate. Some parameter sets take 7.
+/// The smallest number of bytes of an encoded coordinate. Some parameter sets take 7.
 const ENCODED_LEN: u64 = 5;
 
-/// The least bytes of memory that a shard of a version needs. What a server maps (`mapped`) does not count, because the system
-/// takes it back if memory is short.
+/// The smallest number of bytes of memory that a shard of a version needs. What a server maps (`mapped`) does not count,
+/// because the system takes it back if memory is short.
 pub(super) fn least(manifest: &Manifest, shard: Shard, mapped: bool) -> Result<u64, Error> {
     let parts = manifest.parts()?;
     let each = parts.iter().map(|part| match (part.kind, part.holder) {
@@ -17,7 +17,7 @@ pub(super) fn least(manifest: &Manifest, shard: Shard, mapped: bool) -> Result<u
         (PartKind::Rows, _) => part.len / COORDINATE_LEN as u64 * ENCODED_LEN,
         // Four entries take nine bytes in memory.
         (PartKind::Table, _) => part.len / ENTRY_LEN as u64 * 9 / 4,
-        // Counted below.
+        // These bytes are counted below.
         (PartKind::Payloads, Holder::Server) | (_, Holder::Owner) => 0,
         _ => part.len,
     });

@@ -95,10 +95,10 @@ impl<'a> OpenOptions<'a> {
     /// served and one part.
     ///
     /// # Errors
-    /// The errors of [`Index::open_dir`], and errors if parts do not fit the manifest. [`Error::Mode`] for a shard of
-    /// an index in a mode that is not cut, or that cannot be cut into this number of shards. [`Error::Room`] if the
-    /// version is larger than this server accepts. [`Error::Memory`] if the machine or its container lacks the least
-    /// memory that the version needs, for a version that follows no other.
+    /// The errors of [`Index::open_dir`]. Fails if parts do not fit the manifest. [`Error::Mode`] for a shard of an index
+    /// in a mode that is not cut, or that cannot be cut into this number of shards. [`Error::Room`] if the version is
+    /// larger than this server accepts. [`Error::Memory`] if the machine or its container lacks the least memory that the
+    /// version needs, for a version that follows no other.
     pub fn open<D: Disk>(&self, folder: &Folder<D>) -> Result<Server, Error> {
         match self.version {
             Some(version) => self.serve(folder, version.clone()),

@@ -67,7 +67,7 @@ pub(super) enum Way {
 }
 
 impl Retrieval {
-    /// The most bytes of a request.
+    /// The largest number of bytes of a request.
     pub(super) fn request_len(&self) -> usize {
         match &self.way {
             Way::Simple(pir) => self.count * pir.params().query_len(),

@@ -15,7 +15,7 @@ use super::read::{Read, all};
 use super::retrieval::{Retrieval, Way};
 use super::{Kind, Server};
 
-/// Buckets, and centroids if the server scores them.
+/// The buckets, and the centroids if the server scores them.
 #[derive(Debug)]
 pub(super) struct Sealed {
     pub(super) buckets: Retrieval,

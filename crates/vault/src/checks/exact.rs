@@ -141,7 +141,7 @@ impl Exact {
     /// probability `2^-96`.
     ///
     /// # Errors
-    /// [`Error::Ckks`] if query or reply belong to another parameter set, or there are fewer answers.
+    /// [`Error::Ckks`] if the query or the reply belongs to another parameter set, or the reply has too few answers.
     ///
     /// # Security
     /// The check uses neither a secret key nor a score, so its outcome reveals nothing about the query.

@@ -22,7 +22,8 @@ sordino_cpu::kernels! {
     }
 }
 
-/// Partial sums of each check row, which together are its sum. Each kernel chooses to which it adds.
+/// Partial sums of each check row, which together are its sum. Each kernel chooses the partial sum
+/// to which it adds.
 type Lanes<const K: usize> = [[i32; LANES]; K];
 
 const LANES: usize = 16;

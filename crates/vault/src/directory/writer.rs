@@ -113,7 +113,8 @@ impl Directory {
         !self.writers.is_empty()
     }
 
-    /// The writers as a manifest names them, except those whose right ended by `now`, in seconds since 1970.
+    /// The writers in the form that a manifest has. It leaves out writers whose right ended by `now`, in
+    /// seconds since 1970.
     #[must_use]
     pub fn writers(&self, root: &ContentRoot, now: u64) -> Vec<Writer> {
         let rights = self.writers.values().filter(|right| right.until > now);

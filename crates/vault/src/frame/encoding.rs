@@ -18,12 +18,13 @@ impl Frame {
         (&self.centre, &self.bases) == (&other.centre, &other.bases)
     }
 
-    /// The encoding: the bound, the recall, the number of bases, then centre and bases in single precision; all little-endian.
+    /// The encoding has the bound, the recall, the number of bases, then the centre and the bases in single precision. All
+    /// numbers are little-endian.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.bound.to_le_bytes().to_vec();
         bytes.extend(self.recall.unwrap_or(UNKNOWN).to_le_bytes());
-        // There are at most 256.
+        // A frame has at most 256 bases.
         let [low, high, ..] = self.bases().to_le_bytes();
         bytes.extend([low, high]);
         let numbers = self.centre.iter().chain(&self.bases);

@@ -72,7 +72,7 @@ impl Frame {
         Some(self.by_product(&unit, norm, along))
     }
 
-    /// A query by distances from `p`.
+    /// A query that scores rows by their distances from `p`.
     fn by_distance(&self, p: &[f32]) -> FrameQuery {
         let length = length(p);
         let scale = if length > 0.0 { length } else { 1.0 };
@@ -110,8 +110,8 @@ impl Frame {
         }
     }
 
-    /// A query by products with `p`, a unit vector. `length` is the query's length, and `product` its product with `mu` over that
-    /// length.
+    /// A query that scores rows by their products with `p`, a unit vector. `length` is the query's length, and `product` its
+    /// product with `mu` over that length.
     fn by_product(&self, p: &[f32], length: f64, along: f64) -> FrameQuery {
         let bases = self.bases.chunks_exact(self.width);
         let terms = bases.map(|base| product(p, base));

@@ -89,8 +89,8 @@ impl KeptPads {
         self.rows += 1;
     }
 
-    /// The products of rows from `first` on with the query, mod `P`. Returns false and does nothing if not all of them are kept.
-    /// It also returns false if the query has another width, or larger numbers than unit vectors have.
+    /// The products of rows from `first` on with the query, mod `P`. Returns false and does nothing if some of these rows
+    /// are not kept. It also returns false if the query has another width, or larger numbers than unit vectors have.
     pub(super) fn products(&self, first: u32, query: &[i32], products: &mut [u32]) -> bool {
         let first = first as usize;
         let here = first + products.len() <= self.rows && query.len() == self.width;

@@ -1,4 +1,4 @@
-//! Formats that are not supported, each with a command that converts it to one that is.
+//! Formats that are not supported. Each has a command that converts it to a supported format.
 
 use std::fs;
 use std::path::Path;

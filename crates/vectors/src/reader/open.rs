@@ -23,7 +23,7 @@ impl Reader {
     /// Opens a file by its extension, and reads these columns of a table.
     ///
     /// # Errors
-    /// The errors of [`open`](Self::open), and if there are no such columns.
+    /// The errors of [`open`](Self::open). Fails if there are no such columns.
     pub fn open_columns(path: impl AsRef<Path>, columns: &ColumnNames) -> Result<Self, Error> {
         Self::open_with(path, columns, &FileOptions::default())
     }
@@ -69,7 +69,7 @@ impl Reader {
     /// Reads these columns from a stream, whose format the options name.
     ///
     /// # Errors
-    /// The errors of [`open_columns`](Self::open_columns); [`Error::UnknownFormat`] if there is no format.
+    /// The errors of [`open_columns`](Self::open_columns). [`Error::UnknownFormat`] if there is no format.
     pub fn from_stream(
         bytes: Box<dyn Read + Send>,
         columns: &ColumnNames,
@@ -123,7 +123,7 @@ impl Reader {
     /// Reads these columns of a file's bytes, whose format the options name.
     ///
     /// # Errors
-    /// The errors of [`open_columns`](Self::open_columns); [`Error::UnknownFormat`] if there is no format.
+    /// The errors of [`open_columns`](Self::open_columns). [`Error::UnknownFormat`] if there is no format.
     pub fn from_bytes_with(
         bytes: Vec<u8>,
         columns: &ColumnNames,

@@ -19,7 +19,7 @@ impl Vectors {
     /// Reads a whole file, and takes the vectors of a table from these columns.
     ///
     /// # Errors
-    /// The errors of [`open`](Self::open), and if there are no such columns.
+    /// The errors of [`open`](Self::open). Fails if there are no such columns.
     pub fn open_columns(path: impl AsRef<Path>, columns: &ColumnNames) -> Result<Self, Error> {
         let path = path.as_ref();
         Self::collect(Reader::open_columns(path, columns)?).map_err(|error| error.in_file(path))
@@ -36,7 +36,7 @@ impl Vectors {
     /// Reads the rest of a file.
     ///
     /// # Errors
-    /// The errors of the reader, and an error if there are no more vectors.
+    /// The errors of the reader. Fails if there are no more vectors.
     pub fn collect(reader: Reader) -> Result<Self, Error> {
         let dim = reader.dim();
         let mut data = Vec::new();

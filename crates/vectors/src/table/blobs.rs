@@ -15,7 +15,7 @@ const ROWS: usize = 1024;
 /// Vectors contain no 32-bit floats beyond this bound.
 const MOST: f32 = 1e30;
 
-/// The least number of different 16-bit halves by which 16-bit floats are recognised.
+/// The smallest number of different 16-bit halves by which 16-bit floats are recognised.
 const HALVES: usize = 32;
 
 const EXPECTED: &str = "little-endian floats of 32 bits (in Python: numpy.asarray(vector, 'float32').tobytes()), or lists of numbers";
@@ -49,9 +49,9 @@ fn is_beyond(x: f32) -> bool {
     x.is_finite() && x.abs() > MOST
 }
 
-/// True for bytes that are plausible vectors of 64-bit floats, and not of 32-bit floats. The low halves of doubles are arbitrary
-/// bits, so that three of five floats are beyond all embeddings. Or their last 29 bits are 0, because the doubles were floats or
-/// whole numbers. A single vector of one number is not enough to decide.
+/// True for bytes that are plausible vectors of 64-bit floats, and not of 32-bit floats. Either the low halves of doubles
+/// are arbitrary bits, so that three of five floats are larger than any coordinate of an embedding. Or the last 29 bits of
+/// doubles are 0, because the doubles were floats or whole numbers. A single vector of one number is not enough to decide.
 fn are_doubles(blobs: &[&[u8]]) -> bool {
     let odd = |x: f32| !(x == 0.0 || (1e-15..1e15).contains(&x.abs()));
     let usual = |x: f64| x == 0.0 || (1e-9..1e9).contains(&x.abs());
@@ -63,7 +63,7 @@ fn are_doubles(blobs: &[&[u8]]) -> bool {
         }
         for bits in doubles.iter().map(|double| u64::from_le_bytes(*double)) {
             let x = f64::from_bits(bits);
-            // Then neither reading gives a number.
+            // In this case, neither reading gives a number.
             if !x.is_finite() {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Arrow IPC: a stream of messages. A file adds a magic number before and a footer after it.
 //!
-//! Both are read from front to back, so that a pipe can be read. Messages are checked here before `arrow-ipc` decodes them. It
-//! asserts that buffers are within their message, and allocates the size that a compressed buffer announces.
+//! Both are read from front to back, so that a pipe can be read. Messages are checked here before `arrow-ipc` decodes them.
+//! That library panics if buffers are not within their message, and allocates the size that a compressed buffer announces.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
@@ -23,7 +23,7 @@ const FORMAT: &str = "Arrow";
 /// The bytes at the beginning and end of a file.
 const MAGIC: &[u8; 6] = b"ARROW1";
 
-/// The most bytes before the first message of a file.
+/// The largest number of bytes before the first message of a file.
 const MAX_START: usize = 128;
 
 /// The bytes that begin a message.

@@ -18,13 +18,13 @@ use super::strings::{bytes, is_bytes, is_text, text};
 use crate::Error;
 use crate::column::Column;
 
-/// The most bytes of one value; payloads are not longer.
+/// The largest number of bytes of one value; payloads are not longer.
 const MOST: usize = 1 << 20;
 
-/// The most bytes of the values of one chunk, since a file may encode much in few bytes.
+/// The largest number of bytes of the values of one chunk, since a file may encode much in few bytes.
 const MOST_OF_CHUNK: usize = 1 << 28;
 
-/// The most lists and structures within one another.
+/// The largest number of lists and structures within one another.
 const MOST_DEPTH: u32 = 16;
 
 /// True for types whose values can be written as JSON.
@@ -77,7 +77,7 @@ pub(super) fn column(column: &ArrayRef, name: &str, first: u64) -> Result<Column
         write(&mut out, column, at).map_err(wrong)?;
         all += out.len();
         if all > MOST_OF_CHUNK {
-            // The row alone is right, so it must not be left out.
+            // The fault is not in the row itself, so the row must not be left out.
             return Err(Error::Table {
                 format: "table",
                 why: format!(

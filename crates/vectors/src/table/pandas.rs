@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) enum Index {
     /// One of the file's columns.
     Column(String),
-    /// Numbers that the metadata alone holds.
+    /// Numbers that only the metadata holds.
     Range(Range),
 }
 

@@ -22,7 +22,7 @@ use types::Types;
 
 const FORMAT: &str = "Parquet";
 
-/// The most rows that are decoded at a time.
+/// The largest number of rows that are decoded at a time.
 const BATCH: usize = 1024;
 
 /// The key of the metadata that pandas stores in a table.

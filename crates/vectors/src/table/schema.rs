@@ -21,7 +21,7 @@ use crate::{ColumnNames, Error};
 /// The name that pandas gives its extension type for periods.
 const PERIODS: &str = "pandas.period";
 
-/// The most structures within one another in which a column is searched.
+/// The largest number of structures within one another in which a column is searched.
 const MAX_DEPTH: usize = 16;
 
 /// The positions of columns in the file's schema, each once, and the order in which they are wanted.
@@ -156,7 +156,7 @@ fn vectors(fields: &Fields, names: &ColumnNames) -> Result<Vec<Found>, Error> {
     };
     let Some(name) = &names.vectors else {
         return Ok(vec![match names.vectorless {
-            // Some column must take the place of the vectors; its values are not read.
+            // Some column must take the place of the vectors. Its values are not read.
             true => match names.ids.iter().chain(&names.values).next() {
                 Some(name) => find(fields, name, |_| true, "any")?,
                 None if fields.is_empty() => return Err(Error::NoVectors),

@@ -77,7 +77,7 @@ pub(super) fn records(
         let of_column =
             |(at, error): (usize, String)| fault(line, format!("column {}: {error}", name(at)));
         let used = vectors.columns().chain(&ids).chain(&values);
-        // A fault of the whole file: other records have escapes too, or ids like this one.
+        // This is a fault of the whole file, because other records have escapes or ids like this one, too.
         let of_file = |at: usize, why: &str| Error::Table {
             format: FORMAT,
             why: format!("line {line}, column {}: {why}", name(at)),
@@ -102,7 +102,8 @@ pub(super) fn records(
     Ok(Box::new(records))
 }
 
-/// Finds ids that are decimal numbers. If a text was an id before, all later ids are texts.
+/// Refuses ids with a decimal point or an exponent, such as 17.0. After the first id that is a text, all ids are
+/// taken as texts.
 struct Decimals {
     kind: Option<IdKind>,
     are_texts: bool,

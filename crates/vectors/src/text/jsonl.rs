@@ -87,7 +87,7 @@ pub(super) fn records(written: Written, names: &ColumnNames, found: &Found) -> R
     Box::new(records)
 }
 
-/// The most objects within one another in a member's name.
+/// The largest number of objects within one another in a member's name.
 const MOST_DEPTH: u32 = 8;
 
 /// True if no member is requested by name, so that records may be lists.
@@ -144,7 +144,8 @@ fn missing(name: &str) -> Error {
     }
 }
 
-/// Refuses a record without a member that each must have. If only values are read, that is each of them.
+/// Refuses a record that lacks a member that each record must have. If only values are read, each of these members is such a
+/// member.
 fn check_there(name: &str, is_there: bool, names: &ColumnNames) -> Result<(), Error> {
     if is_there {
         return Ok(());
@@ -199,7 +200,7 @@ fn record(
     let id = match &names.ids {
         Some(name) => {
             let raw = member(name).ok_or_else(|| missing(name))?;
-            // A fault of the whole file: other records have ids like this one.
+            // This is a fault of the whole file, because other records have ids like this one.
             if names.id_kind != Some(IdKind::Text)
                 && let Some(why) = decimal(raw)
             {
@@ -308,7 +309,7 @@ fn only_list(object: &Object<'_>) -> Result<String, Error> {
         [] => {
             let parts = object.iter();
             let mut parts = parts.filter_map(|(name, raw)| Some((name, part_of_table(raw)?)));
-            // The column of vectors explains the fault best.
+            // A message about the column of vectors explains the fault best.
             if let Some((name, what)) = parts.next_back() {
                 let plain = name
                     .bytes()

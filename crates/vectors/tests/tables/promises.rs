@@ -53,7 +53,7 @@ fn lists_that_stand_in_no_bytes_are_refused() {
         why.contains("column v.list.") && why.contains("promises 35651584 values in "),
         "{why}"
     );
-    // A column that is not read may state anything.
+    // A column that is not read may state anything about its content.
     let read = refused(bytes, &named(Some("w"), None, &[])).unwrap();
     assert_eq!(read[0].vectors.len(), 34);
 }

@@ -33,7 +33,7 @@ _METRICS: dict[str, Metric] = {
     "dot": "inner-product",
 }
 
-# The most names of a list that a message shows.
+# The largest number of names of a list that a message shows.
 _TOLD = 20
 
 

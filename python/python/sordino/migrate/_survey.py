@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 # The name under which a numbered or hashed record keeps the store's own id.
 SOURCE_ID = "source_id"
 
-# The most attributes of an index, and the most bytes of their names.
+# The largest number of attributes of an index, and the most bytes of their names.
 _ATTRIBUTES, _NAME = 64, 64
 
 # The bytes of the longest text that becomes an attribute without a request, since every client downloads
 # all of them.
 _SHORT = 256
 
-# The most names that are counted, since the metadata of every row may have other names.
+# The largest number of names that are counted, since the metadata of every row may have other names.
 _MOST_NAMES = 4096
 
 # Whole numbers up to this bound are exact as floats.

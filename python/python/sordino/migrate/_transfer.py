@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # The bytes of the longest text id.
 _ID = 512
 
-# The most rows that the terminal shows.
+# The largest number of rows that the terminal shows.
 _SHOWN = 10
 
 # The records, and the bytes of vectors, that are added to an index at a time.

@@ -210,8 +210,8 @@ fn hinted<P: Send>(
         blocks.zip(hint.blocks_mut()).collect(),
         || Aligned::new(2 * N),
         |room, j, ((mut place, codes), hint)| {
-            // Reading the codes in order brings them into the cache. Encoding takes a few coordinates of each vector
-            // for a polynomial, and memory is slow at strides of a vector.
+            // Reading the codes in order brings them into the cache. For a polynomial, encoding takes a few
+            // coordinates of each vector. Reading memory in steps of a whole vector is slow.
             params.check_codes(codes, j * shape.per * shape.dim)?;
             let (sum, poly) = room.split_at_mut(N);
             sum.fill(0);

@@ -17,9 +17,9 @@ use crate::dot::N;
 use crate::file::check_unchanged;
 use crate::wire::check_same;
 
-/// The most blocks that are scored together. The part of the queries that these blocks need stays in the cache from
-/// block to block. Scoring one block after the other would load the queries from a slower cache for each, which takes
-/// longer than the products.
+/// The largest number of blocks that are scored together. The part of the queries that these blocks need stays in the
+/// cache from block to block. Scoring one block after the other would load the queries from a slower cache for each,
+/// which takes longer than the products.
 const TOGETHER: usize = 24;
 
 impl Database {

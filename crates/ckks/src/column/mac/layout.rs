@@ -4,7 +4,7 @@ use sordino_lattice::aligned::Aligned;
 
 use super::TILE;
 
-/// The most queries of a group, limited by the number of registers.
+/// The largest number of queries of a group, limited by the number of registers.
 pub(in crate::column) const GROUP: usize = 4;
 
 /// Up to [`GROUP`] queries in tiles.

@@ -23,14 +23,14 @@ impl Params {
         }
     }
 
-    /// Real-valued, `q` of 40 bits, 5 bytes a coefficient, `t = 4`: the default. Standard error of a
-    /// score `4.9e-5`; upload 8,448 bytes per four dimensions, hint 9.94 bytes a vector.
+    /// The default set: real-valued, `q` of 40 bits, 5 bytes a coefficient, `t = 4`. The standard error of a score is
+    /// `4.9e-5`. The upload takes 8,448 bytes per four dimensions, and the hint 9.94 bytes a vector.
     #[must_use]
     pub const fn real_t4() -> Self {
         Self::real(1, "column-2048-40-real-t4", 4)
     }
 
-    /// Like [`Self::real_t4`] with `t = 8`: half the upload, twice the hint. For long sessions and `d >= 256`.
+    /// Like [`Self::real_t4`] with `t = 8`, for long sessions and `d >= 256`. It has half the upload and twice the hint.
     #[must_use]
     pub const fn real_t8() -> Self {
         Self::real(2, "column-2048-40-real-t8", 8)
@@ -43,19 +43,20 @@ impl Params {
         }
     }
 
-    /// Real-valued, `t = 16`: 8,192 bytes per 16 dimensions up, 40 bytes of hint a vector. For `d >= 256`.
+    /// Real-valued, `t = 16`, for `d >= 256`. The upload takes 8,192 bytes per 16 dimensions, and the hint 40 bytes a
+    /// vector.
     #[must_use]
     pub const fn real_t16() -> Self {
         Self::wide(10, "column-2048-40-real-t16", 16)
     }
 
-    /// Real-valued, `t = 32`: half the upload, twice the hint. For `d >= 512`.
+    /// Real-valued, `t = 32`, for `d >= 512`. It has half the upload and twice the hint of `t = 16`.
     #[must_use]
     pub const fn real_t32() -> Self {
         Self::wide(11, "column-2048-40-real-t32", 32)
     }
 
-    /// Real-valued, `t = 64`: half the upload, twice the hint. For `d >= 1024`.
+    /// Real-valued, `t = 64`, for `d >= 1024`. It has half the upload and twice the hint of `t = 32`.
     #[must_use]
     pub const fn real_t64() -> Self {
         Self::wide(12, "column-2048-40-real-t64", 64)
@@ -88,8 +89,9 @@ impl Params {
         Self::modular(4, "column-2048-50-mod26-t8", 8)
     }
 
-    /// Modular, `P = 2^26`, `t = 16`, for `d >= 256`. It takes 11,776 bytes per 16 dimensions up, 15 bits a vector down,
-    /// and 38 bytes of hint a vector. In 1536 dimensions the standard deviation of a score mod `2^26` is `3.3e3`.
+    /// Modular, `P = 2^26`, `t = 16`, for `d >= 256`. The upload takes 11,776 bytes per 16 dimensions, the reply 15 bits
+    /// a vector, and the hint 38 bytes a vector. In 1536 dimensions the standard deviation of a score mod `2^26` is
+    /// `3.3e3`.
     #[must_use]
     pub const fn modular_26_t16() -> Self {
         Self {
@@ -117,9 +119,9 @@ impl Params {
         }
     }
 
-    /// Modular, `P = 2^26`, `t = 64`, for dimensions above a thousand, where the upload outweighs the hint. It takes
-    /// 11,776 bytes per 64 dimensions up, 2 bytes a vector down, and 152 bytes of hint a vector. In 1536 dimensions the
-    /// standard deviation of a score mod `2^26` is `2.0e3`.
+    /// Modular, `P = 2^26`, `t = 64`, for dimensions above a thousand, where the upload outweighs the hint. The upload
+    /// takes 11,776 bytes per 64 dimensions, the reply 2 bytes a vector, and the hint 152 bytes a vector. In 1536
+    /// dimensions the standard deviation of a score mod `2^26` is `2.0e3`.
     #[must_use]
     pub const fn modular_26_t64() -> Self {
         Self::packed(6, "column-2048-50-mod26-t64", 64)

@@ -19,7 +19,7 @@ impl Plaintexts {
     /// Writes the encoded vectors.
     ///
     /// # Errors
-    /// The errors of the writer; [`ErrorKind::Unsupported`] on big-endian processors.
+    /// The errors of the writer. [`ErrorKind::Unsupported`] on big-endian processors.
     pub fn write_to(&self, out: impl Write) -> io::Result<()> {
         if cfg!(target_endian = "big") {
             return Err(ErrorKind::Unsupported.into());

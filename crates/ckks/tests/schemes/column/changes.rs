@@ -34,8 +34,8 @@ fn updates_equal_a_fresh_encoding() {
     );
     base[3 * dim..4 * dim].fill(0);
     follow(vec![database.delete(3).unwrap()], &mut hint, &mut client);
-    // Ends within the last block, crosses its end, goes far beyond it, adds nothing, and starts at
-    // a full block.
+    // The additions end within the last block, cross its end, go far beyond it, add nothing, and
+    // start at a full block.
     for more in [5, 400, 2000, 0, 3 * 512 - 33, 1] {
         let fresh = residues(&mut rng, more * dim, 26);
         base.extend(&fresh);

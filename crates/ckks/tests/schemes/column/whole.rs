@@ -118,7 +118,7 @@ fn combinations_of_honest_answers_hold_and_of_changed_ones_do_not() {
                 let reply = changed(&reply, |answers| answers[at] = (answers[at] + by) % q);
                 bed.holds(&query, &reply.unwrap())
             };
-            // Changes one answer: the first of each segment, the last of a block, by the least
+            // Changes one answer: the first of each segment or the last of a block, by the smallest
             // amount and by others.
             for at in [0, per - 1, 2 * per + 36, 3 * per + 4, 4 * per, 5 * per - 1] {
                 for by in [1, q - 1, q / 2, 1 << 20] {

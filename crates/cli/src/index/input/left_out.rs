@@ -18,9 +18,10 @@ const SHOWN: usize = 10;
 #[derive(Args, Clone, Debug)]
 pub(in crate::index) struct OnErrorArgs {
     /// What to do with a record that cannot be read, for instance with a wrong number, a wrong dimension or no id.
-    /// `stop` ends the command. `skip` leaves the record out and shows the first ten. `report=FILE` leaves it out and
-    /// writes all of them to a new file, one JSON object on each line, and their number at the end. A fault of the whole file always stops, and so
-    /// does an id that comes twice. Nothing is changed if more than half of the records would be left out.
+    /// `stop` ends the command. `skip` leaves out these records and shows the first ten. `report=FILE` leaves them out and
+    /// writes all of them to a new file, one JSON object on each line, and their number at the end. A fault of the whole
+    /// file always ends the command, and so does an id that comes twice. Nothing is changed if more than half of the records
+    /// would be left out.
     #[arg(long, value_name = "stop|skip|report=FILE", default_value = "stop")]
     on_error: OnError,
 }

@@ -42,7 +42,7 @@ pub(super) fn is_list(json: &str) -> bool {
     })
 }
 
-/// A JSON value as text. If the value is a text, its content.
+/// A JSON value as text. If the value is a text, the result is its content.
 pub(super) fn unquoted(value: Option<Box<str>>) -> Option<Box<str>> {
     let value = value?;
     match serde_json::from_str(&value) {

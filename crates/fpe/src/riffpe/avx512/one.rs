@@ -10,11 +10,11 @@ use crate::riffpe::definition;
 use core::arch::x86_64::*;
 use sordino_aes::{Aes, Key, aesni};
 
-/// The most cards of a digit.
+/// The largest number of cards of a digit.
 const CARDS: u32 = 48;
 /// The number of blocks of the longest message.
 const BLOCKS: usize = 4;
-/// The most digits: with the index and one byte of padding they fill the blocks.
+/// The largest number of digits: with the index and one byte of padding they fill the blocks.
 const MAX_DIGITS: usize = 16 * BLOCKS - 2;
 
 /// Proof that the processor has the instructions of this file.
@@ -129,7 +129,8 @@ fn steps<const INVERSE: bool, const B: usize>(cipher: &Cipher<'_>, digits: &mut 
 type Keys<const G: usize> = [__m512i; G];
 
 /// The card at position `x` of `n` sorted cards, or with `INVERSE` the position of card `x`. `None` if two labels share
-/// their first 58 bits. `s` is the last block of the message before its encryption, whitened.
+/// their first 58 bits. `s` is the last block of the message before its encryption, to which the first round key was
+/// added.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,avx2,sse4.1,popcnt")]
 #[expect(clippy::cast_possible_truncation, reason = "at most 48 cards")]

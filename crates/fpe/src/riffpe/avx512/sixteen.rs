@@ -13,18 +13,18 @@ use core::arch::x86_64::*;
 use sordino_aes::{Schedule, aesni, vaes::encrypt};
 use zeroize::Zeroize;
 
-/// Strings in step.
+/// The number of strings in step.
 pub(in crate::riffpe) const STRINGS: usize = 16;
-/// The most cards of a digit.
+/// The largest number of cards of a digit.
 pub(in crate::riffpe) const CARDS: usize = 16;
 /// The number of blocks of the longest message.
 const BLOCKS: usize = 4;
-/// The most digits: with the index and one byte of padding they fill the blocks.
+/// The largest number of digits: with the index and one byte of padding they fill the blocks.
 pub(in crate::riffpe) const MAX_DIGITS: usize = 16 * BLOCKS - 2;
 
-/// Encrypts or decrypts [`STRINGS`] strings of `bases.len()` digits each, one after another. If a label that a step
-/// selects shares its first four bytes with another, it changes nothing and returns false. This happens once in
-/// some hundred thousand calls.
+/// Encrypts or decrypts [`STRINGS`] strings of `bases.len()` digits each, one after another. If the label that a
+/// step selects has the same first four bytes as another label, the function changes nothing and returns false.
+/// This happens about once in some hundred thousand calls.
 ///
 /// # Panics
 /// Panics if the number of digits differs, there are more than [`MAX_DIGITS`] in a string, or a base is above

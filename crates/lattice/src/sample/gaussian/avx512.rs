@@ -1,10 +1,10 @@
-//! AVX-512: 32 samples at a time. A key of 16 bits compares a sample with all entries but one. That one is then
-//! compared in full.
+//! AVX-512: 32 samples at a time. A key of 16 bits compares a sample with all entries but one. The remaining entry is
+//! then compared in full.
 //!
 //! The key of `u` is its length in bits, followed by the nine bits below its first. It never decreases with `u`, and no
 //! two entries share a key, since neighbours are further apart than one part in 512. So entries with a larger key are
-//! above `u`, and entries with a smaller one are not. At most one entry has the same key as `u`. Entries and their keys
-//! are looked up by permutes of registers, which take the same time for every index.
+//! above `u`, and entries with a smaller one are not. At most one entry has the key of `u`. Entries and their keys are
+//! looked up by permutes of registers, which take the same time for every index.
 
 #![expect(
     unsafe_code,

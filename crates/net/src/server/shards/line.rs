@@ -166,8 +166,8 @@ fn same(a: Head, b: Head) -> bool {
     (a.index, a.edition) == (b.index, b.edition)
 }
 
-/// True if this version is gone: all servers of some shard have answered, and none has it. A server that did not answer
-/// may have it.
+/// True if this version is gone: all servers of some shard have answered, and no server of this shard has it. A server
+/// that did not answer may have it.
 pub(super) fn is_gone(before: Head, found: &[(Vec<Found>, bool)]) -> bool {
     let has = |shard: &[Found]| shard.iter().any(|(_, head)| same(before, *head));
     found.iter().any(|(shard, whole)| *whole && !has(shard))
@@ -196,7 +196,7 @@ fn none() -> sordino_index::Error {
 impl Replica {
     fn new(endpoint: Endpoint, part: Duration) -> Result<Self, Error> {
         let (http, connector) = endpoint.build()?;
-        // The server of a shard has only one index.
+        // A server of a shard has only one index, so no name is needed.
         if endpoint.index()?.is_some() {
             let address = endpoint.address;
             return Err(Error::Address { address });

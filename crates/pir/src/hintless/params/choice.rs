@@ -7,13 +7,13 @@ use crate::hintless::ring::N;
 /// `log2` of the failure bound.
 pub(super) const BOUND: f64 = -40.0;
 
-/// The most selectors and encryptions of bits in a request. Each costs the server a key switch and 32 KB.
+/// The largest number of selectors and encryptions of bits in a request. Each costs the server a key switch and 32 KB.
 const MOST_SELECTORS: usize = 1 << 14;
 
-/// The most bits of a row's number.
+/// The largest number of bits of a row's number.
 const MOST_FOLD: u32 = 9;
 
-/// The most bytes of the units in a request.
+/// The largest number of bytes of the units in a request.
 const MOST_ANSWERED: usize = 1 << 27;
 
 /// The server's work, in the bytes that a link of 16 Mbit/s transfers in the same time, on a core with AVX-512. It
@@ -79,7 +79,7 @@ impl Params {
         })
     }
 
-    /// The layouts that keep the failure bound, one for each number of answer bits that does.
+    /// The layouts that keep the failure bound. There is one for each number of answer bits that keeps it.
     fn with_answers(self) -> impl Iterator<Item = Self> {
         // Dropping bits costs less in the half that is not multiplied by the secret.
         let bits = (7..=11).flat_map(move |above| {

@@ -104,7 +104,8 @@ impl Params {
         noise::log2_union(noise::log2_tail(radius, variance), self.touched() as f64)
     }
 
-    /// The most coefficients that hold bits of a record. A record that shares its unit may start within a coefficient.
+    /// The largest number of coefficients that hold bits of a record. A record that shares its unit may start within a
+    /// coefficient.
     fn touched(&self) -> usize {
         let (bits, log_p) = (8 * self.record_len, self.log_p as usize);
         if self.per_unit() > 1 {

@@ -33,7 +33,7 @@ pub(crate) fn tolerance() -> i32 {
     tolerance.div_ceil(1 << (26 - BITS)).cast_signed()
 }
 
-/// The least number of steps above twice the tolerance, which checks must refuse.
+/// The smallest number of steps above twice the tolerance, which checks must refuse.
 fn seen() -> i32 {
     2 * tolerance() + 1
 }

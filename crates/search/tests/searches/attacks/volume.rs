@@ -98,7 +98,7 @@ fn sized(way: FetchKind) {
             assert!(a.abs_diff(*b) <= a / 20, "{a} and {b} bytes");
         }
     }
-    // The sizes do reveal that the sum doubled.
+    // But the sizes reveal that the sum of the lengths doubled.
     let all = |parts: &[usize]| parts.iter().sum::<usize>();
     let twice = parts(&|row| 80 + row % 7 * 200);
     assert!(all(&twice) > all(&some) + some.len());

@@ -1,5 +1,5 @@
-//! The kinds of lies. Each changes a reply's answers. It returns false if it changed nothing that a check could
-//! find.
+//! The kinds of lies. Each changes a reply's answers. The function returns false if it changed nothing that a
+//! check could find.
 
 use rand::prelude::*;
 use rand::seq::index;

@@ -21,7 +21,7 @@ fn whole(steps: f64) -> i64 {
 }
 
 impl Promise {
-    /// Checks find every change. Many small changes are changes of all rows.
+    /// For a mode whose checks find every change. `many` is the sum for a change of one step in each row.
     pub(crate) const fn exact(rows: usize) -> Self {
         Self {
             seen: 1,
@@ -79,7 +79,7 @@ impl Promise {
     }
 }
 
-/// The least number of changes of `steps` steps whose squares add up to at least this sum.
+/// The smallest number of changes of `steps` steps whose squares add up to at least this sum.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

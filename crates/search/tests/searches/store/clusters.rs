@@ -178,7 +178,7 @@ fn lists_that_are_none_of_this_build_are_refused() {
         wrong[at] ^= 0x10;
         assert!(Centroids::from_bytes(&wrong, &keys()).is_err(), "byte {at}");
     }
-    // The result of a task that ran twice is taken once.
+    // If a task ran twice, only one of its results is taken.
     assert!(take(&mut clustering, &good).unwrap());
     assert!(!take(&mut clustering, &good).unwrap());
     refused(

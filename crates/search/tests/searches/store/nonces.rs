@@ -1,5 +1,5 @@
-//! Whatever happens to a folder and to the owner's generator, each key and nonce, and each pad, encrypts only
-//! one content.
+//! Each key and nonce, and each pad, encrypts only one content, whatever happens to a folder and to the
+//! owner's generator.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Instants of 96 bits, as Spark and Hive write them: a day and the nanoseconds within it. They may lie outside the years 1677 to
-//! 2262, which are all that 64 bits of nanoseconds hold.
+//! Instants of 96 bits, as Spark and Hive write them: a day and the nanoseconds within it. They may lie outside the years
+//! 1677 to 2262. Nanoseconds in 64 bits hold only these years.
 
 use std::sync::Arc;
 

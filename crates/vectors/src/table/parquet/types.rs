@@ -53,7 +53,7 @@ impl Types {
         let options = ArrowReaderOptions::new().with_schema(Arc::new(read));
         let file = Arc::clone(metadata.metadata());
         match caught(FORMAT, || ArrowReaderMetadata::try_new(file, options))? {
-            // A duration would become a number without a unit, and a far instant a wrong one.
+            // Otherwise a duration would become a number without a unit, and a far instant would become a wrong instant.
             Err(error) if self.has_durations || far.contains(&true) => Err(damaged(error)),
             Err(_) => Ok(metadata),
             read => read.map_err(damaged),

@@ -28,7 +28,7 @@ pub(super) fn check_head(head: &StringRecord) -> Result<(), Error> {
             (Some((_, name)), _) => *name,
             // A tab is white space, which was removed from the names.
             (None, 1) => "tab",
-            // This character ended the field, so no option is needed.
+            // This character already ended the field, so the user needs no option for it.
             (None, _) => "SIGN",
         };
         let why = format!(
@@ -81,15 +81,15 @@ pub(super) fn listed(head: &StringRecord) -> String {
 
 /// Whether a file's backslashes may be escapes. The caller may have declared that they are not.
 pub(in crate::text) enum Escapes {
-    /// There was no backslash so far, or none that decides.
+    /// No backslash so far has shown whether the file has escapes.
     Possible,
     /// The backslashes are ordinary characters.
     None,
 }
 
 impl Escapes {
-    /// Refuses a field whose backslashes may begin escapes. One backslash that begins no escape shows that none does, since
-    /// `COPY` writes two for one.
+    /// Refuses a field whose backslashes may begin escapes. `COPY` writes each backslash of the data as two. So if one
+    /// backslash begins no escape, the file has no escapes.
     pub(super) fn check<'a>(
         &mut self,
         mut fields: impl Iterator<Item = (usize, &'a str)>,
