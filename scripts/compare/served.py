@@ -86,19 +86,18 @@ def section(run: Run) -> str:
     return "\n\n".join(
         [
             *parts,
+            "Each row is a number of vectors of 128 dimensions, and a mode. The command line searches a server on the same machine, without TLS, for ten results with texts "
+            "of about 300 bytes. The server has one core.",
             markdown(HEAD, [row(line) for line in here]),
             notes(
-                "The command line searches a server on the same machine, without TLS, for ten results with texts of about 300 bytes. The server has one core.",
-                "`first search of a new process` starts with the command, and ends with the printed texts. It includes the download.",
+                "`first search of a new process` starts with the command, and ends with the printed texts. This time includes the download of `bytes once`.",
                 "`server's memory` excludes mapped files. A build uses all cores.",
             ),
             "### Over a line",
+            f"The table repeats these searches over a simulated network link, a *line*. Between client and server, a relay program limits the rate of each direction and adds a "
+            f"round trip of {first['delay_ms']:.0f} ms. Unlike a network, the relay loses no packets.",
+            "Each cell has three times: the first search of a new process, each later search (bold), and in brackets what `sordino plan` predicts for a later "
+            "search. The prediction includes neither texts nor the round trip.",
             over_lines(run),
-            notes(
-                f"Between client and server, a relay program limits the rate of each direction and adds a round trip of {first['delay_ms']:.0f} ms. Unlike a network, the "
-                "relay loses no packets.",
-                "Each cell has three times: the first search of a new process, a further search (bold), and in brackets what `sordino plan` predicts for a further "
-                "search. The prediction includes neither texts nor the round trip.",
-            ),
         ]
     )
