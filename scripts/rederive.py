@@ -246,8 +246,8 @@ def retrieval():
     for set_columns, powers in ((45_000, "2^-97.9"), (190_000, "2^-93.8")):
         assert power(2 * math.log2((1024 + set_columns) * 129 / 128) - 129) == powers
         states("retrieval.md", f"{powers} at {set_columns:,} columns")
-    columns = ", ".join(str(most) for _, most in sets)
-    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
+    words, columns = (", ".join(map(str, some[:-1])) + f" or {some[-1]}" for some in zip(*sets))
+    states("retrieval.md", f"| at most {columns}, for secrets of {words} words | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
     states("retrieval.md", f"the bounds 2^-128 and {power(distinct)} of this row, times `Q P`, add up to at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests adds one `Adv_RLWE` for its keys and queries: {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
