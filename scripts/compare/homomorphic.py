@@ -216,7 +216,7 @@ def section(run: Run) -> str:
             "`real` scores floating-point vectors (open mode). `modular` scores integers to which pads are added (masked mode). For "
             "`score 4 queries, each`, the server reads the database once for four queries, and the cell is a quarter of the time.",
             column(run),
-            "The next table has the bytes of one search, and of the hint that a client downloads once:",
+            "The next table has the bytes of one search and of the hint:",
             column_sizes(run),
             "## The number-theoretic transform, modulus of 50 bits",
             "Each cell is the time of one transform of a polynomial, on one thread.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from compare.run import Run
-from compare.stated import OLDER_SERVER
 from compare.table import digits, markdown, notes, time
 
 WHAT = {"requests": "the server alone", "searches": "whole searches"}
@@ -19,8 +18,8 @@ def section(run: Run) -> str:
         vectors = ", ".join(f"{n:,}" for n in sizes) + " vectors" if sizes else ""
         rows = [served(load, len(sizes) > 1) for load in sorted(run.loads, key=order)]
         parts.append(
-            "Each row is a mode and a number of clients. `a second` counts requests, or whole searches; `median` and `99th percentile` are the time of one. `one scan` is a pass "
-            "over the index, which answers the `requests in a scan`."
+            "Each row is a mode and a number of clients. `a second` counts requests or whole searches; `median` and `99th percentile` are the time of one. A scan is a pass "
+            "over the index."
         )
         parts.append(markdown([vectors, *HEAD], rows))
         parts.extend(bound(run))
@@ -34,7 +33,6 @@ def section(run: Run) -> str:
             "if a shared scan takes less processor time than separate scans.",
         )
     )
-    parts.append(OLDER_SERVER)
     return "\n\n".join(parts)
 
 

@@ -72,14 +72,13 @@ def section(run: Run) -> str:
         for n in sizes(run)
         for rate in RATES
     ]
-    head = ["vectors of 128", "link", *(f"{n:,}" for n in SEARCHES)]
+    head = ["vectors of 128 dimensions", "link", *(f"{n:,}" for n in SEARCHES)]
     return "\n\n".join(
         [
             "## Which mode on which link",
             "`sordino plan --line` predicts these times for a recall@10 of 0.95. It computes the bytes from the formats of messages, and reads the "
             "speed of one core from a table.",
             notes(
-                "Each row is a number of vectors of 128 dimensions, and the rate of a network link.",
                 "The number above a column is the number of searches that one client makes, one after the other, before the index changes. The times "
                 "are for all these searches together, with downloads.",
                 "Each cell names the fastest of masked, routed and sealed mode. In these modes, readers do not hold the index, and the server does not see the "

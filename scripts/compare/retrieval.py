@@ -232,8 +232,7 @@ def section(run: Run) -> str:
             "rate. `plain loop` is the same scan in a simple loop, without Sordino's SIMD code. A dash marks a size that was not measured.",
             scans(run),
             "## Peers built from source",
-            "Each row is a system. `server` is its time for one answer over 1 GiB, on one thread. `bytes up` and `bytes down` are for one request; `bytes once` "
-            "is the hint, or the keys, of a client.",
+            "Each row is a system. `server` is its time for one answer, on one thread. `bytes once` is the hint, or the keys, of a client.",
             sources(run),
             "A [separate run](../../crates/pir/docs/peers.md) measured Spiral too, and smaller databases.",
             "## Several queries in one scan",

@@ -126,8 +126,8 @@ def section(run: Run) -> str:
             rates.section(run),
             systems.section(run),
             "## Without protection",
-            "faiss, on one thread, shows what a search costs without privacy. Each cell has the median time of a search, and recall@10. For faiss, numpy drew vectors "
-            "from the distributions of the tables above: the vectors are not the ones that Sordino searched.",
+            "faiss, on one thread, shows what a search costs without privacy. Each cell has the median time of a search, and recall@10. For faiss, numpy drew other vectors "
+            "from the distributions of the tables above.",
             baseline(run),
             scale.section(run),
             PRECISION,
@@ -142,9 +142,9 @@ PLOTS = (("latency", "latency"), ("bytes", "bytes"), ("bytes of a session", "ses
 def reference(run: Run) -> str:
     return "\n\n".join(
         [
-            "Each row is a step or a property of one search among 100,000 uniform vectors of 128 dimensions. The columns `standard` and `batch` are for the "
-            "reference: two ways to search in tier 2.5 of its design, where vectors are stored under AES-256-GCM. The column `masked` is for Sordino's "
-            "[masked mode](../search.md). The reference scores the centroids of 64 buckets, and masked mode scores all vectors.",
+            "Each row is a step or a property of one search among 100,000 uniform vectors of 128 dimensions. `standard` and `batch` are the reference's two ways "
+            "to search, in tier 2.5 of its design, where AES-256-GCM encrypts stored vectors. Both score the centroids of 64 buckets. `masked` is Sordino's "
+            "[masked mode](../search.md), which scores all vectors.",
             stated_stages(run),
             notes(
                 "The reference made ten queries, on 12 cores, without a network.",

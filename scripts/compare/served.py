@@ -8,7 +8,7 @@ from compare.svg import Parts, parts_chart
 from compare.table import digits, markdown, notes, size, time
 
 HEAD = (
-    "vectors of 128",
+    "vectors, mode",
     "a search",
     "first search of a new process",
     "bytes once",
@@ -59,7 +59,7 @@ def over_lines(run: Run) -> str:
             plan = predicted(run, n, mode, rate)
             cells.append(f"{ms(line['first_ms'])}, **{ms(line['search_ms'])}** ({ms(plan) if plan else '-'})" if line else "-")
         rows.append(cells)
-    return markdown(["vectors of 128", *(f"{rate} Mbit/s" for rate in found)], rows)
+    return markdown(["vectors, mode", *(f"{rate} Mbit/s" for rate in found)], rows)
 
 
 def lines_chart(run: Run, n: int) -> str:
@@ -86,7 +86,7 @@ def section(run: Run) -> str:
     return "\n\n".join(
         [
             *parts,
-            "Each row is a number of vectors of 128 dimensions, and a mode. The command line searches a server on the same machine, without TLS, for ten results with texts "
+            "Vectors have 128 dimensions. The command line searches a server on the same machine, without TLS, for ten results with texts "
             "of about 300 bytes. The server has one core.",
             markdown(HEAD, [row(line) for line in here]),
             notes(

@@ -161,7 +161,7 @@ def section(run: Run) -> str:
                 "libcrux stores nothing of a key between calls. Its cells for one key therefore repeat the figure for many keys. "
                 "AWS-LC stores a key as bytes, and expands it in each call.",
             ),
-            "## Other parameter sets",
+            "## ML-DSA-44 and ML-DSA-65, messages of 64 bytes",
             compare(run, sets()),
         ]
     ) + native(run)
@@ -202,7 +202,7 @@ def blake3(run: Run) -> str:
             "The next table is for lists of messages on one thread, and for hash trees. `4096x256B` is a list of 4,096 messages of 256 bytes, and `its kernel` is a function of the crate `blake3`.",
             compare(run, lists(run)),
             notes(
-                "For messages of one length in whole blocks, at most 1,024 bytes, Sordino calls the kernel of the third column. Sordino first reads each message's address and length, and afterwards it copies the digests. This takes 1 to 2 ns for each message. The benchmark gives the kernel finished addresses, so such a list takes at least the kernel's time.",
+                "For messages of one length in whole blocks, at most 1,024 bytes, Sordino calls the kernel of the third column. In addition, Sordino reads addresses and lengths, and copies digests, in 1 to 2 ns for each message. So such a list takes at least the kernel's time.",
             ),
         ]
     )

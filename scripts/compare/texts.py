@@ -23,7 +23,7 @@ HEAD = (
     "server's memory",
     "server's start",
     "build",
-    "pages",
+    "pages with texts",
 )
 
 
@@ -34,8 +34,7 @@ def section(run: Run) -> str:
     first = run.texts[0]
     parts.append(
         f"We measured {first['mode']} mode with {first['n']:,} {first['what']}, vectors of {first['dim']} dimensions, and {first['k']} results a search, on "
-        f"{first['date']}. The processor was {first['processor']}. Each row is a [way to fetch the texts](../protocol/payloads.md). `pages` has the number and length of the "
-        "pages that store the texts."
+        f"{first['date']}. The processor was {first['processor']}. Each row is a [way to fetch the texts](../protocol/payloads.md)."
     )
     parts.append(markdown(HEAD, [row(line) for line in run.texts]))
     parts.append(
