@@ -119,7 +119,7 @@ def sizes():
     up = 4 * groups * clusters * width + -(-SECRET // t) * N * 46 // 8
     before, after = (2 * groups * rows for rows in (places, places + more))
     growth = 100 * (after - before) / (up + before)
-    return f"{after / 1000:.0f} KB instead of {before / 1000:.0f} KB. So a search moves {growth:.1f} % more bytes, and a client once downloads {19 * t * groups * more / 8e6:.1f} MB more"
+    return f"{after / 1000:.0f} KB instead of {before / 1000:.0f} KB. The query is larger than the reply, so a search moves only {growth:.1f} % more bytes. The one-time download grows by {19 * t * groups * more / 8e6:.1f} MB"
 
 
 def check():

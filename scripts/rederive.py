@@ -88,8 +88,8 @@ def estimates():
     # The rows of the sheet's table, up to their levels
     rows = {
         "`N1024S32` | retrieval with a hint, more columns | 1024 | 2^32 | Gaussian, deviation 32 | as the error": "pir-1024-s32",
-        "`N1024S16` | the same, more columns still | 1024 | 2^32 | Gaussian, deviation 16 | as the error": "pir-1024-s16",
-        "`N1280S16` | the same, if 128 bits under core-SVP are asked for | 1280 | 2^32 | Gaussian, deviation 16 | as the error": "pir-1280-s16",
+        "`N1024S16` | retrieval with a hint, more columns than `N1024S32` serves | 1024 | 2^32 | Gaussian, deviation 16 | as the error": "pir-1024-s16",
+        "`N1280S16` | retrieval with a hint, if the caller asks for 128 bits under core-SVP | 1280 | 2^32 | Gaussian, deviation 16 | as the error": "pir-1280-s16",
         "`Published121` | comparisons with SimplePIR alone | 1024 | 2^32 | Gaussian, deviation 6.4 | as the error": "pir-published121",
         "`hintless-2048-50` | retrieval without a hint | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
         "`rlwe-2048-50`, `rlwe-2048-50-fine` | encrypted routing; library | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
@@ -101,7 +101,7 @@ def estimates():
     for row, name in rows.items():
         estimate = param_check.SETS[name]
         states("sheet.md", f"{row} | {estimate[5]:.1f} | {estimate[6]:.1f} |")
-    for name, of, log2 in (("one", "1", 0), ("a client's", "2^10", 10), ("an index's", "2^30", 30)):
+    for name, of, log2 in (("one", "1", 0), ("of one client, for example", "2^10", 10), ("of one index, for example", "2^30", 30)):
         left = " | ".join(f"{estimate[model] - log2:.1f}" for model in (5, 6) for estimate in (rlwe, module))
         states("sheet.md", f"| {name} | {of} | {left} |")
     states("masked.md", f"For one query `Adv_RLWE` has {rlwe[5]:.1f} bits under MATZOV and {rlwe[6]:.1f} under core-SVP")
@@ -119,7 +119,7 @@ def estimates():
     log2 = 2 * math.log2(24 * -(-16 * 128 // 512) * of_module) - 129
     states("sheet.md", f"| 24 groups of 16 clusters, 128 dimensions | 96 of 512 errors | {power(log2)} | {power(log2 + 30)} |")
     states("retrieval.md", f"cost at most {power(2 * math.log2(2**22 // 512 * of_module) - 129)} for the most words that a request may have, 2^22")
-    for row, estimate in (("more, deviation 32", wide), ("more still, deviation 16", narrow)):
+    for row, estimate in (("more than in the first row; errors of standard deviation 32", wide), ("more than in the second row; errors of standard deviation 16", narrow)):
         states("retrieval.md", f"| {row} | LWE: {estimate[5]:.1f} bits MATZOV, {estimate[6]:.1f} core-SVP |")
 
 
@@ -210,14 +210,14 @@ def exact():
         if page == "masked.md":
             group = checks_failure.group(width)
             rounded = head + state + -(-(rows + CHECKS * -(-rows // group)) * 15 // 8)
-            states(page, f"| 100,000 x 128: reply, bytes | {rounded:,} | {reply:,} | {reply:,} |")
+            states(page, f"| a reply | {rounded:,} | {reply:,} | {reply:,} |")
             more = f"{100 * CHECKS / group:.1f} %"
-            states(page, f"| once, on top of the hint, bytes | check rows' part of it, {more} | {once[0]:,} | {once[1]:,} |")
+            states(page, f"| once, in addition to the hint | none, but the hint is {more} larger | {once[0]:,} | {once[1]:,} |")
         else:
             rounded = head + state + rows * 15 // 8
             states(page, f"| {once[0]:,} | {once[1]:,} | {reply:,} | {rounded:,} |")
     states("masked.md", f"at most `Q 2^-{EXACT}`")
-    states("README.md", f"| one score changed by less than that | no | yes, 2^-{EXACT} |")
+    states("README.md", f"| one score changed by less than in the row above | no | yes, 2^-{EXACT} |")
 
 
 # --- sealed data ---
@@ -246,8 +246,8 @@ def retrieval():
     for set_columns, powers in ((45_000, "2^-97.9"), (190_000, "2^-93.8")):
         assert power(2 * math.log2((1024 + set_columns) * 129 / 128) - 129) == powers
         states("retrieval.md", f"{powers} at {set_columns:,} columns")
-    columns = ", ".join(str(most) for _, most in sets)
-    states("retrieval.md", f"| up to {columns}, by the length of a secret | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
+    words, columns = (", ".join(map(str, some[:-1])) + f" or {some[-1]}" for some in zip(*sets))
+    states("retrieval.md", f"| at most {columns}, for secrets of {words} words | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
     both = math.log2(2**-128 + 2**distinct)
     states("retrieval.md", f"the bounds 2^-128 and {power(distinct)} of this row, times `Q P`, add up to at most {power(10 + math.log2(31) + both)}")
     states("retrieval.md", f"each session of {REQUESTS} requests adds one `Adv_RLWE` for its keys and queries: {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")

@@ -30,12 +30,12 @@ ROWS = (
     Row("check, cached", 407.5, key("sordino cached", 101)),
     Row("cache lookup alone", 147.7, key("sordino lookup", 101)),
     Row(
-        "similar policies, small set (Sordino: 1,000)",
+        "ten most similar policies, small set (Sordino: 1,000)",
         192_919,
         key("sordino top10", 1_000, SIMILAR),
     ),
     Row(
-        "similar policies, large set (Sordino: 100,000)",
+        "ten most similar policies, large set (Sordino: 100,000)",
         1_002_103,
         key("sordino top10", 100_000, SIMILAR),
     ),
@@ -43,9 +43,9 @@ ROWS = (
     Row("32 tokens of ML-DSA-44", None, key("sordino ML-DSA-44", 32, TOKEN)),
     Row("authentication tag of a request of 16 KiB, made by the client", None, key("sordino tag", 1 << 14, REQUEST)),
     Row("the same tag, checked by the server", None, key("sordino check", 1 << 14, REQUEST)),
-    Row("while policies change, p50", 3_208, key("p50", 101, CHANGING)),
-    Row("while policies change, p95", 20_583, key("p95", 101, CHANGING)),
-    Row("while policies change, p99", 54_917, key("p99", 101, CHANGING)),
+    Row("check while policies change, p50", 3_208, key("p50", 101, CHANGING)),
+    Row("check while policies change, p95", 20_583, key("p95", 101, CHANGING)),
+    Row("check while policies change, p99", 54_917, key("p99", 101, CHANGING)),
 )
 
 
@@ -58,6 +58,7 @@ def section(run: Run) -> str:
     return "\n\n".join(
         [
             "# Authorization",
+            "Each row is the time of one operation, on one thread unless a note says otherwise. A *check* decides whether policies allow one request; `uncached` means that no earlier decision is used.",
             compare(run, ROWS, stated=True),
             notes(
                 "cedar-policy evaluates every policy for every request.",
@@ -66,7 +67,7 @@ def section(run: Run) -> str:
                 "If one policy decides a check, Sordino allocates no memory.",
                 "In the rows `32 tokens`, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. The tokens have "
                 "32 holders and one issuer.",
-                "In the rows `while policies change`, two threads make requests, and 99 of 100 requests repeat earlier requests. A third "
+                "In the rows `check while policies change`, two threads make requests, and 99 of 100 requests repeat earlier requests. A third "
                 "thread replaces 101 policies ten times a second. `crates/authz/examples/authz.rs` measures these rows. The times "
                 "include reading the clock.",
             ),
@@ -78,7 +79,7 @@ def section(run: Run) -> str:
 def reference(_: Run) -> str:
     return "\n\n".join(
         [
-            "The [chapter](authorization.md) has the figures.",
+            "The [chapter](authorization.md) has the reference's figures next to ours.",
             notes(
                 "The reference is a Go engine, with conditions in CEL.",
                 "The reference's row of 32 tokens has ML-DSA-87 signatures; our tokens have ML-DSA-65.",

@@ -42,4 +42,4 @@ def section() -> str:
     rows = [[what, *(line["numbers"].get(what, "-") for line in found)] for what in names]
     rows[:0] = [[key, *(line[key] for line in found)] for key in ("date", "commit", "processor")]
     about = "Compare two versions only if they were measured on the same processor. To compare this tree with a commit, run `scripts/bench.sh --against REV BENCH`."
-    return "\n\n".join(["# History", "This page has the main numbers of each version. [Method](method.md) says what other programs did during the newest run.", markdown(["", *(line["version"] for line in found)], rows, words=True), about])
+    return "\n\n".join(["# History", "This page has the main numbers of each version: Sordino's figures of the [first page](README.md). [Method](method.md) says what other programs did during the newest run.", markdown(["", *(line["version"] for line in found)], rows, words=True), about])

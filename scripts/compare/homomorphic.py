@@ -198,25 +198,28 @@ def section(run: Run) -> str:
         [
             "# Encrypted products",
             "## 64 dot products of 128 dimensions",
+            "Each row is the time of one operation, on one thread. A ratio in brackets is the peer's time divided by Sordino's.",
             compare(run, batch()),
             notes(
                 "Sordino packs vectors into the coefficients of polynomials of degree 2,048, with a modulus of 50 bits. Its server needs neither "
                 "rotations nor a key, and each secret serves one query. The peers use slots, rotations and longer-lived keys.",
                 "By the MATZOV estimate, Sordino has 137 bits of security. The parameters of the [reference](reference.md#products) (N = 2^14, modulus "
-                "of 497 bits) have about 110. Lattigo (N = 2^13, modulus of 155 bits) and TenSEAL (160 bits) have more than 128.",
+                "of 497 bits) have about 110 bits. Lattigo (N = 2^13, modulus of 155 bits) and TenSEAL (N = 2^13, modulus of 160 bits) have more than 128 bits.",
                 "Encryption times include encoding, and decryption times include decoding. `Sordino, slots and rotations` is Sordino's slot mode.",
             ),
+            "The next table has the bytes of each message:",
             sizes(run),
             "## Row packing at every shape, and slot mode",
+            "Each cell is the time of one operation on `vectors x dimensions`. The rows `slots` are operations of slot mode on ciphertexts of the given degree.",
             rows_packed(run),
             "## All vectors in one pass",
+            "`real` scores floating-point vectors (open mode). `modular` scores integers to which pads are added (masked mode). For "
+            "`score 4 queries, each`, the server reads the database once for four queries, and the cell is a quarter of the time.",
             column(run),
-            notes(
-                "`real` scores floating-point vectors (open mode). `modular` scores integers to which pads are added (masked mode). For "
-                "`score 4 queries, each`, the server reads the database once for four queries, and the cell is a quarter of the time.",
-            ),
+            "The next table has the bytes of one search and of the hint:",
             column_sizes(run),
             "## The number-theoretic transform, modulus of 50 bits",
+            "Each cell is the time of one transform of a polynomial, on one thread.",
             compare(run, ring(run)),
         ]
     )
@@ -226,9 +229,9 @@ def of_vectors(run: Run) -> str:
     return "\n\n".join(
         [
             "## Hashing of vectors (LSH)",
+            "Each row is the time to hash one vector to a code of 128 bits, or of one search. In the rows `search`, Sordino hashes the query and scans the codes of 100,000 "
+            "vectors. Sordino's hash rotates a vector by fast transforms, which need fewer operations than products with hyperplanes.",
             compare(run, hashing(run), stated=True),
-            "In the rows `search`, Sordino hashes the query and scans the codes of 100,000 vectors. Sordino's hash rotates a vector by fast "
-            "transforms, which need fewer operations than products with hyperplanes.",
             "In the next table, `100000x64bits-top50` finds the 50 nearest of 100,000 codes of 64 bits. The peer is a loop that counts differing bits, "
             "and then selects.",
             compare(run, scanned(run)),
@@ -242,6 +245,7 @@ def of_vectors(run: Run) -> str:
 def reference(run: Run) -> str:
     return "\n\n".join(
         [
+            "Each row is the time of one operation. Times in brackets are for the reference's Python code.",
             stated_there(run, [*batch(), *operations()]),
             notes(
                 "The reference's micro-benchmarks (5.2, 33 and 0.8 ms) pack vectors differently from its search (17, 28 and 2 ms).",

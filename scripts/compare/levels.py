@@ -10,12 +10,12 @@ LEVELS = ("portable", "avx2", "avx512", "amx", "neon")
 # bench also measures the fastest kernel of the machine under a name without a level, the last field is this name.
 NAMED = (
     ("PIR, one answer, 128 MiB", "pir/answer", "128MiB", "{}", ""),
-    ("PIR, hint of 1 MB", "pir/hint", "1MB", "{}", ""),
+    ("PIR, hint of a database of 1 MB", "pir/hint", "1MB", "{}", ""),
     ("BLAKE3, 100,000 messages of 64 B", "hash/each", "100000x64B", "{}", ""),
     ("BLAKE3, 256 messages of 1 KiB", "hash/each", "256x1024B", "{}", ""),
-    ("BLAKE3, 10,000 of 0 to 2,048 B", "hash/each", "10000x0..2048B", "{}", ""),
-    ("LSH, one hash of 128 dimensions", "lsh/hash", "128dims-128bits", "rotation-{}", ""),
-    ("LSH, scan of 100,000 codes", "lsh/scan", "100000x128bits-top50", "{}", ""),
+    ("BLAKE3, 10,000 messages of 0 to 2,048 B", "hash/each", "10000x0..2048B", "{}", ""),
+    ("LSH, hash of one vector of 128 dimensions", "lsh/hash", "128dims-128bits", "rotation-{}", ""),
+    ("LSH, scan of 100,000 codes of 128 bits", "lsh/scan", "100000x128bits-top50", "{}", ""),
     *(
         (f"{s}, 32 signatures, {keys}", "mldsa/batch", f"{s}x32", f"sordino {{}} {keys}", f"sordino {keys}")
         for s in ("ML-DSA-65", "ML-DSA-87")
@@ -24,11 +24,11 @@ NAMED = (
 )
 # The rows that are measured again with SORDINO_CPU at a lower level.
 REPEATED = (
-    ("encrypted scores, 64 of 128 dimensions", "ckks/score", "row", "64x128"),
-    ("encrypted scores, 10,000 by columns", "ckks/column", "real/score", "10000x128"),
-    ("the same, 4 queries", "ckks/column", "real/score 4 queries", "10000x128"),
-    ("the same, residues", "ckks/column", "modular/score", "10000x128"),
-    ("transform, degree 2,048", "ntt/forward", "sordino", "2048"),
+    ("encrypted scores of 64 vectors of 128 dimensions", "ckks/score", "row", "64x128"),
+    ("encrypted scores of 10,000 vectors (open mode)", "ckks/column", "real/score", "10000x128"),
+    ("encrypted scores of 10,000 vectors (open mode), 4 queries", "ckks/column", "real/score 4 queries", "10000x128"),
+    ("encrypted scores of 10,000 vectors (masked mode)", "ckks/column", "modular/score", "10000x128"),
+    ("number-theoretic transform, degree 2,048", "ntt/forward", "sordino", "2048"),
 )
 
 
@@ -77,11 +77,12 @@ def section(run: Run) -> str:
     return "\n\n".join(
         [
             "# Kernels by processor level",
+            "Each row is the time of one kernel, on one thread. A column such as `avx2` is a processor level: its kernels use no newer instructions. For `as detected`, Sordino "
+            "chooses the kernel. A dash marks a level that the benchmark does not measure separately.",
             markdown(head, [*named(run), *repeated(run)]),
             notes(
                 "All levels give the same results, bit for bit.",
                 "A processor without AVX-512, but with the same clock and caches, has the times of the column `avx2`.",
-                "For `as detected`, Sordino chooses the kernel. A dash marks a level that the benchmark does not measure separately.",
             ),
         ]
     )

@@ -93,11 +93,12 @@ def section(run: Run) -> str:
     return "\n\n".join(
         [
             *parts,
+            "Each row is a mode; the bold rows name the set of vectors, with its number of vectors and dimensions. Server and client run in one process, on one thread. "
+            "`bytes once` is the download before the first search.",
             table(run),
             notes(
-                "Server and client run in one process, on one thread. `bytes once` is the download before the first search.",
-                "Times are medians. The build plans sealed and routed mode for a recall of 0.95. On vectors without clusters, recall stays below.",
-                "In the last column, a search also fetches ten texts. In all other columns, it finds only ids.",
+                "Times are medians. The build plans sealed and routed mode for a recall of 0.95. On vectors without clusters, recall stays below this value.",
+                "In the last column, a search also fetches ten texts. All other columns are for searches that find only ids.",
             ),
         ]
     )

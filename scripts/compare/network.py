@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from compare.run import Run
-from compare.stated import OLDER_SERVER
 from compare.table import digits, markdown, notes, time
 
 WHAT = {"requests": "the server alone", "searches": "whole searches"}
@@ -18,6 +17,10 @@ def section(run: Run) -> str:
         sizes = sorted({load["n"] for load in run.loads if "n" in load})
         vectors = ", ".join(f"{n:,}" for n in sizes) + " vectors" if sizes else ""
         rows = [served(load, len(sizes) > 1) for load in sorted(run.loads, key=order)]
+        parts.append(
+            "Each row is a mode and a number of clients. `a second` counts requests or whole searches; `median` and `99th percentile` are the time of one. A scan is a pass "
+            "over the index."
+        )
         parts.append(markdown([vectors, *HEAD], rows))
         parts.extend(bound(run))
     else:
@@ -26,11 +29,10 @@ def section(run: Run) -> str:
         notes(
             "Clients and server are two processes on one machine, and share its cores. They communicate over loopback with TLS, and each request has an "
             "authentication tag. In the rows `the server alone`, clients encrypt all queries before the measurement.",
-            "The server answers up to 16 waiting requests with [one scan](../../crates/net/README.md#speed), a pass over the index. More clients add throughput if they use idle cores, or "
+            "The server answers up to 16 waiting requests with [one scan](../../crates/net/README.md#speed). Additional clients raise the throughput if they use idle cores, or "
             "if a shared scan takes less processor time than separate scans.",
         )
     )
-    parts.append(OLDER_SERVER)
     return "\n\n".join(parts)
 
 

@@ -221,7 +221,7 @@ DECRYPT: dict[str, tuple[Figures, ...]] = {
 OURS = (
     ("ff1", "Sordino FF1", False),
     ("ff1-batch", "Sordino FF1, one of 1,024 records", True),
-    ("ff1-batch-tweak-each", "the same, a tweak for each", True),
+    ("ff1-batch-tweak-each", "Sordino FF1, one of 1,024 records, each with its own tweak", True),
     ("ff3", "Sordino FF3", False),
     ("ff3-1", "Sordino FF3-1", False),
     *((f"riffpe-{n}", f"Sordino Riffpe(n={n})", False) for n in (10, 100, 1000, 10000)),
@@ -288,13 +288,16 @@ def section(run: Run) -> str:
         [
             "# Format-preserving encryption",
             "![FPE](../plots/fpe.svg)",
-            "All rows encrypt decimal digits on one thread. A ratio compares a peer with Sordino's row of the same cipher and length.",
+            "Each cell is the time to encrypt one string of decimal digits, on one thread. In rows `one of 1,024 records`, one call encrypts 1,024 strings, and the "
+            "cell is the time for each. A ratio compares a peer with Sordino's row of the same cipher and length. For Riffpe, `n` is the radix of the digits inside "
+            "the cipher; for RiffpeX, it is the smallest radix.",
             table(run),
             notes(
                 *decryption(run),
                 "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare pyffx with FF1, Sordino's closest cipher.",
                 "FF3 and FF3-1 are broken, and Riffpe has [no security proof](../../crates/fpe/README.md#security).",
-                "Sordino's Riffpe encrypts integers, with a 16-byte label for each value. The other rows encrypt digits or text, as the peers do.",
+                "Sordino's Riffpe encrypts integers. Inside the cipher, each possible value of a digit gets a pseudorandom label of 16 bytes; ciphertexts do not get "
+                "longer. All rows except Riffpe's encrypt digits or text, as the peers do.",
                 "A dash marks a length for which the cipher is not defined.",
             ),
         ]
@@ -305,7 +308,7 @@ def reference(_: Run) -> str:
     pairs = ((there, back) for name in ENCRYPT for one, other in zip(ENCRYPT[name], DECRYPT[name]) for there, back in zip(one, other))
     return "\n\n".join(
         [
-            f"Each cell has the lowest figure of four platforms ({', '.join(PLATFORMS)}). A dash marks a figure that the reference lacks.",
+            f"Each row is an implementation. Each cell is the time to encrypt one string of digits: the lowest figure of four platforms ({', '.join(PLATFORMS)}). A dash marks a figure that the reference lacks.",
             stated(),
             notes(
                 f"Decryption takes {spread(pairs)} as long as encryption.",

@@ -72,19 +72,19 @@ def section(run: Run) -> str:
         for n in sizes(run)
         for rate in RATES
     ]
-    head = ["vectors of 128", "link", *(f"{n:,}" for n in SEARCHES)]
+    head = ["vectors of 128 dimensions", "link", *(f"{n:,}" for n in SEARCHES)]
     return "\n\n".join(
         [
             "## Which mode on which link",
-            markdown(head, rows, words=True),
-            *(f"![{rate} Mbit/s](../plots/lines_{rate}.svg)" for rate in RATES),
+            "`sordino plan --line` predicts these times for a recall@10 of 0.95. It computes the bytes from the formats of messages, and reads the "
+            "speed of one core from a table.",
             notes(
-                "`sordino plan --line` predicts these times for a recall@10 of 0.95. It computes the bytes from the formats of messages, and reads the "
-                "speed of one core from a table.",
                 "The number above a column is the number of searches that one client makes, one after the other, before the index changes. The times "
                 "are for all these searches together, with downloads.",
                 "Each cell names the fastest of masked, routed and sealed mode. In these modes, readers do not hold the index, and the server does not see the "
-                "vectors. In local mode, readers hold the index. A cell names local mode only where it is faster.",
+                "vectors. In local mode, readers hold the index; a cell names local mode only if it is faster than the other three.",
             ),
+            markdown(head, rows, words=True),
+            *(f"![{rate} Mbit/s](../plots/lines_{rate}.svg)" for rate in RATES),
         ]
     )

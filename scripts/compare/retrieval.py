@@ -227,15 +227,20 @@ def section(run: Run) -> str:
             "# Private information retrieval",
             "## Scans",
             "![throughput](../plots/pir_throughput.svg)",
+            "In a scan, the server multiplies the database by one encrypted query, on one thread. Each row is a size of the database. GB/s are bytes of the "
+            "database a second. `read bandwidth` is the rate of only reading these bytes, and `best / bandwidth` divides Sordino's fastest column by this "
+            "rate. `plain loop` is the same scan in a simple loop, without Sordino's SIMD code. A dash marks a size that was not measured.",
             scans(run),
-            "`plain loop` is the same scan in a simple loop, without Sordino's SIMD code.",
             "## Peers built from source",
+            "Each row is a system. `server` is its time for one answer, on one thread. `bytes once` is the hint, or the keys, of a client.",
             sources(run),
             "A [separate run](../../crates/pir/docs/peers.md) measured Spiral too, and smaller databases.",
             "## Several queries in one scan",
+            "Each row is one scan that answers several queries. The last column is the time of separate scans, divided by the time of this scan.",
             batches(run),
             "## Without a hint",
-            "A client fetches the number of records `at once` with one query. `encoding` is the rate at which the server encodes the database.",
+            "Each row is a database. A client fetches the number of records `at once` with one request, and the times are for this request. `encoding` is the rate at "
+            "which the server encodes the database before the first request.",
             hintless(run),
             "[Reference documents](reference.md#retrieval) has figures for databases of few, short records.",
         ]
@@ -245,13 +250,14 @@ def section(run: Run) -> str:
 def reference(run: Run) -> str:
     return "\n\n".join(
         [
-            "Records have 3 bytes. Do not use PIR for such databases: all records, at most 300 kB, are smaller than the hint of either scheme.",
+            "Each row is a scheme and a number of records of 3 bytes. `setup` is the server's work before the first query. Do not use PIR for such databases: all "
+            "records, at most 300 kB, are smaller than the hint of either scheme.",
             operations(run),
             notes(
                 "`prepared ahead` is the time that remains if the client computes most of a query before it knows which record to fetch.",
                 f"The reference's SimplePIR answers have 384 B, 1,200 B and 3,804 B. Sordino's answers have {answers(run)}: 12 bits for each "
                 "byte of a column, and a header.",
-                "The reference's parameters n = 1,024 and sigma = 6.4 give 121.5 bits of security (MATZOV).",
+                "The reference's parameters (secrets of n = 1,024 words, errors of deviation sigma = 6.4) give 121.5 bits of security (MATZOV).",
                 "The reference's DoublePIR does not scale the row selector of a query, so noise destroys the record. In our simulation at sigma = 6.4, "
                 "199 of 200 records were wrong; the reference's tests set sigma to 0. The reference's 12-byte answers do not decrypt. Sordino's answers "
                 "follow the published construction, and decrypt.",

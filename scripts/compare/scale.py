@@ -73,7 +73,7 @@ def section(run: Run) -> str:
         [
             "## Beyond one machine",
             largest(run),
-            "We did not build the indexes of the next table, which have 128 dimensions. The table scales up what this run measured at a million vectors.",
+            "We did not build the indexes of the next table, which have 128 dimensions. Each row is an index; its numbers scale up what this run measured at a million vectors.",
             markdown(HEAD, rows),
             notes(
                 f"We assume {MONTH_SEARCHES:,.0f} searches a month. A processor with 4 GB of memory costs {CORE_HOUR:.2f} dollars an hour, and each GB sent to readers costs "

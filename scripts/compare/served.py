@@ -8,7 +8,7 @@ from compare.svg import Parts, parts_chart
 from compare.table import digits, markdown, notes, size, time
 
 HEAD = (
-    "vectors of 128",
+    "vectors, mode",
     "a search",
     "first search of a new process",
     "bytes once",
@@ -59,7 +59,7 @@ def over_lines(run: Run) -> str:
             plan = predicted(run, n, mode, rate)
             cells.append(f"{ms(line['first_ms'])}, **{ms(line['search_ms'])}** ({ms(plan) if plan else '-'})" if line else "-")
         rows.append(cells)
-    return markdown(["vectors of 128", *(f"{rate} Mbit/s" for rate in found)], rows)
+    return markdown(["vectors, mode", *(f"{rate} Mbit/s" for rate in found)], rows)
 
 
 def lines_chart(run: Run, n: int) -> str:
@@ -86,19 +86,18 @@ def section(run: Run) -> str:
     return "\n\n".join(
         [
             *parts,
+            "Vectors have 128 dimensions. The command line searches a server on the same machine, without TLS, for ten results with texts "
+            "of about 300 bytes. The server has one core.",
             markdown(HEAD, [row(line) for line in here]),
             notes(
-                "The command line searches a server on the same machine, without TLS, for ten results with texts of about 300 bytes. The server has one core.",
-                "`first search of a new process` starts with the command, and ends with the printed texts. It includes the download.",
+                "`first search of a new process` starts with the command, and ends with the printed texts. This time includes the download of `bytes once`.",
                 "`server's memory` excludes mapped files. A build uses all cores.",
             ),
             "### Over a line",
+            f"The table repeats these searches over a simulated network link, a *line*. Between client and server, a relay program limits the rate of each direction and adds a "
+            f"round trip of {first['delay_ms']:.0f} ms. Unlike a network, the relay loses no packets.",
+            "Each cell has three times: the first search of a new process, each later search (bold), and in brackets what `sordino plan` predicts for a later "
+            "search. The prediction includes neither texts nor the round trip.",
             over_lines(run),
-            notes(
-                f"Between client and server, a relay program limits the rate of each direction and adds a round trip of {first['delay_ms']:.0f} ms. Unlike a network, the "
-                "relay loses no packets.",
-                "Each cell has three times: the first search of a new process, a further search (bold), and in brackets what `sordino plan` predicts for a further "
-                "search. The prediction includes neither texts nor the round trip.",
-            ),
         ]
     )

@@ -153,15 +153,15 @@ def section(run: Run) -> str:
             "# ML-DSA verification",
             "![ML-DSA](../plots/mldsa.svg)",
             f"## {SET}, messages of 64 bytes",
+            "Each row is the time to verify one signature, or a batch, on one thread. A ratio in brackets is the time of a column divided by Sordino's.",
             compare(run, batches()),
             notes(
-                "In a batch, Sordino expands each key once, and fills the processor's SIMD lanes "
-                "with several signatures.",
+                "In a batch, Sordino expands each key once, and computes with several signatures at once by SIMD instructions.",
                 "In rows such as `8 signatures, 8 keys`, each signature has its own key.",
                 "libcrux stores nothing of a key between calls. Its cells for one key therefore repeat the figure for many keys. "
                 "AWS-LC stores a key as bytes, and expands it in each call.",
             ),
-            "## Other parameter sets",
+            "## ML-DSA-44 and ML-DSA-65, messages of 64 bytes",
             compare(run, sets()),
         ]
     ) + native(run)
@@ -176,10 +176,10 @@ STATED = [
 def reference(_: Run) -> str:
     return "\n\n".join(
         [
+            "The table has the reference's times to verify signatures: one after the other, or on 16 threads. Our figures are in the [chapter](signatures.md).",
             markdown(["ML-DSA-87", "sequential", "16 threads"], STATED),
-            "Our figures are in the [chapter](signatures.md).",
             notes(
-                "The reference verifies one signature after the other, and shares no work between signatures.",
+                "The reference shares no work between signatures.",
                 "The reference's library (`pqcrypto`, from PQClean's AVX2 code) omitted the norm check of z. This library fails 50 of 244 Wycheproof "
                 "and ACVP cases for this parameter set, mostly by accepting forgeries. We do not compare Sordino with it, because it does less than a "
                 "verification.",
@@ -193,14 +193,16 @@ def blake3(run: Run) -> str:
         [
             "## BLAKE3",
             "![BLAKE3](../plots/blake3.svg)",
+            "Each row is the time to hash one message, or a list of messages. `threads` in a row, or `all threads` in a column, means all threads; all other "
+            "figures are for one thread.",
             compare(run, hashes(run), stated=True),
             notes(
-                "For one message, Sordino calls the official crate `blake3`. For 65 to 1,024 bytes, it uses its own portable code if this code is faster.",
+                "For one message, Sordino calls the official crate `blake3`. For a message of 65 to 1,024 bytes, Sordino uses its own portable code if this code is faster.",
             ),
             "The next table is for lists of messages on one thread, and for hash trees. `4096x256B` is a list of 4,096 messages of 256 bytes, and `its kernel` is a function of the crate `blake3`.",
             compare(run, lists(run)),
             notes(
-                "For messages of one length in whole blocks, at most 1,024 bytes, Sordino calls the kernel of the third column. Sordino first reads each message's address and length, and afterwards it copies the digests. This takes 1 to 2 ns for each message. The benchmark gives the kernel finished addresses, so such a list takes at least the kernel's time.",
+                "For messages of one length in whole blocks, at most 1,024 bytes, Sordino calls the kernel of the third column. In addition, Sordino reads addresses and lengths, and copies digests, in 1 to 2 ns for each message. So such a list takes at least the kernel's time.",
             ),
         ]
     )
@@ -209,7 +211,7 @@ def blake3(run: Run) -> str:
 def hash_reference(_: Run) -> str:
     return "\n\n".join(
         [
-            "The [chapter](hashing.md#blake3) has the figures.",
+            "The [chapter](hashing.md#blake3) has the reference's figures next to ours.",
             notes(
                 "The reference's SIMD batch takes 21.1 µs for 64 KB. The reference's row of 1 MB with threads uses this batch too.",
             ),

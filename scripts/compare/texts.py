@@ -16,14 +16,14 @@ HEAD = (
     "",
     "a search",
     "of it in the server",
-    "the same over loopback",
+    "a search over loopback",
     "bytes up",
     "bytes down",
     "bytes once",
     "server's memory",
     "server's start",
     "build",
-    "pages",
+    "pages with texts",
 )
 
 
@@ -33,13 +33,13 @@ def section(run: Run) -> str:
         return "\n\n".join([*parts, "Absent: this run did not measure the ways to fetch texts."])
     first = run.texts[0]
     parts.append(
-        f"We measured {first['mode']} mode with {first['n']:,} {first['what']}, vectors of {first['dim']} dimensions and k = {first['k']}, on "
-        f"{first['date']}. The processor was {first['processor']}."
+        f"We measured {first['mode']} mode with {first['n']:,} {first['what']}, vectors of {first['dim']} dimensions, and {first['k']} results a search, on "
+        f"{first['date']}. The processor was {first['processor']}. Each row is a [way to fetch the texts](../protocol/payloads.md)."
     )
     parts.append(markdown(HEAD, [row(line) for line in run.texts]))
     parts.append(
         notes(
-            "For `a search`, client and server run in one process on one thread. For `the same over loopback`, they are two processes on the same "
+            "For `a search`, client and server run in one process on one thread. For `a search over loopback`, they are two processes on the same "
             "core, without TLS.",
             f"Times are medians of {first['rounds']} rounds. In each round, every way answers all queries. A build uses all cores.",
             "`server's memory` excludes mapped files, and is measured after the searches of one client. `bytes once` is what a client downloads before its "
