@@ -87,14 +87,25 @@ def log2_above_any(tolerance, variance, m, places):
     return math.log2(total + 2**tail)
 
 
-def log2_accepted(ratio):
-    """log2 of the probability that a reply with an error E in one score passes, where E^2 = tolerance / ratio. Each
-    square is x^2 E^2 or (1 - x)^2 E^2 with probability 1/2, for an x that the server chooses. This is the best Chernoff
-    bound."""
-    def one(u):
-        return max(math.exp(-u * x * x) + math.exp(-u * (1 - x) ** 2) for x in (i / 100 for i in range(51))) / 2
-    us = [i / 20 for i in range(1, 200)]
-    return min((COUNT - 1) * math.log2(one(u)) + u * ratio / LOG2 for u in us)
+def largest_mean(u):
+    """A bound on the mean of exp(-u y^2), for the worst x of [0, 1/2], if y is x or 1 - x with probability 1/2 each. The
+    mean's slope is at most root(2 u / e). So between two points of a grid, it exceeds the larger by at most that slope
+    times half of the grid's step."""
+    points = 2**14
+    grid = (i / 2 / points for i in range(points + 1))
+    return max(math.exp(-u * x * x) + math.exp(-u * (1 - x) ** 2) for x in grid) / 2 + math.sqrt(2 * u / math.e) / 4 / points
+
+
+def log2_accepted(ratio, count=COUNT - 1):
+    """A bound on log2 of the probability that a reply with an error E in one score passes, where E^2 = tolerance / ratio.
+    Each square is x^2 E^2 or (1 - x)^2 E^2 with probability 1/2, for an x that the server chooses. This is Chernoff's
+    bound. It holds for any u, so a coarse search for a good u suffices."""
+    bound = lambda u: count * math.log2(largest_mean(u)) + u * ratio / LOG2
+    low, high = 0.05, 10.0
+    for _ in range(20):
+        first, second = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, second) if bound(first) < bound(second) else (first, high)
+    return bound(low)
 
 
 def seen(tolerance, width):

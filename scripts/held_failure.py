@@ -16,6 +16,8 @@ groups of at least 1,000 rows it also asserts a probability above 2^-54, because
 """
 import csv, math, os, re
 
+import clusters_failure
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, "../crates/index/tests/held.csv")
 PAGE = os.path.join(HERE, "../docs/security/open.md")
@@ -74,12 +76,9 @@ def log2_refusal(t, width, rows, groups, tolerance):
 
 
 def log2_accepted(ratio):
-    """log2 of the probability that a reply with an error E in one score passes, where (2 E)^2 = tolerance / ratio.
-    Each square is (2 E x)^2 or (2 E (1 - x))^2 with probability 1/2, for an x that the server chooses. This is the best
-    Chernoff bound."""
-    def one(u):
-        return max(math.exp(-u * x * x) + math.exp(-u * (1 - x) ** 2) for x in (i / 100 for i in range(51))) / 2
-    return min(COUNT * math.log2(one(u)) + u * ratio / math.log(2) for u in (i / 20 for i in range(1, 200)))
+    """A bound on log2 of the probability that a reply with an error E in one score passes, where (2 E)^2 = tolerance /
+    ratio. Each square is (2 E x)^2 or (2 E (1 - x))^2 with probability 1/2, for an x that the server chooses."""
+    return clusters_failure.log2_accepted(ratio, COUNT)
 
 
 def log2_spread(ratio):

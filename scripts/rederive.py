@@ -101,26 +101,69 @@ def estimates():
     for row, name in rows.items():
         estimate = param_check.SETS[name]
         states("sheet.md", f"{row} | {estimate[5]:.1f} | {estimate[6]:.1f} |")
-    for name, of, log2 in (("one", "1", 0), ("of one client, for example", "2^10", 10), ("of one index, for example", "2^30", 30)):
-        left = " | ".join(f"{estimate[model] - log2:.1f}" for model in (5, 6) for estimate in (rlwe, module))
-        states("sheet.md", f"| {name} | {of} | {left} |")
-    states("masked.md", f"For one query `Adv_RLWE` has {rlwe[5]:.1f} bits under MATZOV and {rlwe[6]:.1f} under core-SVP")
-    states("routed.md", f"has {module[5]:.1f} bits under MATZOV and {module[6]:.1f} under core-SVP")
-    states("sheet.md", f"plain LWE with {module[0]:,} of its 1,536 entries")
-    # Each block of 128 bits makes three samples of the error.
+    for file, pattern, q in (("ckks/src/dot/params.rs", r"Q: u64 = ([\d_]+)", param_check.Q50), ("ckks/src/column/params.rs", r"Q40: u64 = ([\d_]+)", param_check.Q40),
+                             ("lwe/src/params.rs", r"Q: u64 = ([\d_]+)", param_check.Q40), ("pir/src/hintless/ring.rs", r"Q: u64 = ([\d_]+)", param_check.Q50)):
+        constant(file, pattern, q)
+    states("sheet.md", f"50 bits means the prime 2^50 - {2**50 - param_check.Q50}, and 40 bits the prime 2^40 - {2**40 - param_check.Q40}")
+    stand_in, same, exact_module, _, exact_ring, exact_narrow = param_check.exact()
+    assert stand_in == same
+    states("sheet.md", f"The module has {exact_module} bits, and its {module[0]:,} entries {stand_in} with either modulus. The ring has {exact_ring} bits at 50 bits, and {exact_narrow} at 40 bits")
+    states("sheet.md", f"plain LWE with {module[0]:,} entries, `q` = 2^{module[1]} and deviation 2^{round(math.log2(module[2]))}")
+    aes_terms(rlwe, module, wide, narrow)
+
+
+def aes_terms(rlwe, module, wide, narrow):
+    """The terms for distinct blocks of AES, and the rows of modes and fetches: each level and term for one and 2^30 queries."""
+    both = lambda bits: f"{bits:.1f}, {bits - 30:.1f}"
+    levels = lambda estimate: f"{both(estimate[5])} | {both(estimate[6])}"
+    term = lambda *keys: math.log2(sum(blocks**2 for blocks in keys)) - 129
+    loss = lambda row, polynomials, log2: states("sheet.md", f"| {row} | {polynomials} | {power(log2)} | {power(log2 + 30)} |")
+    # Each block of 128 bits makes three samples of the error. Five ternary digits take a byte, with an eighth and 16 bytes more.
     of_polynomial = -(-2048 // 3)
-    states("sheet.md", f"A polynomial takes {of_polynomial} blocks")
-    for width, t in ((128, 8), (1536, 4), (8192, 8)):
-        log2 = 2 * math.log2(width // t * of_polynomial) - 129
-        states("sheet.md", f"| {width:,} dimensions, `t = {t}` | {width // t:,} | {power(log2)} | {power(log2 + 30)} |")
+    of_secret = lambda entries: -(-(-(-entries // 5) * 9 // 8 + 16) // 16)
+    ring = lambda polynomials: polynomials * of_polynomial + of_secret(2048)
     # A Gaussian error takes one block and one bit. 256 errors are made together.
     of_module = 2 * (256 + 256 // 128)
-    states("sheet.md", f"{of_module} blocks for 512 errors")
-    log2 = 2 * math.log2(24 * -(-16 * 128 // 512) * of_module) - 129
-    states("sheet.md", f"| 24 groups of 16 clusters, 128 dimensions | 96 of 512 errors | {power(log2)} | {power(log2 + 30)} |")
-    states("retrieval.md", f"cost at most {power(2 * math.log2(2**22 // 512 * of_module) - 129)} for the most words that a request may have, 2^22")
-    for row, estimate in (("more than in the first row; errors of standard deviation 32", wide), ("more than in the second row; errors of standard deviation 16", narrow)):
-        states("retrieval.md", f"| {row} | LWE: {estimate[5]:.1f} bits MATZOV, {estimate[6]:.1f} core-SVP |")
+    modular = lambda polynomials: polynomials * of_module + of_secret(1536)
+    states("sheet.md", f"A polynomial takes {of_polynomial} blocks in ring-LWE. Module-LWE takes {of_module} blocks for 512 errors. A ternary secret takes {of_secret(2048)} blocks in a ring and {of_secret(1536)} in a module")
+    loss("masked and open, 128 dimensions, `t = 8`", 128 // 8, term(ring(128 // 8)))
+    scores = term(ring(-(-8194 // 4)))
+    loss("8,194 coordinates, `t = 4`, the most", f"{-(-8194 // 4):,}", scores)
+    # The secret of the words is encrypted under a second one. Its seed is another.
+    hidden = -(-1536 // 16)
+    groups = 24 * -(-16 * 128 // 512)
+    loss("routed, 24 groups of 16 clusters, 128 dimensions, secret at `t = 16`", f"{groups} of 512 errors, and {hidden}", term(modular(groups), ring(hidden)))
+    constant("lwe/src/shape.rs", r"MAX_WORDS: usize = 1 << (\d+)", 22)
+    constant("lwe/src/params.rs", r"MAX_GROUPS: usize = 1 << (\d+)", 10)
+    constant("lwe/src/params.rs", r"MAX_COLUMNS: usize = 1 << (\d+)", 13)
+    constant("lwe/src/params.rs", r"MAX_BYTE_GROUPS: usize = 1 << (\d+)", 6)
+    constant("lwe/src/params.rs", r"MAX_BYTE_COLUMNS: usize = 1 << (\d+)", 17)
+    most = lambda groups, columns: max(g * -(-min(columns, 2**22 // g) // 512) for g in range(1, groups + 1))
+    routed, scan = (term(modular(polynomials), ring(hidden)) for polynomials in (most(2**10, 2**13), most(2**6, 2**17)))
+    loss("routed, the most words (2^22)", f"{most(2**10, 2**13):,} of 512 errors, and {hidden}", routed)
+    loss("a scan, the most words (2^22)", f"{most(2**6, 2**17):,} of 512 errors, and {hidden}", scan)
+    routing = term(ring(-(-8194 // 2048)))
+    loss("encrypted routing, at most", -(-8194 // 2048), routing)
+    # A request has at most 2^14 selectors and 2^14 encrypted bits, at least 2^9 in a ciphertext.
+    constant("pir/src/hintless/params/choice.rs", r"MOST_SELECTORS: usize = 1 << (\d+)", 14)
+    keys, request = sum(digits for digits, _, _ in hintless_failure.GADGETS) + hintless_failure.SQUARE[0], 2 * 2**14 // 2**9
+    session = term(of_polynomial * keys, *[of_polynomial * request] * REQUESTS)
+    loss("retrieval without a hint: keys and 64 requests, at most", f"{keys}, and {REQUESTS} times {request}", session)
+    # With a hint, Gaussian secrets and errors take 129 bits each; the uniform sets take words of 32 and 16 bits.
+    uniform, deviating, least = term((32 * 512 + 16 * 733) / 128), term((1024 + 45_000) * 129 / 128), term((1024 + 190_000) * 129 / 128)
+    for row, estimate, log2 in (("ring-LWE", rlwe, scores), ("the same at a modulus of 40 bits", rlwe, scores), ("module-LWE of rank 3, and ring-LWE", module, routed),
+                                ("LWE with the most buckets. Fewer buckets have a row by PIR below", narrow, least), ("ring-LWE", rlwe, routing), ("LWE", wide, deviating),
+                                ("LWE", narrow, least), ("ring-LWE with circular security", rlwe, session), ("module-LWE of rank 3, and ring-LWE", module, scan)):
+        states("sheet.md", f"| {row} | {levels(estimate)} | {power(log2)}, {power(log2 + 30)} |")
+    states("sheet.md", f"| none on lattices | 2^-128, 2^-98, an advantage | the same | {power(uniform)}, {power(uniform + 30)} |")
+    # AES-256-GCM makes a block for 16 bytes, one for each tag and one for the key of the tags. Pages have 1 KiB or more.
+    states("sheet.md", f"in AES-256-GCM's advantage: {power(term(2**26 + 2**20 + 1))} for 1 GiB under one key")
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    for row in (f"| MATZOV | {module[5]:.1f} bits | {module[5] - 30:.1f} bits |", f"| core-SVP | {module[6]:.1f} bits | {module[6] - 30:.1f} bits |",
+                f"| AES term, at most | {power(routed)} | {power(routed + 30)} |"):
+        if row not in readme:
+            wrong.append(f"README.md: {row}")
+    assert max(scores, scan, session, routing, uniform, deviating, least) <= routed
 
 
 # --- pads ---
@@ -180,7 +223,7 @@ def check_rows():
     states("routed.md", "at least one reply with `E_v^2 >= tau / 4` at some place `v` is at most")
     states("routed.md", "errors in a part whose squares sum to `0.35 tau` pass with probability about 2^-40")
     for row in ("masked, open or routed mode refuses an honest reply, per search",
-                "a [fetched record](retrieval.md#wrong-records) is wrong, or a request without a hint has no slot for one of its records",
+                "a [fetched record](retrieval.md#wrong-records) is wrong", "a request without a hint, or a scan of dealt pages, has no slot for one of its records",
                 "a routed answer is off by more than its noise bound"):
         states("README.md", f"| {row} | 2^-{CHECKS} |")
     accepted = clusters_failure.log2_accepted(4.0)
@@ -229,7 +272,6 @@ def seals():
     for row, size in (("a bucket of 13,000 bytes", 13_000), ("a chunk of 1,024 vectors of 128 bytes", 1024 * 128), ("a page of payloads of 1 MiB", 1 << 20)):
         states("sealed.md", f"| {row} | {tried(size)} |")
     states("README.md", f"| a bucket, chunk or page of payloads changed | yes, {tried(1 << 20)} |")
-    states("sealed.md", f"on top, {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
 
 
 # --- retrieval ---
@@ -242,15 +284,9 @@ def retrieval():
     n, most = sets[-1]
     # Secrets take words of 32 bits and errors words of 16, from distinct blocks of 128 bits.
     distinct = 2 * math.log2((32 * n + 16 * most) / 128) - 129
-    # Gaussian secrets and errors take 129 bits each.
-    for set_columns, powers in ((45_000, "2^-97.9"), (190_000, "2^-93.8")):
-        assert power(2 * math.log2((1024 + set_columns) * 129 / 128) - 129) == powers
-        states("retrieval.md", f"{powers} at {set_columns:,} columns")
     words, columns = (", ".join(map(str, some[:-1])) + f" or {some[-1]}" for some in zip(*sets))
     states("retrieval.md", f"| at most {columns}, for secrets of {words} words | 2^-128 | `Adv_PRF`, `Adv_PRP`, and at most {power(distinct)} for distinct blocks at {most} columns |")
-    both = math.log2(2**-128 + 2**distinct)
-    states("retrieval.md", f"the bounds 2^-128 and {power(distinct)} of this row, times `Q P`, add up to at most {power(10 + math.log2(31) + both)}")
-    states("retrieval.md", f"each session of {REQUESTS} requests adds one `Adv_RLWE` for its keys and queries: {param_check.SETS['rlwe-2048-50'][5]:.1f} bits")
+    states("retrieval.md", f"each session of {REQUESTS} requests adds one `Adv_RLWE` for its keys and queries")
     table = (ROOT / "crates/pir/tests/retrieval/params.rs").read_text()
     for length, most, unit in ((1, 733, "byte"), (13_000, 564, "bytes"), (65_536, 541, "bytes")):
         assert f"({length:_}, {most})" in table or f"({length}, {most})" in table, (length, most)
