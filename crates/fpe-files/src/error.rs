@@ -208,12 +208,10 @@ pub enum Error {
         found: String,
     },
     /// A value of a Parquet file was refused.
-    #[error("row {row}, column {column}: {source}{}", Expected(*source, expected))]
+    #[error("{place}: {source}{}", Expected(*source, expected))]
     Row {
-        /// The row, from 1.
-        row: u64,
-        /// The column's name.
-        column: String,
+        /// The row, from 1, and the column.
+        place: Box<str>,
         /// The reason.
         source: sordino_fpe::Error,
         /// The values of the format in words.

@@ -225,14 +225,14 @@ fn work(
                 let text = value.as_ref().map_or("", |value| value.as_str());
                 let expected = transform.cipher.expected();
                 let done = transform.text(own, text).map(Some);
+                let place = || format!("row {row}, column {name}");
                 done.map_err(|source| match text {
-                    "" => {
-                        let place = format!("row {row}, column {name}");
-                        Error::Empty { place, expected }
-                    }
+                    "" => Error::Empty {
+                        place: place(),
+                        expected,
+                    },
                     _ => Error::Row {
-                        row,
-                        column: name.to_owned(),
+                        place: place().into(),
                         source,
                         expected,
                     },
