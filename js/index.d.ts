@@ -141,7 +141,7 @@ export class SordinoError extends Error {
     | "stale"
     | "refused"
     | "internal";
-  /** A more specific reason, such as `rollback`, `signature`, or the name of a server's refusal. */
+  /** A more specific reason, such as `rollback`, `signature`, `restarted`, or the name of a server's refusal. */
   readonly reason?: string;
 }
 /** An argument, a key or this platform cannot be used: `argument`, `key`, `closed`, `unsupported`. */

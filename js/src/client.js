@@ -8,7 +8,7 @@ import { storeOf } from "./storage.js";
 /** The most changes of the index and restarts of the server that one call follows before it fails. */
 const CHANGES = 5;
 
-const BAD_BEFORE = "a reply before the index changed was not its own: stop using this server, and do not repeat the query";
+const BAD_BEFORE = "a reply before the index changed or the server was restarted was not its own: stop using this server, and do not repeat the query";
 
 /** Connects to a server and downloads what searching needs. `engine` gives the WebAssembly module. */
 export async function connectWith(engine, url, options = {}) {
@@ -156,9 +156,9 @@ export class Client {
   /** Follows the index to its newest version. Resolves to true if there was one. */
   async refresh({ signal } = {}) {
     return this.#turn(signal, async (count) => {
-      const newer = await this.#following(() => this.#reader.refresh(), signal, count);
-      if (newer) await this.#learn(signal, count);
-      return newer;
+      const before = this.version;
+      if (await this.#following(() => this.#reader.refresh(), signal, count)) await this.#learn(signal, count);
+      return this.version !== before;
     });
   }
 

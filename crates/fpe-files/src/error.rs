@@ -54,7 +54,7 @@ pub enum Error {
         "the delimiter: expected one ASCII character other than a quotation mark or a line end"
     )]
     Delimiter,
-    /// The input has no such column. The message does not show the names, which are values if there is no header.
+    /// The input has no such column. For text, the message does not show the names, which are values if there is no header.
     #[error("the input has no column {column} among its {columns} columns{}", hint.as_deref().unwrap_or_default())]
     NoColumn {
         /// The column's name, or its number from 1.

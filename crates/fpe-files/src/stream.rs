@@ -114,12 +114,15 @@ pub(crate) fn after_mark<'a>(
     output: &mut dyn Write,
 ) -> Result<impl BufRead + 'a, Error> {
     let mut head = Vec::new();
-    input.take(4).read_to_end(&mut head)?;
+    input.take(5).read_to_end(&mut head)?;
     match &head[..] {
         start if start.starts_with(GZIP) => return Err(Error::Compressed),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return Err(Error::Utf16),
         [b'P', b'K', 3, ..] => return Err(Error::Archive),
-        b"PAR1" => return Err(Error::ParquetAsText),
+        // A text may begin with these letters, but no control character follows them in it.
+        [b'P', b'A', b'R', b'1', 0..=8] | [b'P', b'A', b'R', b'1', 14..=31] => {
+            return Err(Error::ParquetAsText);
+        }
         _ => (),
     }
     if head.starts_with(BYTE_ORDER_MARK) {

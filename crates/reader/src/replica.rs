@@ -27,7 +27,11 @@ pub struct Pulled {
 /// folder is abandoned. That happens with additions that the server did not accept, which their writer makes again. Numbers of
 /// abandoned versions are not used again.
 ///
+/// `accept` sees the new version and the versions between it and the folder's, newest first, before anything is stored. If it
+/// fails, the folder keeps its version.
+///
 /// # Errors
+/// The errors of `accept`.
 /// [`Error::Mode`] if clients do not download everything that a folder needs, as in local mode. [`Error::Rollback`],
 /// [`Error::Fork`], [`Error::OtherIndex`] and [`Error::Gap`] if the version does not follow. [`Error::Locked`] if
 /// another process is changing the folder. [`Error::Occupied`] if the folder holds other files. [`Error::File`] if a
@@ -37,10 +41,16 @@ pub fn pull<D: Disk>(
     keys: &ReaderKeys,
     folder: &Folder<D>,
     pin: Option<&Pin>,
+    mut accept: impl FnMut(&SignedManifest, &[SignedManifest]) -> Result<(), Error>,
 ) -> Result<Pulled, Error> {
+    let mut offered = None;
     match folder.current() {
         Err(Error::NoIndex { .. }) => {
             folder.check_free()?;
+            // There is no new folder for a version that is refused.
+            let (manifest, bytes) = at_once(history::offered(transport, keys))?;
+            accept(&manifest, &[])?;
+            offered = Some((manifest, bytes));
             folder.create_root()?;
         }
         // An earlier pull was interrupted before it named the version. Its parts are whole.
@@ -59,12 +69,16 @@ pub fn pull<D: Disk>(
         }
         current => Some(folder.manifest(&current?, keys.owner())?),
     };
-    let (manifest, mut bytes) = at_once(history::offered(transport, keys))?;
+    let (manifest, mut bytes) = match offered {
+        Some(offered) => offered,
+        None => at_once(history::offered(transport, keys))?,
+    };
     let own = held.as_ref().map(Pin::of);
     let (mut between, shown) = match pin.or(own.as_ref()) {
         Some(known) => at_once(history::between(known, &manifest, transport, keys))?,
         None => (Vec::new(), 0),
     };
+    accept(&manifest, &between)?;
     bytes += shown;
     let mut pulled = Pulled {
         version: manifest.version,

@@ -71,7 +71,7 @@ pub(crate) fn pull(
         let folder = Folder::new(&path, Files);
         retry.call(|| {
             let mut connection = Connection::open(endpoint.clone())?;
-            sordino_search::pull(&mut connection, &keys, &folder, pin.as_ref())
+            sordino_search::pull(&mut connection, &keys, &folder, pin.as_ref(), |_, _| Ok(()))
         })
     })?;
     Ok(pulled.map_err(|error| errors::search(py, &error))?.version)

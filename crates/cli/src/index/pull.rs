@@ -9,10 +9,9 @@ use clap::Args as ClapArgs;
 use serde::Serialize;
 use sordino_net::{Connection, Error as Net};
 use sordino_search::{
-    Error as Search, Files, Folder, OwnerKeys, Pin, Pulled, ReaderKeys, Retry, WriterKeys,
-    plan::Bytes,
+    Error as Search, Files, Folder, OwnerFault, OwnerKeys, Pin, Pins, Pulled, ReaderKeys, Retry,
+    SignedManifest, WriterKeys, plan::Bytes,
 };
-use std::fs::remove_dir_all;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -75,64 +74,74 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         Author::Owner(keys) => keys.reader(),
         Author::Writer(keys) => keys.reader(),
     };
-    let is_new = !place.root().exists();
-    let behind = match &author {
-        Author::Owner(keys) => args.behind(keys, &place)?,
-        Author::Writer(_) => None,
-    };
-    let known = match &behind {
-        Some((pin, _)) => Some(*pin),
-        None => args.known(&reader, &place)?,
+    let known = args.known(&author, &reader, &place)?;
+    let pins = match &author {
+        Author::Owner(_) if args.after.is_none() => Some(args.pins.ready(&args.key)?),
+        _ => None,
     };
     let retry = Retry::all(Duration::from_secs(args.wait.into()));
     let folder = Folder::new(place.root(), Files);
     let pulled = retry.call(|| {
         let mut connection = Connection::open(endpoint.clone())?;
-        sordino_search::pull(&mut connection, &reader, &folder, known.as_ref())
+        sordino_search::pull(
+            &mut connection,
+            &reader,
+            &folder,
+            known.as_ref(),
+            |version, between| match &pins {
+                Some(pins) => check_way(pins, &place, version, between),
+                None => Ok(()),
+            },
+        )
     });
     let pulled = pulled.map_err(|error| match Net::of(&error) {
         Some(net) if net.is_of_connecting() => refused(error),
         _ => args.named(&author, &place, error),
-    });
-    let pulled = match (pulled, behind) {
-        // The server does not lead to the known version either.
-        (Err(Error::Apart(_)), Some((_, undone))) => return Err(undone),
-        (pulled, _) => pulled?,
-    };
+    })?;
     if let Author::Owner(keys) = &author {
-        let remembered = args.remember(keys, &place);
-        if remembered.is_err() && is_new {
-            // The owner knows a newer version, from a different folder.
-            remove_dir_all(place.root()).map_err(Error::at(place.root()))?;
-        }
-        remembered?;
+        args.remember(keys, &place)?;
     }
     args.report(pulled, output)
 }
 
-impl Args {
-    /// Refuses a folder that the owner does not know. If the folder is only older than the version that the owner knows, the
-    /// server may have that version: then it returns the version, and the error for a server that does not.
-    fn behind(&self, keys: &OwnerKeys, place: &Place) -> Result<Option<(Pin, Error)>, Error> {
-        let named = Error::index(&self.index);
-        let pins = self.pins.ready(&self.key)?;
-        if place.check_index().is_err() {
-            return Ok(None);
-        }
-        let found = place.manifest(&keys.public()).map_err(&named)?;
-        let known = pins.known(place.root(), &found).map_err(&named)?;
-        let store = pins.open(place.disk(), place.root(), &place.name(), keys);
-        match (store.map_err(&named), known) {
-            (Err(undone), Some(known)) if known.version > found.version && self.after.is_none() => {
-                Ok(Some((known, undone)))
-            }
-            (opened, _) => opened.map(|_| None),
-        }
+/// Refuses a server's version that is older than the one that the owner knows, or that does not lead over it.
+fn check_way(
+    pins: &Pins,
+    place: &Place,
+    version: &SignedManifest,
+    between: &[SignedManifest],
+) -> Result<(), Search> {
+    pins.check_found(&place.name(), version)?;
+    let Some(known) = pins.known(place.root(), version)? else {
+        return Ok(());
+    };
+    let there = between.iter().find(|it| it.version == known.version);
+    match there.map(|there| known.check(there)) {
+        Some(Err(fault)) => Err(OwnerFault::Undone(Box::new(fault)).into()),
+        _ => Ok(()),
     }
+}
 
-    /// The version from which the server's version must follow, if it is not the folder's version.
-    fn known(&self, reader: &ReaderKeys, place: &Place) -> Result<Option<Pin>, Error> {
+impl Args {
+    /// The version from which the server's version must follow, if it is not the folder's version. Refuses a folder
+    /// that the owner does not know. A folder that is only older is brought to the version that the owner knows.
+    fn known(
+        &self,
+        author: &Author,
+        reader: &ReaderKeys,
+        place: &Place,
+    ) -> Result<Option<Pin>, Error> {
         let named = Error::index(&self.index);
+        if let Author::Owner(keys) = author {
+            let pins = self.pins.ready(&self.key)?;
+            if place.check_index().is_ok() {
+                let store = pins.open(place.disk(), place.root(), &place.name(), keys);
+                match store {
+                    Err(error) if self.after.is_none() && is_older(&error) => (),
+                    store => drop(store.map_err(&named)?),
+                }
+            }
+        }
         let Some(version) = self.after else {
             return Ok(None);
         };
@@ -201,6 +210,14 @@ impl Args {
             )
         })
     }
+}
+
+/// True if a folder has an older version of the index that the owner knows there.
+fn is_older(error: &Search) -> bool {
+    let Search::Owner(OwnerFault::Undone(fault)) = error else {
+        return false;
+    };
+    matches!(**fault, Search::Rollback { .. })
 }
 
 /// The version of a folder before this writer's own additions at its end.

@@ -317,8 +317,28 @@ fn an_owner_takes_what_writers_pushed_and_what_another_machine_changed() {
     older("i");
     done(&pull);
     assert_eq!(count(&place, "i", "owner"), 2005);
+    // All versions between the two are there, as a backup checks.
+    done(&place.line("index backup @i @backup --key @owner.pub"));
+    // A change that was not pushed, and another index, are not given up.
+    done(&place.line("index delete @other --ids 1 --key @owner.key --pins @other.pins"));
+    let kept = count(&place, "other", "owner");
+    for from in [9300, 9400] {
+        add(&place, "i", "owner", from);
+    }
+    done(&over(&place, &served, "index push @i URL --key @owner.key"));
+    let unpushed = over(&place, &served, "index pull @other URL --key @owner.key");
+    let refused = failed(&unpushed, 3);
+    assert!(refused.contains("--after VERSION"), "{refused}");
+    assert_eq!(count(&place, "other", "owner"), kept);
+    std::fs::rename(place.path("i"), place.path("moved")).unwrap();
+    done(&place.line("index build @base.npy @i --mode local --key @owner.key --pins @new.pins"));
+    let before = place.verify("i");
+    failed(&pull, 3);
+    assert_eq!(place.verify("i"), before);
+    std::fs::remove_dir_all(place.path("i")).unwrap();
+    std::fs::rename(place.path("moved"), place.path("i")).unwrap();
     // Here the server lacks the version that the pins know.
-    add(&place, "i", "owner", 9300);
+    add(&place, "i", "owner", 9500);
     std::fs::remove_dir_all(place.path("i")).unwrap();
     for name in ["i", "new"] {
         if name == "i" {

@@ -76,7 +76,9 @@ impl Team {
     /// Pulls the server's version into a folder.
     fn pull(&self, name: &str, keys: &ReaderKeys, pin: Option<&Pin>) -> Result<Pulled, Error> {
         let folder = Folder::new(&self.path(name), Files);
-        sordino_search::pull(&mut connect(&self.running), keys, &folder, pin)
+        sordino_search::pull(&mut connect(&self.running), keys, &folder, pin, |_, _| {
+            Ok(())
+        })
     }
 
     /// The pin of a client that has seen the server's version.
