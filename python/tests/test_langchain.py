@@ -124,6 +124,24 @@ def test_a_store_waits_for_a_server_that_is_not_there_yet(tmp_path, key):
         SordinoVectorStore(EMBEDDING, tmp_path / "index", key=key, wait=3)
 
 
+def test_a_readers_store_is_of_an_index_that_is_there(tmp_path, key):
+    key.reader().save(tmp_path / "reader.key")
+    store = SordinoVectorStore(EMBEDDING, tmp_path / "mistyped", key=tmp_path / "reader.key")
+    for work in (lambda: store.similarity_search("one"), lambda: store.get_by_ids(["a"])):
+        with pytest.raises(sordino.NoIndexError, match="only reads"):
+            work()
+
+
+def test_a_copy_of_a_store_finds_its_files_from_another_folder(tmp_path, key, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    key.save("owner.key")
+    store = SordinoVectorStore.from_texts(["one"], EMBEDDING, ids=["a"], index="index", key="owner.key")
+    packed = pickle.dumps(store)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert [found.id for found in pickle.loads(packed).similarity_search("one", k=1)] == ["a"]
+
+
 FRAME_ARGUMENTS = {
     "add_texts": lambda store, frame: store.add_texts(frame),
     "metadatas": lambda store, frame: store.add_texts(["a", "b"], frame),

@@ -315,6 +315,20 @@ def test_records_keep_their_lengths():
         pir.Server([b"abcd", b"abcde"], record_len=4)
 
 
+def test_what_no_field_can_be_is_named():
+    numbers = fpe.Format("ssn", bytes(16))
+    for given, words in [
+        (["123-45-6789", None], "record 1 is missing: expected a str; leave missing values out"),
+        (["123-45-6789", float("nan")], "record 1 is missing"),
+        ([123456789], "record 0 is a int: expected a str; `str` makes texts"),
+        (["987-65-4321"], "record 0: .*: expected a number as 123-45-6789, without area 000, 666 or 900 and above"),
+    ]:
+        with pytest.raises(sordino.InputError, match=words):
+            numbers.encrypt(given)
+    with pytest.raises(sordino.InputError, match="expected the symbols of the pattern, in its small or capital letters"):
+        fpe.Format("uuid", bytes(16)).encrypt("550E8400-E29B-41D4-A716-446655440000")
+
+
 def test_a_hint_of_other_records_is_refused():
     old, new = pir.Server([b"tuba", b"mute", b"horn"]), pir.Server([b"tuba", b"flute", b"horn"])
     stale = pir.Client(old.params, old.seed, old.hint)

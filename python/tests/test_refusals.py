@@ -332,6 +332,14 @@ def test_an_address_without_its_beginning_is_named(tmp_path, index, key, monkeyp
         sordino.Client(index, key=key, wait=5)
 
 
+def test_paths_of_another_kind_are_named(tmp_path, key):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(sordino.InputError, match="expected a folder, and this is a file"):
+        sordino.Client("http://127.0.0.1:9", key=key, cache=tmp_path / "file")
+    with pytest.raises(sordino.InputError, match="addresses are not read here: download"):
+        sordino.build(tmp_path / "index", "s3://bucket/rows.parquet", key=key)
+
+
 PEM = "# a comment\n-----BEGIN PRIVATE KEY-----\nc2VjcmV0IHNlY3JldA==\n-----END PRIVATE KEY-----\n"
 TOKEN = base64.urlsafe_b64encode(b"\xd2\x84secret" * 20).decode()
 

@@ -170,13 +170,13 @@ def _is_number(value: Any) -> bool:
 
 def _found(value: Any) -> str:
     """Return words for a value that is not a number or a row of numbers."""
-    if _is_missing(value):
+    if is_missing(value):
         return "a missing value"
     inner = f" of {_found(value[0])} and {_found(value[1])}" if _is_mixed(value) and len(value) == 2 else ""
     return f"a {type(value).__name__}{inner}"
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
 
 
@@ -184,7 +184,7 @@ def _is_mixed(values: Any) -> bool:
     """Return True for a list or tuple of single values and sequences, such as an id and its vector."""
     if not isinstance(values, (list, tuple)):
         return False
-    return len({hasattr(one, "__len__") and not isinstance(one, (str, bytes)) for one in values if not _is_missing(one)}) > 1
+    return len({hasattr(one, "__len__") and not isinstance(one, (str, bytes)) for one in values if not is_missing(one)}) > 1
 
 
 def _field(row: Any) -> str | None:
@@ -197,7 +197,7 @@ def _field(row: Any) -> str | None:
 
 def _advice(row: Any, what: str) -> str:
     """Return what to do about rows that are not numbers; an empty text if there is no advice."""
-    if _is_missing(row):
+    if is_missing(row):
         return ": leave rows without a vector out, with their ids and payloads"
     if isinstance(row, Mapping):
         return ": a data frame of these rows has columns, which are taken by name"
@@ -307,7 +307,7 @@ def _wrong_id(array: np.ndarray) -> str:
 
 
 def _short(value: Any) -> str:
-    if _is_missing(value):
+    if is_missing(value):
         return "missing"
     return f"a {type(value).__name__}{', whose `.value` may be an id' if isinstance(value, Enum) else ''}"
 

@@ -161,6 +161,8 @@ class Client:
                 raise InputError("a token without client_key: pass the key that it was issued to")
             trusted, shown = pem(roots, "roots"), shown_token(token)
             folder = None if cache is None else place(cache, "cache", "the path of a folder")
+            if folder is not None and os.path.exists(folder) and not os.path.isdir(folder):
+                raise InputError(f"cache = {folder!r}: expected a folder, and this is a file")
             patience = (60.0, 0.0) if wait is None else (real_number(wait, "wait"),) * 2
             self._native = _sordino.Client.remote(index_or_url, key, client_key, shown, trusted, known, folder, patience)
             return

@@ -484,7 +484,10 @@ class Documents:
                     f"a store with a {type(self._given[name]).__name__} cannot be pickled, because keys are secret: "
                     f"make it with {name}=, the path of the key's file"
                 )
-        return _again, (self._given,)
+        # The copy may be made in a different folder.
+        paths = ("key", "client_key", "token", "roots")
+        given = {name: absolute(value) if name in paths and isinstance(value, (str, os.PathLike)) else value for name, value in self._given.items()}
+        return _again, (given,)
 
     def _opened(self) -> Index | None:
         """Return the owner's index, or None while there is none."""
@@ -518,14 +521,17 @@ class Documents:
         Raises
         ------
         NoIndexError, ClosedError
-            If there was an index before, or the store was closed.
+            If there was an index before or the key is a reader's, or the store was closed.
         """
         if self._closed:
             raise ClosedError("this store is closed: make a new one")
         if self._remote or os.path.exists(os.path.join(self._place, "CURRENT")):
             return True
-        if self._index is None:
+        if self._index is None and isinstance(self._key, OwnerKey):
             return False
+        if self._index is None:
+            text = f"no index in {self._place}: a store with a {type(self._key).__name__} only reads; look whether the path is right and its disk is mounted"
+            raise of_file(NoIndexError(text), self._place)
         self._release()
         text = f"no index in {self._place}: the index of this store is gone; make a new store to begin a new index"
         raise of_file(NoIndexError(text), self._place)

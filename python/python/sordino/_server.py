@@ -84,11 +84,16 @@ class Server:
         self._native.stop()
 
     def wait(self) -> None:
-        """Serve until another thread calls `stop`, or until Ctrl-C, which stops the server."""
+        """Serve until another thread calls `stop`, or until Ctrl-C, which stops the server. Then this method returns.
+
+        `signal.signal(signal.SIGTERM, lambda *_: server.stop())` does the same for SIGTERM.
+        """
         try:
             # On some systems Python handles signals only between short waits.
             while not self._stopped.wait(1):
                 pass
+        except KeyboardInterrupt:
+            pass
         finally:
             self.stop()
 

@@ -79,6 +79,7 @@ def of_input(path: str) -> Iterator[None]:
     except FormatError as error:
         text = str(error)
         sign = re.search(r"--delimiter (\w+)", text)
+        text = text.replace("; build with --ids ids.npy", ", and give ids=numpy.load('ids.npy')")
         if sign is not None:
             text += (
                 f"; or write it with commas: pandas.read_csv({path!r}, sep={_SIGNS.get(sign[1], ';')!r}, dtype=str, keep_default_na=False)"
@@ -129,7 +130,7 @@ def check_coordinates(given: Any, what: str) -> None:
     else:
         raise InputError(
             f"{what}: a {type(given).__name__} with the column {wrong[0]}, which is no coordinate: give the columns of coordinates alone, or the one "
-            "of vectors; a Batch takes ids and payloads"
+            "of vectors; a Batch takes ids and payloads, and sordino.parquet.batch(table, vectors=..., ids=..., payloads=...) makes one of an Arrow table"
         )
 
 
@@ -170,6 +171,8 @@ def _named_columns(frame: Any, names: list[Any] | None, named: list[str]) -> dic
 
 
 def _of_file(path: str, ids: Any, payloads: Any, attributes: Any) -> Source:
+    if re.match(r"[a-z0-9]+://", path, re.IGNORECASE):
+        raise InputError(f"{path}: addresses are not read here: download the file; `sordino.parquet.batches` reads Parquet from s3:// and the like")
     found = Source(path, ids, payloads, attributes)
     if ids is not None and payloads is not None and not isinstance(ids, str) and not isinstance(payloads, str):
         return found
@@ -235,6 +238,8 @@ def _take_columns(found: Source, frame: Any, names: list[Any], attributes: Any, 
             unfit = [name for name in lost if not _fits_attributes(name, frame[name])]
             named = [str(name) for name in names if name in known or (name in lost and name not in unfit)]
             ways = [f"name those to filter by, attributes={named!r}"] if len(unfit) < len(lost) else []
+            if "payload" in lost and "payloads" not in found.taken:
+                ways.append("name the column of payloads, payloads='payload'")
             ways.append("give a frame without them")
             if unfit:
                 ways.append(f"convert {', '.join(map(str, unfit))[:200]}, which attributes do not have as they are")

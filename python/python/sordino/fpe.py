@@ -328,8 +328,11 @@ def _flag(value: bool, name: str) -> bool:
 
 def _text(value: object, what: str) -> str:
     """Check that a value is text that can be encoded. The error does not contain it."""
+    if _arrays.is_missing(value):
+        raise InputError(f"{what} is missing: expected a str; leave missing values out, for instance by column[column.notna()]")
     if not isinstance(value, str):
-        raise InputError(f"{what} is a {type(value).__name__}: expected a str")
+        how = "; `str` makes texts of numbers, and `zfill` keeps leading zeros" if isinstance(value, int) else ""
+        raise InputError(f"{what} is a {type(value).__name__}: expected a str{how}")
     if not _arrays.is_unicode(value):
         raise InputError(f"{what} is no Unicode text: it has half of a surrogate pair")
     return value

@@ -252,6 +252,15 @@ impl Format {
         };
         let done: Result<Vec<String>, Failed> =
             computing(py, || fields.iter().enumerate().map(one).collect())?;
-        done.map_err(|error| failed(py, &error))
+        done.map_err(|error| match error {
+            (Some(record), error @ (Error::Symbol { .. } | Error::OutOfRange)) => {
+                let expected = self.0.expected();
+                wrong(
+                    py,
+                    &format!("record {record}: {error}: expected {expected}"),
+                )
+            }
+            error => failed(py, &error),
+        })
     }
 }

@@ -17,11 +17,16 @@ use crate::column::{Column, ColumnKind};
 use crate::id::{Id, IdKind};
 
 /// The size in bytes of a UUID.
-const UUID_LEN: i32 = 16;
+const UUID_LEN: usize = 16;
 
 pub(super) fn is_id(kind: &DataType) -> bool {
     let whole = kind.is_integer() || matches!(kind, DataType::Decimal128(_, 0));
-    whole || is_text(kind) || matches!(kind, DataType::FixedSizeBinary(UUID_LEN))
+    let fixed = match kind {
+        DataType::FixedSizeBinary(len) => usize::try_from(*len) == Ok(UUID_LEN),
+        // pandas and polars write UUIDs so, and each value is checked.
+        kind => is_bytes(kind),
+    };
+    whole || is_text(kind) || fixed
 }
 
 pub(super) fn is_value(kind: &DataType) -> bool {
@@ -59,7 +64,7 @@ pub(super) fn longest(column: &ArrayRef) -> usize {
 pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result<Vec<Id>, Error> {
     let own = match column.data_type() {
         kind if is_text(kind) => None,
-        DataType::FixedSizeBinary(_) => Some(IdKind::Uuid),
+        kind if is_bytes(kind) => Some(IdKind::Uuid),
         _ => Some(IdKind::Number),
     };
     // A whole number has only one spelling, so it also serves as a text id.
@@ -79,10 +84,17 @@ pub(super) fn ids(column: &ArrayRef, kind: Option<IdKind>, first: u64) -> Result
     }
     let ids = match own {
         Some(IdKind::Uuid) => {
-            let uuids = column.as_fixed_size_binary().iter().flatten();
-            uuids
-                .map(|bytes| Uuid::from_slice(bytes).ok().map(Id::Uuid))
-                .collect()
+            let read = |at| {
+                let bytes = bytes(column, at).unwrap_or_default();
+                let uuid = Uuid::from_slice(bytes).map(Id::Uuid);
+                uuid.map_err(|_| Error::IdRow {
+                    row: first + at as u64,
+                    found: format!("a value of {} bytes", bytes.len()),
+                    expected: "the 16 bytes of a UUID",
+                })
+            };
+            let ids: Result<Vec<Id>, Error> = (0..column.len()).map(read).collect();
+            Some(ids?)
         }
         Some(_) => {
             let numbers = (first..).zip(whole(column).into_iter().flatten());

@@ -60,10 +60,12 @@ fn parquet(compression: Compression) -> Vec<u8> {
         let bytes = uuid::Uuid::parse_str(uuid).unwrap();
         uuids.append_value(bytes.as_bytes()).unwrap();
     }
+    let packed = UUIDS.map(|uuid| *uuid::Uuid::parse_str(uuid).unwrap().as_bytes());
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("flag", Arc::new(BooleanArray::from(vec![Some(true), None]))),
         ("name", Arc::new(StringArray::from(vec!["b", "a"]))),
         ("uuid", Arc::new(uuids.finish())),
+        ("packed", Arc::new(BinaryArray::from_iter_values(packed))),
         ("v", Arc::new(list.finish())),
         ("large", Arc::new(LargeStringArray::from(UUIDS.to_vec()))),
         (
@@ -127,6 +129,9 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
         for (column, kind) in [
             ("uuid", None),
             ("uuid", Some(IdKind::Uuid)),
+            // pandas writes UUIDs as bytes of any length.
+            ("packed", None),
+            ("packed", Some(IdKind::Uuid)),
             ("large", Some(IdKind::Uuid)),
         ] {
             let named = names(Some(column), kind, &[]);
@@ -154,6 +159,10 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
                 .contains("row 0: \"b\" is not an id")
         );
         assert!(error(names(Some("big"), Some(IdKind::Uuid), &[])).contains("expected a UUID"));
+        assert!(
+            error(names(Some("blob"), None, &[]))
+                .contains("row 0: a value of 1 bytes is not an id: expected the 16 bytes")
+        );
         assert!(
             error(names(Some("price"), None, &[]))
                 .contains("column price holds Float64: expected whole numbers")
