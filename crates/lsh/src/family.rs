@@ -88,7 +88,7 @@ pub(crate) fn probe_keys<F: Functions>(family: &F, table: usize, probes: usize, 
     probe(key, &mut room.steps, probes, &mut room.keys);
 }
 
-/// Checks a number of tables and of functions in each.
+/// Checks that there is at least one function, and at most `most` in all tables together.
 pub(crate) fn check_shape(tables: usize, functions: usize, most: usize) -> Result<(), Error> {
     match tables.checked_mul(functions) {
         Some(1..) if tables * functions <= most => Ok(()),

@@ -115,8 +115,8 @@ pub(crate) fn trained(
     Ok(frame.with_bound(bound))
 }
 
-/// The number of bases of a frame of `n` vectors, used or not. It follows from public sizes only. If `n` is not known yet, it is
-/// [`SAMPLE`].
+/// The number of bases that a frame of `n` vectors may have. They are used only if they help. It follows from public
+/// sizes only. If `n` is not known yet, it is [`SAMPLE`].
 fn count(metric: Metric, n: usize, width: usize) -> usize {
     let bytes = BYTES.max(n / ROWS_A_BYTE);
     (bytes / (size_of::<f32>() * width)).clamp(1, most_bases(metric))

@@ -153,7 +153,7 @@ class Memory:
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
         self._tried = False
-        # The tries in succession that failed because, by the error, others wrote.
+        # The number of consecutive tries that failed with an error which says that another process was writing.
         self._behind = 0
         self._ended = False
         if home.owns:

@@ -64,7 +64,8 @@ fn each_index_is_found_by_its_name_and_no_other() {
             Refusal::Index
         );
     }
-    // A client that names no index, at a server that has several indexes, and at a server that has one.
+    // A server with several indexes refuses a client that names none. A server with one index refuses a client that
+    // names one, and answers a client that names none.
     let none = Endpoint::new(format!("http://{}", running.address()));
     assert_eq!(refusal(ask(none, GET_MANIFEST)), Refusal::Index);
     let single = open_door(server(2, &set), Limits::default());

@@ -250,7 +250,7 @@ fn texts_in_other_encodings_say_how_to_convert_them() {
         (latin, "iconv -f WINDOWS-1252 -t UTF-8"),
         (utf16(u16::to_le_bytes), "iconv -f UTF-16 -t UTF-8"),
         (utf16(u16::to_be_bytes), "iconv -f UTF-16 -t UTF-8"),
-        // Other formats under a text's name
+        // These bytes have another format, but the caller says that they are text.
         (b"PAR1\x15\x04\xff".to_vec(), "--format parquet"),
         (b"ARROW1\0\0\xff".to_vec(), "--format arrow"),
         (b"\x93NUMPY\x01\0v\0".to_vec(), "--format npy"),
