@@ -198,8 +198,8 @@ mod tests {
     }
 
     /// The client knows version 2 or 3 of another branch, and the server offers version 4. Version 3 of the other
-    /// branch and version 4 prove a fork by themselves. Between version 2 and version 4 the server may withhold version
-    /// 3.
+    /// branch and version 4 prove a fork by themselves. For a client of version 2, the server may show version 3, which
+    /// proves a fork. A server that withholds it leaves only a gap.
     #[test]
     fn where_nothing_can_be_between_a_withheld_way_is_a_fork() {
         let keys = OwnerKeys::from_master([5; 32]);
