@@ -12,7 +12,7 @@ use crate::{Error, Seed};
 pub trait Functions: Sized + Send + Sync {
     /// Names the family in saved tables.
     const TAG: usize;
-    /// Floats of a vector.
+    /// The number of floats of a vector.
     fn dim(&self) -> usize;
     /// The number of keys per vector.
     fn tables(&self) -> usize;

@@ -26,8 +26,8 @@ impl Clock {
         }
     }
 
-    /// The smallest possible age of an object to which the store gave that time. It assumes that this machine did not sleep.
-    /// An object is removed only if even this age is old enough. An object from the future has none.
+    /// The smallest possible age of an object to which the store gave that time. It assumes that this machine did not
+    /// sleep. An object is removed only if even this age is old enough. The age of an object from the future is zero.
     pub(crate) fn age(&self, of: SystemTime) -> Duration {
         let now = self.store + self.here.awake();
         now.duration_since(of).unwrap_or_default()
