@@ -1,7 +1,7 @@
 //! Authorization: decisions with their reasons, an audit log, and latencies while policies change.
 //!
-//! `cargo run --release -p sordino-authz --example authz [SECONDS] [--json]`: two threads ask for SECONDS, by default one, while
-//! all policies are replaced ten times a second. With `--json`, the latencies alone.
+//! `cargo run --release -p sordino-authz --example authz [SECONDS] [--json]`: two threads ask for SECONDS (one by
+//! default), while all policies are replaced ten times a second. With `--json`, the example prints the latencies alone.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     changing(&engine, Duration::from_secs_f64(seconds), json)
 }
 
-/// Some requests, their decisions, and the log of them.
+/// Prints some requests and their decisions, and checks the log of these decisions.
 fn decisions(engine: &Engine) -> Result<(), Box<dyn Error>> {
     let (mut log, mut stored) = (AuditLog::new(), Vec::new());
     let context = Context::new([("results", Value::Long(10))])?;
@@ -92,7 +92,8 @@ fn decisions(engine: &Engine) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Latencies of checks by two threads: 1,000 requests in turn, and now and then a new one, so that 99 in 100 are remembered.
+/// Measures the latencies of checks by two threads. They ask 1,000 requests in turn, and now and then a new one, so
+/// that the engine remembers 99 in 100.
 fn changing(engine: &Engine, time: Duration, json: bool) -> Result<(), Box<dyn Error>> {
     let done = AtomicBool::new(false);
     let (mut latencies, replacements) = std::thread::scope(|scope| {

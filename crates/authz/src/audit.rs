@@ -123,7 +123,7 @@ impl AuditLog {
         Head::sign(self.digests.len() as u64, self.last(), root, time, key)
     }
 
-    /// The proof that the log's next head covers entry `index`; `None` if there is no such entry.
+    /// The proof that the log's next head covers entry `index`. `None` if the log has no such entry.
     #[must_use]
     pub fn prove(&self, index: usize) -> Option<merkle::Proof> {
         merkle::Tree::new(&self.digests).prove(index)

@@ -1,9 +1,9 @@
 //! Bounds of texts, checked before Cedar's parsers see them.
 //!
-//! Cedar's parser, validator and evaluator call themselves once for each level of an expression. So the level is
-//! bounded here first, by a scan that keeps no more than a number for each open bracket. An operator deepens the
-//! expression around it, since `a + b + c` is `(a + b) + c`. So does an index, as in `a["b"]["c"]`. After a comma the
-//! count begins again.
+//! Cedar's parser, validator and evaluator call themselves once for each level of an expression. So this module bounds
+//! the number of levels first, by a scan that keeps only one number for each open bracket. An operator adds a level to
+//! the expression around it, since `a + b + c` is `(a + b) + c`. So does an index, as in `a["b"]["c"]`. After a comma
+//! the count begins again.
 
 use crate::Error;
 use crate::error::at_most;

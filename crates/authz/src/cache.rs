@@ -128,7 +128,7 @@ impl<V: Clone, const N: usize> Cache<V, N> {
         }
     }
 
-    /// Puts an entry into a slot, and its tag next to it.
+    /// Puts an entry into a slot, and the entry's tag into the word next to the set.
     fn put(&self, slot: usize, entry: Option<Entry<V, N>>, tag: u64) {
         let bytes = entry.as_ref().map_or(0, Entry::bytes);
         self.used.fetch_add(bytes, Ordering::Relaxed);

@@ -43,8 +43,8 @@ pub(crate) fn scope(policy: &pst::Template, nodes: &mut Nodes) -> Option<Scope> 
     })
 }
 
-/// The conditions of a policy as one expression. `Some(None)` if the policy has none; `None` if a part of one
-/// cannot be compiled.
+/// The conditions of a policy as one expression. `Some(None)` if the policy has no condition. `None` if a part of a
+/// condition cannot be compiled.
 pub(crate) fn condition(policy: &pst::Template, nodes: &mut Nodes) -> Option<Option<Expr>> {
     let mut whole = None;
     for clause in policy.clauses() {

@@ -237,7 +237,7 @@ fn named(path: &Path) -> io::Result<()> {
     if_kept(Files.sync_dir(folder(path)))
 }
 
-/// The result of a sync, ignoring that a file or file system does not support it.
+/// The result of a sync. It is no error if the file or its file system does not support this call.
 fn if_kept(synced: io::Result<()>) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     match synced {

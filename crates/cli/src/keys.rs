@@ -180,7 +180,7 @@ struct Shown {
     /// The first half of the digest of a reader's own key, as `keys list` shows it. A writer has such a key, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
-    /// The same for a writer's signing key, as `index info` shows it.
+    /// The first half of the digest of a writer's signing key, as `index info` shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     signing: Option<String>,
 }

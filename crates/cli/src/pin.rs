@@ -232,7 +232,8 @@ mod tests {
         assert_eq!(asked, [6, 6, 7]);
     }
 
-    /// Two processes began with one pin, or with none, and saw different histories.
+    /// Two processes began with one pin, or with none, and saw different histories. The second one to remember its
+    /// version gets an error.
     #[test]
     fn a_fork_between_two_processes_is_not_swallowed() {
         let folder = tempfile::tempdir().unwrap();
@@ -268,7 +269,7 @@ mod tests {
         }
     }
 
-    /// Each process uses a different name for the same file.
+    /// Each process uses a different name for the same file. The second one still sees what the first has stored.
     #[cfg(unix)]
     #[test]
     fn a_pin_file_behind_links_is_shared() {
@@ -285,7 +286,7 @@ mod tests {
         assert!(names.iter().all(|name| name.is_symlink()));
     }
 
-    /// The check takes time, and meanwhile other processes continue.
+    /// While a stored version is checked, another process stores a newer one. That one is checked, too.
     #[test]
     fn a_version_that_is_stored_during_the_check_is_checked_too() {
         let folder = tempfile::tempdir().unwrap();

@@ -61,7 +61,7 @@ pub enum Error {
         column: String,
         /// The number of columns.
         columns: usize,
-        /// What to try.
+        /// Advice on what to try.
         hint: Option<Cow<'static, str>>,
     },
     /// The input has no column names, and the text is not a column number.

@@ -77,7 +77,7 @@ pub(crate) fn hash<const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
     }
 }
 
-/// Chunks of a message.
+/// The number of chunks of a message.
 #[inline]
 fn chunks(message: &[u8]) -> usize {
     message.len().div_ceil(CHUNK).max(1)
@@ -114,9 +114,9 @@ struct Chunks<'a, const N: usize, M> {
     i: usize,
     /// The rest of a message of several chunks.
     rest: &'a [u8],
-    /// Index of its next chunk.
+    /// The index of that message's next chunk.
     counter: u64,
-    /// Place of its next chaining value.
+    /// The place of that message's next chaining value.
     slot: usize,
 }
 
@@ -194,9 +194,9 @@ fn trees<'a, const N: usize, M: AsRef<[u8]>, D: From<[u8; 32]>>(
 struct Row {
     message: usize,
     width: usize,
-    /// Its first place at this height.
+    /// The message's first place at this height.
     from: usize,
-    /// Its first place at the height above.
+    /// The message's first place at the height above.
     to: usize,
 }
 

@@ -65,7 +65,7 @@ mod tests {
             Mode::keyed(&[7; 32]),
             Mode::derive_key("test"),
         ];
-        // Under Miri all lengths would take half an hour.
+        // Under Miri, a test of all lengths would take half an hour.
         let step = if cfg!(miri) { 63 } else { 1 };
         for mode in &modes {
             for len in (0..=CHUNK).step_by(step) {

@@ -40,7 +40,7 @@ pub fn group(width: usize) -> usize {
     RUN * (7296 / width.max(1)).clamp(13, 38)
 }
 
-/// Check rows of a segment of `n` rows.
+/// The number of check rows of a segment of `n` rows.
 #[must_use]
 pub fn count(n: usize, width: usize) -> usize {
     COUNT * n.div_ceil(group(width))
@@ -67,7 +67,7 @@ const VARIANCE: f64 = 9.0 / 8.0;
     reason = "the sum of some hundred errors is far below 2^31"
 )]
 pub fn tolerance(params: &Params, width: usize, rows: usize) -> u32 {
-    // Half of the rows plus two standard deviations, and the check row.
+    // Counts half of the rows plus two standard deviations, and the check row.
     let group = group(width) as f64;
     let terms = group / 2.0 + group.sqrt() + 1.0;
     let sigma = params.statistical_error(width) * (VARIANCE * terms).sqrt();

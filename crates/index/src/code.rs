@@ -17,12 +17,12 @@ pub enum Codec {
     /// 8 bits for each coordinate of the residual to a base of the index's frame. A step is 1/127 of the row's scale,
     /// and the scale is at least the row's largest coordinate.
     Int8,
-    /// 6 bits a coordinate of the difference to the bucket's centroid.
+    /// 6 bits for each coordinate of the difference to the bucket's centroid.
     Residual6,
-    /// 4 bits a coordinate of the difference to the bucket's centroid.
+    /// 4 bits for each coordinate of the difference to the bucket's centroid.
     Residual4,
-    /// 12 bits a coordinate, otherwise like `Int8`. It is for downloaded vectors whose metric needs more than 8 bits. Buckets
-    /// do not use it, because it would make every fetch longer by half.
+    /// 12 bits for each coordinate, otherwise like `Int8`. It is for downloaded vectors whose metric needs more than 8
+    /// bits. Buckets do not use it, because it would make every fetch longer by half.
     Int12,
 }
 
@@ -49,7 +49,7 @@ impl Codec {
         }
     }
 
-    /// Bits of a coordinate.
+    /// The number of bits of a coordinate.
     #[must_use]
     pub fn bits(self) -> usize {
         match self {
@@ -66,8 +66,8 @@ impl Codec {
         (dim * self.bits()).div_ceil(8)
     }
 
-    /// Bytes that a bucket needs in addition to its vectors: the scales of its rows, or the centroid and the step of residuals
-    /// to it.
+    /// The number of bytes that a bucket needs in addition to its vectors: the scales of its rows, or the centroid and
+    /// the step of residuals to it.
     #[must_use]
     pub fn head_len(self, dim: usize) -> usize {
         match self {

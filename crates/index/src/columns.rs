@@ -1,5 +1,4 @@
-//! The rows of open and masked mode. They have four bytes a coordinate, and a server encodes them for
-//! scoring when it starts.
+//! The rows of open and masked mode. A coordinate has four bytes. A server encodes the rows for scoring when it starts.
 //!
 //! Open rows are the rotated vectors in single precision. Masked rows are their masked codes, centred
 //! mod P. Neither the encoded form nor the hint is stored, because both follow from the rows and the

@@ -297,7 +297,7 @@ mod tests {
                 matches!(refused, Err(Error::Log(LogFault::Fork { .. }))),
                 "{refused:?}"
             );
-            // Two heads of the same length need no proof.
+            // Two heads of the same length need no proof: their roots show the fork.
             let proof = fork.prove(&last, 4).unwrap();
             let refused = proof.check(&last, Some(&Head::of(&own)));
             assert!(
@@ -310,7 +310,7 @@ mod tests {
                 ),
                 "{refused:?}"
             );
-            // Proofs from one log, with the head of the other.
+            // A proof from one log is refused with the head of the other.
             let mixed = LogProof {
                 signed: log(&own).signed,
                 ..proof
@@ -321,7 +321,7 @@ mod tests {
                 "{refused:?}"
             );
         }
-        // From a longer log to a shorter one.
+        // A reader who has seen a longer log refuses a shorter one.
         let (seen, short) = (Head::of(&own[..9]), log(&own[..8]));
         let older = |refused| {
             matches!(
@@ -341,7 +341,7 @@ mod tests {
         ));
     }
 
-    /// The proof was made for a reader who has seen a different length.
+    /// A proof is refused if it was made for a reader who has seen a different length.
     #[test]
     fn an_honest_proof_from_another_length_is_no_fork() {
         let entries = line(1, 1, 12);

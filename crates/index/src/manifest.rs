@@ -1,7 +1,7 @@
 //! The manifest: everything public about one version of an index, signed by its owner.
 //!
-//! All properties of a search that a server can observe are constants of the manifest. They are how many buckets are fetched, how
-//! large they are, and how the route is found. None of them depends on a query.
+//! All properties of a search that a server can observe are constants of the manifest. Examples are the number of
+//! fetched buckets, their size, and the way to find them. None of them depends on a query.
 //!
 //! # Segments
 //! Records come in segments, which never change. Later records form a new segment. Deleted and replaced records stay in their
@@ -106,7 +106,7 @@ pub struct Manifest {
     pub recent: Vec<Payloads>,
     /// The mode, with its constants.
     pub mode: Mode,
-    /// The readers, if the index has its own. In the encoding, fields of such indexes follow all other fields.
+    /// The readers, if the index has its own. In the encoding, the fields that only such indexes have come last.
     #[serde(skip)]
     pub readers: Option<Readers>,
     /// The writers, who may add records, in the order of their keys. They follow the readers in the encoding.

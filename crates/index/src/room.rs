@@ -25,7 +25,8 @@ pub fn check(needed: u64) -> Result<(), Error> {
     }
 }
 
-/// The bytes that this process can still get, if the system says so: of the machine, or of its container.
+/// The number of bytes that this process can still get from the machine or from its container. `None` if the system
+/// does not say.
 fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine

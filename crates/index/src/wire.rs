@@ -172,8 +172,8 @@ pub enum Message {
     GetParts = 103,
     /// The parts, one after the other.
     Parts = 104,
-    /// The edition, and an encrypted query for the scores of the centroids. In open and masked mode, for the scores of
-    /// all vectors.
+    /// The edition, and an encrypted query. It asks for the scores of the centroids or, in open and masked mode, of all
+    /// vectors.
     Score = 105,
     /// The encrypted scores.
     Scored = 106,
@@ -181,8 +181,8 @@ pub enum Message {
     Fetch = 107,
     /// A PIR answer for each query, in the same order.
     Fetched = 108,
-    /// The edition, and a PIR query for each of the manifest's `k` results, or of a second look's candidates. Without a hint: the
-    /// edition, keys and one query for all.
+    /// The edition, and a PIR query for each of the manifest's `k` results, or of a second look's candidates. Without a
+    /// hint, the body has the edition, keys and one query for all pages.
     FetchPayloads = 109,
     /// A PIR answer for each query, in the same order.
     Payloads = 110,

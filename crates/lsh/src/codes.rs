@@ -6,8 +6,8 @@ use crate::scan::{Best, LANES, Neighbour, scan};
 use crate::wire::{Reader, Writer};
 use crate::{Backend, Error};
 
-/// Codes of one length, laid out for scanning: word `j` of eight consecutive codes lie next to each other. So every
-/// lane of a vector adds up the distance of its own code.
+/// Codes of one length, laid out for scanning: the words `j` of eight consecutive codes lie next to each other. So
+/// every lane of a vector adds up the distance of its own code.
 ///
 /// # Examples
 /// ```
@@ -72,7 +72,7 @@ impl Codes {
         self.len == 0
     }
 
-    /// Bits of a code.
+    /// The number of bits of a code.
     #[must_use]
     pub fn bits(&self) -> usize {
         64 * self.words

@@ -66,7 +66,7 @@ fn vertex(j: usize, value: f32) -> u64 {
     2 * j as u64 + u64::from(value < 0.0)
 }
 
-/// The position of the value farthest from zero; the first position, if several values are equally far.
+/// The position of the value farthest from zero. If several values are equally far, the first of their positions.
 fn farthest(image: &[f32]) -> usize {
     let farther = |best: usize, j: usize| {
         if image[j].abs() > image[best].abs() {

@@ -12,7 +12,7 @@ use crate::{Error, Seed};
 pub trait Functions: Sized + Send + Sync {
     /// Names the family in saved tables.
     const TAG: usize;
-    /// Floats of a vector.
+    /// The number of floats of a vector.
     fn dim(&self) -> usize;
     /// The number of keys per vector.
     fn tables(&self) -> usize;
@@ -88,7 +88,7 @@ pub(crate) fn probe_keys<F: Functions>(family: &F, table: usize, probes: usize, 
     probe(key, &mut room.steps, probes, &mut room.keys);
 }
 
-/// Checks a number of tables and of functions in each.
+/// Checks that there is at least one function, and at most `most` in all tables together.
 pub(crate) fn check_shape(tables: usize, functions: usize, most: usize) -> Result<(), Error> {
     match tables.checked_mul(functions) {
         Some(1..) if tables * functions <= most => Ok(()),

@@ -15,7 +15,7 @@ pub struct Step {
     pub cost: f32,
 }
 
-/// The largest number of steps, since a set of steps is the bits of a word.
+/// The largest number of steps. A word has one bit for each step, and its bits say which steps are in a set.
 const MOST: usize = u64::BITS as usize;
 
 /// Appends the key itself and the cheapest changed keys to `keys`: `probes` in total, or fewer if there are no
@@ -33,7 +33,7 @@ pub(crate) fn probe(key: u64, steps: &mut Vec<Step>, probes: usize, keys: &mut V
     // Costs are not negative, so their bits as integers sort like the costs.
     let mut sets = BinaryHeap::from([Reverse((cost(steps, 1), 1_u64))]);
     let mut left = probes - 1;
-    // The loop skips sets that change a function twice. This bounds their number.
+    // The loop skips sets that change a function twice. This counter bounds the number of skipped sets.
     let mut tries = 16 * probes + 1024;
     while let Some(Reverse((_, set))) = sets.pop() {
         let last = set.ilog2();

@@ -71,8 +71,8 @@ impl Best {
         if index >= self.len || distance >= self.limit {
             return;
         }
-        // Removes codes that are no longer near. They are few unless every code is nearer than the
-        // earlier ones.
+        // Removes codes that are no longer near. There are few of these unless every code is nearer than the earlier
+        // ones.
         if self.found.len() >= 2 * self.k + 1024 {
             let limit = self.limit;
             self.found.retain(|neighbour| neighbour.distance <= limit);

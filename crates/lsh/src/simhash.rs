@@ -94,13 +94,13 @@ impl SimHash {
         })
     }
 
-    /// Floats of a vector.
+    /// The number of floats of a vector.
     #[must_use]
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Bits of a code.
+    /// The number of bits of a code.
     #[must_use]
     pub fn bits(&self) -> usize {
         self.bits

@@ -62,7 +62,7 @@ impl Vertices {
         })
     }
 
-    /// Floats of a vector.
+    /// The number of floats of a vector.
     #[must_use]
     pub fn dim(&self) -> usize {
         self.dim

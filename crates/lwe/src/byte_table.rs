@@ -235,9 +235,9 @@ fn fill(
     (rows, m): (usize, usize),
     columns: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> Result<(), Fault> {
-    // Handles 64 columns at a time, then transposes them line by line: a column's bytes are a whole row apart in the
-    // table. An odd number of cache lines lies between one column and the next. At a power of two, all columns would fall
-    // into a few sets of the cache.
+    // The bytes of a column lie a whole row apart in the table. So this code collects 64 columns at a time and then
+    // transposes them line by line. Each column begins an odd number of cache lines after the one before. With a power
+    // of two, all columns would fall into a few sets of the cache.
     let apart = rows.next_multiple_of(LANES) | LANES;
     let mut block = vec![0; LANES * apart];
     for first in (0..m).step_by(LANES) {

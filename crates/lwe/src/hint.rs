@@ -10,8 +10,8 @@ use crate::public;
 use crate::table::Table;
 
 impl Table {
-    /// Rows `rows` of the hint, for all groups in this table. Each has `n` numbers: `H` rounded to `h` bits, in `[-2^(h-1),
-    /// 2^(h-1))`.
+    /// Rows `rows` of the hint, for all groups in this table. Each row has `n` numbers of `H`, rounded to `h` bits, in
+    /// `[-2^(h-1), 2^(h-1))`.
     ///
     /// For coefficient `j` of a product, row `j` of the matrix of a polynomial `a` holds coefficient `j - l` of `a` in
     /// column `l`. So a row `D` of the table has the hint `sum_j D_j a_(j - l)`: coefficient `l` of `D(X) a(X^-1)`.

@@ -9,7 +9,7 @@
 //!
 //! A number in `[-2^17, 2^17)` is stored mod `2^18`, so a row of zero bytes is a row of zeros.
 
-/// How many numbers a line has. A line is a cache line of lower bits.
+/// The number of numbers of a line. A line is a cache line of lower bits.
 pub(crate) const LANES: usize = 32;
 /// The size in bytes of a line, and of a block's upper bits.
 pub(crate) const LINE: usize = 2 * LANES;

@@ -19,7 +19,7 @@ pub(crate) const RANK: usize = 3;
 const Q: u64 = 1_099_511_590_913;
 /// The number of bits of a word of a query.
 const WORD_BITS: u32 = 32;
-/// `h`, bits of a number of the hint.
+/// `h`, the number of bits of a number of the hint.
 pub(crate) const HINT_BITS: u32 = 26;
 /// `floor(2^96 / Q)`.
 const PER_Q: u128 = (1 << 96) / Q as u128;
@@ -136,7 +136,7 @@ impl Params {
         self.max_columns
     }
 
-    /// Bits of a number of the hint: it is in `[-2^25, 2^25)`.
+    /// The number of bits of a number of the hint, which is in `[-2^25, 2^25)`.
     #[must_use]
     pub const fn hint_bits(&self) -> u32 {
         HINT_BITS

@@ -24,7 +24,7 @@ use sordino_lattice::aligned::Aligned;
 
 use crate::packed::{self, LANES, LINE};
 
-/// How many numbers a line of one query has: two halves of [`LANES`].
+/// The number of numbers that one query has for a line: two halves of [`LANES`].
 const CHUNK: usize = 2 * LANES;
 /// The negated value of an entry whose `x` and `u` are zero: `2^15 - 2^16 * 2`.
 const CENTRE: u32 = (1u32 << 15).wrapping_sub(2 << 16);
@@ -87,7 +87,7 @@ impl Words {
         }
     }
 
-    /// Lines of a row.
+    /// The number of lines of a row.
     fn chunks(&self) -> usize {
         self.halves.len() / (self.queries * CHUNK)
     }

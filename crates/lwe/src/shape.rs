@@ -72,7 +72,7 @@ impl Shape {
         packed::stride(self.columns)
     }
 
-    /// Polynomials of a row. The last one is filled up with zeros.
+    /// The number of polynomials of a row. The last one is filled up with zeros.
     pub(crate) const fn polys(&self) -> usize {
         self.columns.div_ceil(N)
     }

@@ -1,4 +1,4 @@
-//! The noise of bytes, compared with its derivation: in a query's answer, and after column packing.
+//! The noise of bytes agrees with its derivation, in a query's answer and after column packing.
 
 #![expect(
     clippy::unwrap_used,
@@ -225,9 +225,9 @@ fn bounds_equal_the_script() {
     }
 }
 
-/// For each number of columns, in steps: the standard deviation for random bytes and the subgaussian parameter for the
-/// worst bytes. Then log2 of the bound on the failure of the worst byte, for 32, 64 and 128 entries of a secret in a
-/// polynomial.
+/// Each row has a number of columns, then two numbers in steps: the standard deviation for random bytes and the
+/// subgaussian parameter for the worst bytes. Then follow the values of log2 of the bound on the failure of the worst
+/// byte, for 32, 64 and 128 entries of a secret in a polynomial.
 const GOLDEN: [(usize, f64, f64, [f64; 3]); 3] = [
     (8192, 1.22917e-04, 2.12895e-04, [-654.4, -1009.2, -1372.8]),
     (32768, 2.38136e-04, 4.12458e-04, [-654.0, -1008.5, -1371.4]),

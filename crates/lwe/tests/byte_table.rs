@@ -1,4 +1,4 @@
-//! Columns of bytes: answers, the values after column packing, and refusals.
+//! Tests of tables of bytes: their answers, the values after column packing, and the queries that they refuse.
 
 #![expect(
     clippy::unwrap_used,
@@ -60,7 +60,7 @@ fn wanted_columns_come_back() {
         column::Database::encode_modular(&outer, SEED, &hint, params.n()).unwrap();
     let client = Client::new(&params, shape, &SEED);
     let reader = column::Client::new(&outer, SEED, params.n(), shape.answers(), &download).unwrap();
-    // The first column, the last, one column twice, and one that does not exist.
+    // The query asks for the first column, the last, one column twice, and one column that does not exist.
     let wanted = [0, 4095, 7, 7, 2048, 1000, 63, 64, 4000, 4096];
     let message = client.select(&wanted).unwrap();
     let (secret, b) = client.query(&mut rng(), &message).unwrap();
@@ -261,7 +261,7 @@ fn columns_that_do_not_fit_are_refused() {
         expected: 2,
     };
     assert_eq!(other.unwrap_err(), set);
-    // A shape that only the other set allows.
+    // Only the other set allows this shape.
     let wide = Shape::new(65, 1, 1).unwrap();
     let error = ByteTable::from_slice(&params(), wide, &SEED, &[0]).unwrap_err();
     assert!(matches!(
@@ -312,7 +312,7 @@ fn hostile_queries_are_refused() {
         expected,
     };
     let refused = |query: &Query| table.answer(query).unwrap_err();
-    // Messages for other shapes.
+    // The table refuses queries for other shapes.
     assert_eq!(
         refused(&query(shape(3, 3, 70), &[1, 2, 3])),
         mismatch("groups", 3, 2)
@@ -321,13 +321,13 @@ fn hostile_queries_are_refused() {
         refused(&query(shape(2, 3, 71), &[1, 2])),
         mismatch("columns of a group", 71, 70)
     );
-    // A client with another seed.
+    // The table refuses the query of a client with another seed.
     let other = Client::new(&params(), own, &Seed([9; 32]));
     let other = other.query(&mut rng(), &[0; 140]).unwrap().1;
     assert!(matches!(refused(&other), Error::Epoch { .. }));
     // The first check of a batch refuses the whole batch if one query is bad.
     assert!(table.answer_batch(&[sent.clone(), other]).is_err());
-    // Queries of the other set, and queries of this set at a table of the other.
+    // A table refuses queries of the other set. This holds for a table of either set.
     let entries = Client::new(&Params::module_1536(), Shape::new(2, 3, 70).unwrap(), &SEED);
     let entries = entries.query(&mut rng(), &[0; 140]).unwrap().1;
     assert_eq!(refused(&entries), mismatch("parameter sets", 1, 2));
@@ -337,7 +337,7 @@ fn hostile_queries_are_refused() {
         mismatch("parameter sets", 2, 1)
     );
 
-    // Truncated messages, and heads that claim more than there is or may be.
+    // Truncated messages are refused, and heads that claim more than there is or may be.
     let bytes = sent.to_bytes();
     for len in 0..bytes.len() {
         let error = Query::from_bytes(&bytes[..len]).unwrap_err();

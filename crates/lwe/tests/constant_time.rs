@@ -1,5 +1,5 @@
-//! The client in a separate process under memcheck. The test marks message, secret and errors as undefined memory, and
-//! memcheck reports every branch and every address that depends on them.
+//! The client runs in a separate process under memcheck. The test marks message, secret and errors as undefined memory,
+//! and memcheck reports every branch and every address that depends on them.
 //!
 //! `scripts/constant_time.sh` runs this test. Outside valgrind the marks do nothing.
 

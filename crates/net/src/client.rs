@@ -1,4 +1,4 @@
-//! The client's end, and the owner's.
+//! The client's end of a connection, and the owner's end.
 
 #[cfg(feature = "client")]
 mod connection;

@@ -229,8 +229,8 @@ impl Error {
         matches!(self, Self::Refused(refusal) if refusals.contains(refusal))
     }
 
-    /// The same work, done again with fresh secrets, may succeed a little later: the server was busy, could not be reached, or
-    /// was started again.
+    /// True if the same work may succeed a little later, when it is repeated with fresh secrets. The server was busy,
+    /// could not be reached, or was started again.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         self.kind().is_passing()

@@ -88,7 +88,8 @@ impl CrossOrigin {
         reply.insert(ACCESS_CONTROL_ALLOW_METHODS, self.methods.clone());
         reply.insert(ACCESS_CONTROL_ALLOW_HEADERS, self.headers.clone());
         reply.insert(ACCESS_CONTROL_MAX_AGE, SECONDS);
-        // A page of another site that sends requests to an address of this machine.
+        // With this header, a browser asks whether a page of another site may send requests to an address of this
+        // machine.
         let private = HeaderName::from_static("access-control-request-private-network");
         if headers.contains_key(private) {
             let allowed = HeaderName::from_static("access-control-allow-private-network");

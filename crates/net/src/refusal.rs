@@ -133,7 +133,7 @@ impl Refusal {
         }
     }
 
-    /// The same request, made again, may well be answered a little later.
+    /// True if the server may well answer the same request a little later.
     #[must_use]
     pub fn is_passing(self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! The server's end. It has no key of the owner or of readers. Its secrets are the private key of its
+//! The server's end of connections. It has no key of the owner or of readers. Its secrets are the private key of its
 //! certificate and the keys of logins.
 
 // A service on its ports

@@ -1,13 +1,13 @@
 //! The age at which files that no version names may be removed.
 //!
-//! An object store has no locks, so an owner who removes files cannot know which of them another owner is about to name. So no
-//! owner removes a file that is younger than [`GRACE`]. And no owner names a file in a version if it wrote the file more than
-//! half of that time before. Ages are differences of times that the store itself gave. So it does not matter what time the
-//! owners' clocks show. They only measure durations.
+//! An object store has no locks, so an owner who removes files cannot know which of them another owner is about to
+//! name. So no owner removes a file that is younger than [`GRACE`]. And an owner names a new file in a version only if
+//! it wrote the file at most half of [`GRACE`] before. Ages are differences of times that the store itself gave. So it
+//! does not matter what time the owners' clocks show. They only measure durations.
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// Files that are younger are not removed.
+/// The store does not remove files that are younger than this.
 pub(crate) const GRACE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The store's time at the moment when an owner began.
@@ -26,8 +26,8 @@ impl Clock {
         }
     }
 
-    /// The smallest possible age of an object to which the store gave that time. It assumes that this machine did not sleep.
-    /// An object is removed only if even this age is old enough. An object from the future has none.
+    /// The smallest possible age of an object to which the store gave that time. It assumes that this machine did not
+    /// sleep. An object is removed only if even this age is old enough. The age of an object from the future is zero.
     pub(crate) fn age(&self, of: SystemTime) -> Duration {
         let now = self.store + self.here.awake();
         now.duration_since(of).unwrap_or_default()

@@ -12,7 +12,7 @@ use crate::age::{Clock, Since};
 /// The version from which a change begins.
 #[derive(Clone, Debug, Default)]
 enum Base {
-    /// Unknown: this owner did not read the newest version after it took the lock, so there should be none.
+    /// Unknown. This owner did not read the newest version after it took the lock, so the index should have no version.
     #[default]
     Unread,
     /// The index had no version.
@@ -94,7 +94,8 @@ impl Change {
         self.listed = times.collect();
     }
 
-    /// True for a file that was not older than the grace when it was listed. It can only be younger now, if it was written again.
+    /// True for a file that was too young to be removed when it was listed. If it was written again since then, it is
+    /// younger still.
     pub(crate) fn is_young(&self, path: &Path, grace: Duration) -> bool {
         let listed = self.clock.zip(self.listed.get(path));
         listed.is_some_and(|(clock, time)| clock.age(*time) <= grace)

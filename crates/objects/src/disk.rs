@@ -31,7 +31,7 @@ impl Objects {
         let mode = self.change().mode();
         let version = match self.writing(path)?.put(line.clone(), mode) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // If a request was repeated because its reply was lost, it finds its own result there.
+                // If a request was repeated because its reply was lost, the store already has the request's own result.
                 let first = self.reading(path)?.first(line.len() as u64 + 1)?;
                 if first.bytes != line {
                     return Err(error);
@@ -91,7 +91,7 @@ impl Objects {
     }
 }
 
-/// A different text each time, so that the locks of two owners have different contents.
+/// Returns a different text each time, so that the locks of two owners have different contents.
 fn mark() -> String {
     let hasher = RandomState::new().build_hasher();
     format!("{:016x}", hasher.finish())
@@ -136,8 +136,8 @@ impl Disk for Objects {
         if self.change().take(path).is_some() {
             return Ok(());
         }
-        // A file that was young when it was listed needs no further request, which would add one request for each file
-        // of a week.
+        // A file that was young when it was listed needs no further request. Otherwise each file of the last week would
+        // cost one request.
         if self.change().is_young(path, self.grace) {
             return Ok(());
         }

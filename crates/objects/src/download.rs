@@ -1,8 +1,8 @@
 //! Downloads files in pieces. Each piece is requested by its range, counted, and requested again if it arrived incomplete.
 //!
-//! A store is not trusted. A piece that is shorter than its range, or from another place, is refused. No more of a body is read
-//! than was requested, whatever the store sends. This code does not check that bytes are the right ones: callers compare
-//! digests.
+//! A store is not trusted. The client refuses a piece that is shorter than its range or from another place. It reads no
+//! more of a body than it requested, whatever the store sends. This code does not check that bytes are the right ones:
+//! callers compare digests.
 
 use std::collections::VecDeque;
 use std::io;

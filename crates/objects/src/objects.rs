@@ -109,8 +109,8 @@ impl Objects {
         Self { patience, ..self }
     }
 
-    /// The same store with a grace other than the default of seven days. Files that no version names stay that long. All owners
-    /// of an index must use the same time.
+    /// The same store with a grace other than the default of seven days. Files that no version names stay for that
+    /// time. All owners of an index must use the same time.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
         Self { grace, ..self }

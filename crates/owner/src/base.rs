@@ -1,4 +1,5 @@
-//! The base of a sealed index: clustered, cut into buckets, sealed, with its PIR hint.
+//! Builds the base of a sealed index: clusters the vectors, fills buckets with them, seals the buckets, and computes
+//! the PIR hint.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;

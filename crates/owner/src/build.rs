@@ -111,8 +111,7 @@ pub fn local<R: CryptoRng + ?Sized>(
     whole(rng, keys, vectors, &spec(Form::Local, k), progress)
 }
 
-/// Builds an open index: the server holds the vectors, and learns nothing of the queries. For the
-/// cosine.
+/// Builds an open index: the server holds the vectors, and learns nothing of the queries. The metric is the cosine.
 ///
 /// # Errors
 /// [`Error`] if `k` is 0 or above the number of vectors, there are too many, or one of them is zero.

@@ -19,7 +19,8 @@ use sordino_vectors::{Vectors, normalise};
 /// than a percent (measured on image descriptors).
 const ITERATIONS: usize = 10;
 
-/// Training vectors per cluster. More vectors change the centroids by less than a different seed does.
+/// The number of training vectors for each cluster. More vectors change the centroids by less than a different seed
+/// does.
 pub(crate) const SAMPLE: usize = 64;
 
 /// The number of nearest centroids that are kept for each vector. The vector goes to one of these if the first is full.
@@ -135,7 +136,7 @@ pub(crate) fn buckets(
     buckets
 }
 
-/// Places every row once. The rows come first that would lose most if they did not get their nearest centroid.
+/// Places every row once. Rows that would lose most without their nearest centroid come first.
 fn place_all(
     data: &Vectors,
     centroids: &Vectors,
@@ -353,7 +354,7 @@ mod tests {
             let all = lists(&data, &centroids, &mut || ());
             assert!(all.iter().all(|list| list.len() == NEAREST));
             for (first, end) in [(0, 1), (0, 127), (5, 700), (129, 400), (699, 700)] {
-                // The rows in reverse order, which rows sorted by their ids may have.
+                // The rows come in reverse order, as they may after they were sorted by their ids.
                 let rows = (first..end).rev().flat_map(|row| data.row(row)).copied();
                 let some = Vectors::new(dim, rows.collect()).unwrap();
                 let mut found = lists(&some, &centroids, &mut || ());

@@ -67,8 +67,8 @@ pub(crate) fn gain(lengths: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     sum / count.max(1) as f64
 }
 
-/// The frame of an index of `n` vectors, trained on this sample. `hidden` is true if some readers may not read all records; the
-/// frame then has no bases.
+/// The frame of an index of `n` vectors, trained on this sample. `hidden` is true if some readers may not read all
+/// records. The frame then has no bases.
 ///
 /// # Errors
 /// [`Error::Memory`] if training needs more memory than is available.
@@ -115,8 +115,8 @@ pub(crate) fn trained(
     Ok(frame.with_bound(bound))
 }
 
-/// The number of bases of a frame of `n` vectors, used or not. It follows from public sizes only. If `n` is not known yet, it is
-/// [`SAMPLE`].
+/// The number of bases that a frame of `n` vectors may have. The frame uses them only if they help. The number follows
+/// from public sizes only. Callers that do not know `n` yet pass [`SAMPLE`].
 fn count(metric: Metric, n: usize, width: usize) -> usize {
     let bytes = BYTES.max(n / ROWS_A_BYTE);
     (bytes / (size_of::<f32>() * width)).clamp(1, most_bases(metric))

@@ -65,7 +65,7 @@ impl LaidGroup {
 }
 
 impl SegmentWriter<'_> {
-    /// Writes what records carry, by content key. It takes the length of pages and the way to fetch them for which a
+    /// Writes what records carry, by content key. It chooses the page length and the way of fetching with which a
     /// client waits the shortest time.
     ///
     /// # Errors

@@ -273,9 +273,9 @@ impl Pins {
         })
     }
 
-    /// Remembers a store's version if it follows from the `known` one, or returns the known one if that is newer. The store
-    /// was already compared with `sure`. Other processes may change the lines while this method reads the versions between,
-    /// so a slow store does not make them wait.
+    /// Remembers a store's version if it follows from the `known` one, or returns the known one if that is newer.
+    /// `sure` is the version with which the store was already compared. Other processes may change the lines while this
+    /// method reads the versions between, so a slow store does not make them wait.
     fn put<D: Disk>(
         &self,
         places: &[String],

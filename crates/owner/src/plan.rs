@@ -137,8 +137,8 @@ impl Plan {
         })
     }
 
-    /// The plan for records with such ids and attributes. Without this call, ids are consecutive numbers, and there are no
-    /// attributes. [`table`](Self::table) counts them in every mode.
+    /// The plan for records whose ids and attributes have these sizes. Without this call, ids are consecutive numbers,
+    /// and there are no attributes. [`table`](Self::table) counts them in every mode.
     #[must_use]
     pub fn with_record_bytes(self, record_bytes: RecordBytes) -> Self {
         Self {

@@ -215,8 +215,8 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// For each query its nearest rows in single precision, compared relative to the frame's centre. Lifted vectors, and directions
-/// from the origin, may differ by less than single precision.
+/// For each query its nearest rows in single precision, compared relative to the frame's centre. Single precision may
+/// not distinguish lifted vectors, or directions from the origin.
 fn candidates(
     frame: &Frame,
     rows: &Rows,

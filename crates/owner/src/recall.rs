@@ -15,7 +15,8 @@ use sordino_vectors::to_f32;
 use crate::random::mixed;
 use crate::rows::Rows;
 
-/// The numbers of queries: of the first segment, of each later one, and in total.
+/// The number of rows of the first segment that serve as queries. `NEXT` is the number for each later segment, and
+/// `MOST` is the largest total number.
 const FIRST: usize = 48;
 const NEXT: usize = 4;
 const MOST: usize = 64;
@@ -26,11 +27,11 @@ const LITTLE: f64 = 0.985;
 /// The nearness of rows to a query in the metric, in double precision. A larger value is nearer.
 pub(crate) struct Nearness {
     metric: Metric,
-    /// For each base its difference to the query, or what it contributes to an inner product.
+    /// For each base its difference to the query or, for the inner product, its part of the product.
     bases: Vec<Vec<f64>>,
     /// The rotated query: its `y`, or for the inner product the query itself.
     query: Vec<f64>,
-    /// The lengths of its `y`, and of the query.
+    /// The length of the query's `y`, and the length of the query.
     lengths: (f64, f64),
 }
 
@@ -254,7 +255,8 @@ impl Query {
     }
 }
 
-/// The share of the true nearest, best first, that was found. Rows within `slack` of the last may replace each other.
+/// The share of the true nearest rows that was found. `truth` has their nearness, best first. Rows within `slack` of
+/// the last may replace each other.
 pub(crate) fn share(truth: &[f64], found: &[f64], slack: f64) -> f64 {
     let Some(&last) = truth.last() else {
         return 1.0;

@@ -24,7 +24,7 @@ pub(crate) struct Rows {
     pub(crate) ids: Ids,
     /// The given vectors or, once they are ready to be written, their residuals in the index's frame.
     pub(crate) vectors: Vectors,
-    /// One for each residual.
+    /// The values that belong to each residual.
     pub(crate) marks: Vec<Mark>,
     pub(crate) attributes: Attributes,
 }
@@ -39,13 +39,13 @@ pub(crate) struct Lifted<'a> {
 /// The values that belong to a residual in the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Mark {
-    /// The base to which it is relative.
+    /// The base to which the residual is relative.
     pub(crate) base: u8,
     /// The row's scale if it was stored before, otherwise 0.
     pub(crate) scale: f32,
-    /// The constant that belongs to that scale, if a server scores rows.
+    /// The constant that belongs to `scale`, if a server scores rows.
     pub(crate) constant: f32,
-    /// The step to which its coordinates were rounded when it was stored, or 0 for a new vector.
+    /// The step to which the row's coordinates were rounded when it was stored, or 0 for a new vector.
     pub(crate) step: f32,
 }
 
@@ -90,9 +90,9 @@ impl Rows {
         Ok(rows)
     }
 
-    /// The residual of a row as it may have been before it was rounded. All values within half a step of the stored one are
-    /// equally likely, and the position draws one of them. Measuring recall with stored values alone would measure a search for
-    /// rounded vectors among themselves.
+    /// The residual of a row as it may have been before it was rounded. All values within half a step of the stored one
+    /// are equally likely. The function picks one of them pseudorandomly, with the position as seed. If recall were
+    /// measured with stored values, the queries would be rounded, too.
     pub(crate) fn unrounded(&self, row: usize) -> Cow<'_, [f32]> {
         let (stored, step) = (self.vectors.row(row), f64::from(self.marks[row].step));
         if step == 0.0 {

@@ -207,12 +207,12 @@ impl Default for Spec {
 /// Vectors with their record ids.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// One for each vector, all different. With `None`, numbers continue from the batch before.
+    /// The ids, one for each vector and all different. With `None`, numbers continue from the batch before.
     pub(crate) ids: Option<Vec<Id>>,
     pub(crate) vectors: Vectors,
     /// One for each vector.
     pub(crate) payloads: Option<Vec<Vec<u8>>>,
-    /// A row for each vector.
+    /// The attributes, with a row for each vector.
     pub(crate) attributes: Attributes,
 }
 

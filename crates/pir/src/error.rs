@@ -7,7 +7,7 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A database without records, or with records of zero bytes.
+    /// The database has no records, or its records have zero bytes.
     #[error("an empty database: {records} records of {record_len} bytes")]
     Empty {
         /// The number of declared records.
@@ -32,7 +32,7 @@ pub enum Error {
         /// The number of records, including those to append.
         records: usize,
     },
-    /// A record longer than the declared length.
+    /// A record is longer than the declared length.
     #[error("record {index} has {found} bytes, more than the declared {expected}")]
     RecordTooLong {
         /// The record's position.
@@ -58,7 +58,7 @@ pub enum Error {
         /// The largest possible number.
         most: usize,
     },
-    /// An index past the last record.
+    /// An index is past the last record.
     #[error("index out of range: the database has {records} records")]
     IndexOutOfRange {
         /// The number of records in the database.

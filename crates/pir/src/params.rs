@@ -152,7 +152,8 @@ impl<P: Protocol> Params<P> {
             protocol: PhantomData,
         };
         let keeps = |params: &Self| params.log2_failure() <= LOG2_FAILURE;
-        // The hint is the largest message, so queries are rounded only as far as this does not lengthen the hint.
+        // The hint is the largest message, so it is made as short as possible first. Queries are then rounded as much
+        // as the failure bound still permits.
         let least = if set.has_uniform_secrets() {
             LOG_Q
         } else {

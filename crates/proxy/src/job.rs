@@ -64,8 +64,8 @@ impl Job {
         state.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Stores the results for a vector. Answers the request if this was its last vector, or if the search failed in a
-    /// way that the server knows. After any other failure, the threads still search for the other vectors.
+    /// Stores the results for a vector. Answers the request if this was its last vector, or if the search failed and
+    /// the server knows about the failure. After any other failure, the threads still search for the other vectors.
     pub(crate) fn put(&self, at: usize, outcome: Outcome) {
         let mut state = self.state();
         let failed = outcome

@@ -14,7 +14,7 @@ pub struct ProxyOptions {
     /// The origins of web pages that may send requests from a browser, with the token. If the list is empty, no page
     /// may.
     pub origins: Vec<Origin>,
-    /// The owner's records, which programs write and list. `None` forbids that.
+    /// The owner's records, which programs may write and list. With `None`, no program may.
     pub writing: Option<Writing>,
 }
 
@@ -23,8 +23,8 @@ pub struct ProxyOptions {
 pub struct Writing {
     /// The records.
     pub records: Arc<dyn Records>,
-    /// The token of programs that may do so. It must differ from the token of searches, because anyone who has it can
-    /// delete records.
+    /// The token of programs that may write and list records. It must differ from the token of searches, because anyone
+    /// who has it can delete records.
     pub token: Token,
 }
 

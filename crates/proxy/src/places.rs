@@ -1,7 +1,7 @@
 //! Limits on simultaneous connections, with and without the token.
 //!
-//! A connection without the token keeps its place until others arrive. If there are too many, the oldest one is
-//! closed. So silent connections never keep out one that sends a request.
+//! The proxy closes the oldest connection without the token if there are too many of them. So silent connections never
+//! keep out a connection that sends a request.
 
 use std::collections::VecDeque;
 use std::sync::{
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 /// The largest number of connections that have not shown the token.
 pub(crate) const STRANGERS: usize = 128;
 
-/// The largest number of connections that have shown it.
+/// The largest number of connections that have shown the token.
 pub(crate) const KNOWN: usize = 128;
 
 /// The places of all connections.
@@ -76,7 +76,8 @@ impl Occupancy {
 }
 
 impl Place {
-    /// Records that the connection has shown the token. Returns false if too many have, or it has lost its place.
+    /// Records that the connection has shown the token. Returns false if too many connections have, or if this one has
+    /// lost its place.
     pub(crate) fn prove(&self) -> bool {
         if self.known.load(Ordering::Relaxed) {
             return true;

@@ -95,7 +95,7 @@ impl Problem {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "slow", message)
     }
 
-    /// The server cannot be reached, or refuses, or sends something that is not the owner's.
+    /// The server cannot be reached, refuses the request, or sends something that is not the owner's.
     pub(crate) fn server(error: &Error) -> Self {
         if is_of_the_question(error) {
             return Self::request(error.to_string());
@@ -113,7 +113,7 @@ impl Problem {
         Self::new(status, code(kind), error.to_string())
     }
 
-    /// A reply was refused, of this search or of an earlier one.
+    /// The client refused a reply, in this search or in an earlier one.
     pub(crate) fn refused() -> Self {
         let message = "stop: the server's answers do not belong to the index, so do not repeat the search. A server \
             that notices refusals can forge results, so this proxy sends it no more searches. Ask the index's owner to \
@@ -121,8 +121,9 @@ impl Problem {
         Self::new(UNTRUSTED, code(Kind::Untrusted), message)
     }
 
-    /// The reason why the proxy cannot answer searches, if the error is of a kind that waiting does not fix. A program needs no
-    /// token to read it, so it leaves out the texts of the server and of the error. The log has these.
+    /// The reason why the proxy cannot answer searches, if the error is of a kind that waiting does not fix. Programs
+    /// can read this reason without a token, so it leaves out the texts of the server and of the error. The log has
+    /// these texts.
     pub(crate) fn lasting(error: &Search) -> Option<Self> {
         // If the proxy were not ready after a bad reply, a server would see by the missing searches which search it was.
         let seen = error.seen()?;
@@ -166,7 +167,7 @@ impl Problem {
         }
     }
 
-    /// This proxy cannot write or list records, or not now.
+    /// The index, the disk or the server failed, so the proxy could not write or list records.
     pub(crate) fn owner(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "records", message)
     }

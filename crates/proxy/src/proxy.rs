@@ -1,6 +1,6 @@
 //! The proxy's port: HTTP/1.1, with limits on connections, requests, bodies and times.
 //!
-//! It opens before the index is available, so that a program can already ask for its health.
+//! The port opens before the index is available, so that programs can already ask for the proxy's health.
 
 use crate::error::Error;
 use crate::options::ProxyOptions;
@@ -58,7 +58,7 @@ impl Proxy {
         })
     }
 
-    /// The address that it listens on.
+    /// The address that the proxy listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

@@ -61,7 +61,8 @@ pub struct Record {
     pub id: String,
     /// The vector. `None` for an existing record that keeps its vector.
     pub vector: Option<Vec<f32>>,
-    /// The payload. With `None`, a record with a vector gets an empty payload, and one without keeps its own.
+    /// The payload. With `None`, a record with a vector gets an empty payload, and a record without a vector keeps its
+    /// own.
     pub payload: Option<String>,
     /// The attributes by name. A null removes an attribute.
     pub attributes: Map<String, Value>,
@@ -88,7 +89,7 @@ pub struct Written {
     pub version: u64,
     /// The number of written records.
     pub records: usize,
-    /// The number of them whose ids existed before.
+    /// The number of written records whose ids existed before.
     pub replaced: usize,
 }
 

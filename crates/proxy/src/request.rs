@@ -48,7 +48,7 @@ impl SearchRequest {
     /// Reads a request's body.
     ///
     /// # Errors
-    /// The problem: what is wrong, where, and what was expected.
+    /// A problem that says what is wrong, where, and what was expected.
     pub fn read(body: &[u8], shape: Shape) -> Result<Self, Problem> {
         let expected = r#"{"vector": [numbers]} or {"vectors": [[numbers], ...]}, and, where they are wanted, "k", "min_score" and "where""#;
         let body: Body = read(body, expected)?;
@@ -98,7 +98,8 @@ impl SearchRequest {
     /// The error of the search for a vector. It names the vector if the vector is wrong.
     pub(crate) fn error(&self, at: usize, error: Error) -> Error {
         match error {
-            // The row in the error counts within a set of this one vector.
+            // The error's row counts within a set of only this vector, so it does not say which vector of the request
+            // is wrong.
             Error::Search(Search::Vectors(Vectors::ZeroVector { .. })) => {
                 let why = "the zero vector, which has no direction".to_owned();
                 let place = place(self.one, at);

@@ -23,8 +23,8 @@ use tokio::sync::oneshot;
 /// The number of simultaneous searches, each on its own connection. The server answers them in one pass.
 const SEARCHES: usize = 8;
 
-/// The pause between two checks for a new version. It does not depend on searches, so it tells the server nothing about when
-/// searches happen.
+/// The pause between two checks for a new version. The pause does not depend on searches, so it does not tell the
+/// server when searches happen.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Pauses from one watch of a server to the next, while it answers.
@@ -97,7 +97,7 @@ impl Searcher {
             state: Mutex::new(state),
             call: Condvar::new(),
         });
-        // If a thread cannot start, dropping this ends those that have started.
+        // If a thread cannot start, the function drops the searcher, which ends the threads that have started.
         let searcher = Self { shared };
         let shared = &searcher.shared;
         let look: fn(&Weak<Shared>) = match shared.is_local() {
@@ -177,7 +177,7 @@ impl fmt::Debug for Searcher {
     }
 }
 
-/// A searching thread, which is counted. A thread ends before the searcher only by a fault.
+/// A searching thread. The searcher counts its threads, because a thread that ends before the searcher has a fault.
 struct Worker(Arc<Shared>);
 
 impl Worker {
@@ -208,8 +208,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Checks for new versions until the searches end. It is for an index that the client holds as a whole, whose searches send
-    /// no requests.
+    /// Checks for new versions until the searches end. The proxy runs this if the client holds the whole index, since
+    /// such a client's searches send no requests.
     fn look(shared: &Weak<Self>) {
         loop {
             std::thread::sleep(LOOK);
@@ -227,8 +227,8 @@ impl Shared {
         }
     }
 
-    /// For an index that the client does not hold as a whole. Asks the server for its version at intervals until the
-    /// searches end. So the proxy notices an absent server without a search.
+    /// Asks the server for its version at intervals until the searches end, if the client does not hold the whole
+    /// index. So the proxy notices an absent server without a search.
     fn watch(shared: &Weak<Self>) {
         for pause in 1.. {
             std::thread::sleep(LOOK);

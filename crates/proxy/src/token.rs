@@ -79,7 +79,7 @@ fn make(path: &Path) -> Result<Token, Error> {
     random.map_err(|error| Error::Random(error.to_string()))?;
     let text = Zeroizing::new(hex::encode(*bytes));
     let written = writeln!(file, "{}", *text).and_then(|()| file.sync_all());
-    // Half a token would pass for a whole one the next time, so the file is removed.
+    // The next start would take half a token for a whole one, so this function removes the file.
     written.map_err(|error| {
         drop(fs::remove_file(path));
         Error::at(path)(error)

@@ -67,7 +67,7 @@ mod tests {
         #[test]
         fn they_are_the_best(few in prop::collection::vec(-3i8..4, 0..80), bits in prop::collection::vec(any::<u32>(), 0..40), count in 0usize..20) {
             let few = few.into_iter().map(|x| f32::from(x) / 7.0);
-            // Infinities and NaNs too, in the order of `total_cmp`.
+            // The scores include infinities and NaNs, which are in the order of `total_cmp`.
             let scores: Vec<f32> = few.chain(bits.into_iter().map(f32::from_bits)).collect();
             let mut expected: Vec<usize> = (0..scores.len()).collect();
             expected.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));

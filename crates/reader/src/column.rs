@@ -372,7 +372,7 @@ mod tests {
         let block = Packing::T4.open().block_vectors();
         let two = (true, vec![0, block], block + n);
         assert_eq!(follow(0, &[0, 0]), two);
-        // A reply for another seed or of another length follows one that fits.
+        // A hint for another seed or of another length follows two that fit. The update fails and changes nothing.
         for wrong in [1, 2] {
             for kept in 0..2 {
                 let wanted = [0, 0, wrong];

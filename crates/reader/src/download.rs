@@ -332,7 +332,7 @@ mod tests {
             }
             start += bytes.len();
         }
-        // A body that does not have the length of the requested parts.
+        // A body is refused if it does not have the length of the requested parts.
         for body in [&body[..body.len() - 1], &[&body[..], &[0]].concat()] {
             let refused = download(Message::Parts.with(body));
             assert!(

@@ -185,7 +185,7 @@ mod tests {
                 "{refused:?}"
             );
         }
-        // The same version with another content.
+        // If the client knows another content of the same version, the reply proves a fork.
         let other = Pin {
             manifest: [9; 32],
             ..pin
@@ -197,8 +197,9 @@ mod tests {
         );
     }
 
-    /// The server shows version 2 of another branch, or nothing. The offered version directly follows another predecessor,
-    /// so no version can be between it and the pinned one.
+    /// The client knows version 2 or 3 of another branch, and the server offers version 4. Version 3 of the other
+    /// branch and version 4 prove a fork by themselves. For a client of version 2, the server may show version 3, which
+    /// proves a fork. A server that withholds it leaves only a gap.
     #[test]
     fn where_nothing_can_be_between_a_withheld_way_is_a_fork() {
         let keys = OwnerKeys::from_master([5; 32]);

@@ -1,4 +1,4 @@
-//! The checks of scores, made with a segment's key.
+//! Makes the checks of scores with a segment's key.
 
 mod cluster;
 pub mod exact;

@@ -80,7 +80,7 @@ impl ContentKey {
         ClusterChecks::new(Zeroizing::new(self.subkey(Purpose::Checks, base)))
     }
 
-    /// The signs of the sums that readers hold of an open segment.
+    /// The signs of an open segment's sums, which readers hold.
     #[must_use]
     pub fn signs(&self, segment: &[u8; 16]) -> Signs {
         Signs::new(Zeroizing::new(self.subkey(Purpose::Checks, segment)))

@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn equal_scores_are_ranked_by_row() {
-        // Unsorted rows, more of them than fit.
+        // The rows come unsorted, and there are more of them than a result can have.
         let mut opened = DecodedRows::default();
         for row in (0..400u32).map(|at| at * 7919 % 400) {
             opened.push(&frame(2), row, 0, &[0.6, 0.8]);

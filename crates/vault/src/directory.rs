@@ -403,7 +403,8 @@ mod tests {
         assert_eq!(directory.newest(UNLABELLED), Some(3));
     }
 
-    /// Two branches of a restored backup, whose generators repeat themselves: `salt` uses no randomness here.
+    /// Two branches of a restored backup may have generators that repeat themselves, so `salt` uses no randomness here.
+    /// Different changes still make different keys.
     #[test]
     fn changes_that_differ_make_keys_that_differ() {
         let finance = names(&["finance"]);
@@ -510,7 +511,8 @@ mod tests {
         let key = directory.newest_key(&root, "finance").unwrap();
         assert_eq!(named.tag, key.label_tag("finance"));
         assert_ne!(named.tag, key.label_tag("financf"));
-        // A writer without a label, then with another label. The newest time counts.
+        // The owner grants the writer no label, and then another label. The time of the last grant counts for all of
+        // its labels.
         for labels in [&[][..], &health] {
             let more = Change::grant_writer("agent", None, labels, 200);
             directory.change(more, salt).unwrap();
@@ -547,14 +549,14 @@ mod tests {
         );
         directory.change(grant(Some(&one)), salt).unwrap();
         assert!(directory.change(grant(Some(&other)), salt).is_err());
-        // The same signing key, with another reader's key.
+        // A second writer is refused if it has the same signing key and another reader's key.
         let mixed = WriterPublicKey {
             signing: one.signing.clone(),
             ..other
         };
         let twice = Change::grant_writer("second", Some(&mixed), &[], 100);
         assert!(directory.change(twice, salt).is_err());
-        // A list whose writer is not one of its readers.
+        // A list is refused if its writer is not one of its readers.
         let mut wrong = directory.clone();
         wrong.readers.remove("agent");
         assert!(Directory::from_bytes(&wrong.to_bytes().unwrap()).is_err());
@@ -568,7 +570,8 @@ mod tests {
         assert!(directory.change(full, salt).is_err());
     }
 
-    /// Lists from before writers existed end in zeros, or with the last byte of the rest.
+    /// Lists from before writers existed end in zeros, or with the last byte of the other fields. They can still be
+    /// read.
     #[test]
     fn a_list_of_before_there_were_writers_is_read() {
         let directory = directory();
@@ -578,7 +581,8 @@ mod tests {
         assert_eq!(Directory::from_bytes(&filled).unwrap(), directory);
     }
 
-    /// Records without a label do not have a label with an empty name: a user could withdraw that by accident.
+    /// An empty name is refused as a label, because a user could then withdraw it by accident. Records without a label
+    /// have no label.
     #[test]
     fn what_is_no_name_is_no_label() {
         let mut directory = directory();

@@ -378,7 +378,7 @@ mod tests {
         assert!(Ids::read(IdKind::Text, 2, b"\x01b\x01a").is_err());
         assert!(Ids::read(IdKind::Text, 1, b"\x00").is_err());
         assert!(Ids::read(IdKind::Text, 1, b"\x01\xff").is_err());
-        // A length in a longer form than necessary, and a length beyond the longest.
+        // A length is refused in a longer form than necessary, or beyond the longest length of a text.
         assert!(Ids::read(IdKind::Text, 1, b"\x81\x00a").is_err());
         let long = |len: u16| {
             let [low, high] = (len << 1).to_le_bytes();

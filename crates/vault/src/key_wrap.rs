@@ -187,7 +187,7 @@ mod tests {
         std::array::from_fn(digit)
     }
 
-    /// RFC 3394, section 4.6.
+    /// Compares with the test vector in section 4.6 of RFC 3394.
     #[test]
     fn the_published_vector_of_key_wrap() {
         let kek = bytes("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
@@ -231,7 +231,8 @@ mod tests {
         assert_eq!(format!("{by:?}"), "WrappingKey { .. }");
     }
 
-    /// Otherwise an attacker who can exchange stored bytes could make the next index use a master that it knows.
+    /// If a reader's seed were accepted as a master, an attacker who can exchange stored bytes could make the next
+    /// index use a master that it knows.
     #[test]
     fn a_secret_of_another_kind_is_refused_by_its_name() {
         let by = WrappingKey::from_bytes([7; 32]);
@@ -242,7 +243,7 @@ mod tests {
         let refused = ReaderSecret::unwrapped(&by, &owner).unwrap_err();
         let refused = refused.to_string();
         assert!(refused.contains("an owner's master secret"), "{refused}");
-        // The form of earlier builds.
+        // Earlier builds wrapped a secret without its kind, which is refused.
         let old = by.wrap(&[3; 32]).unwrap();
         assert_eq!(old.len(), 40);
         let both = [

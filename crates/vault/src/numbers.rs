@@ -28,7 +28,7 @@ pub struct Numbers {
 struct Run {
     first: u64,
     last: u64,
-    /// How many numbers the runs before this run have.
+    /// The number of elements in the runs before this run.
     before: u32,
 }
 
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn more_than_a_set_holds_is_refused() {
-        // A run of 2^32 numbers from 0 on, and a run that goes beyond the largest number.
+        // The first code has a run of 2^32 numbers. In the others, a run goes beyond the largest number.
         for code in [
             &[1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f][..],
             &[

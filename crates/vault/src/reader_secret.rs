@@ -225,7 +225,7 @@ mod tests {
         for len in [0, 32, PUBLIC_KEY_LEN - 1] {
             assert!(ReaderPublicKey::from_bytes(&public.as_bytes()[..len]).is_err());
         }
-        // Coefficients that are not below q.
+        // A key is refused if its coefficients are not below q.
         assert!(ReaderPublicKey::from_bytes(&[0xff; PUBLIC_KEY_LEN]).is_err());
         assert_eq!(format!("{secret:?}"), "ReaderSecret { .. }");
     }
@@ -301,7 +301,7 @@ mod tests {
             high[PUBLIC_KEY_LEN - 1] |= 0x80;
             assert!(ReaderPublicKey::from_bytes(&high).is_err());
         }
-        // The points 2, 9, and -2.
+        // The points 2, 9 and -2 do not have a low order, so they are accepted.
         for first in [2, 9] {
             let mut half = [0; 32];
             half[0] = first;

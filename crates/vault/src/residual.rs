@@ -285,7 +285,7 @@ mod tests {
             [-0.6, -0.8, 1e-9],
             [0.0, 0.0, 0.0],
         ];
-        // All of them in one range, and each in its own range.
+        // The test has all vectors in one range first, and then each vector in its own range.
         let whole = vectors
             .iter()
             .map(|vector| (Spread::of(vectors.map(|v| dot(&base, &v))), vector));

@@ -13,7 +13,7 @@ pub(crate) fn narrowed(x: f64) -> f32 {
     }
 }
 
-/// A distance counts as lost if its relative error is larger.
+/// A distance counts as lost if its relative error is larger than this.
 const MUCH: f64 = 1.0 / 1024.0;
 
 /// The loss in a file's vectors: rounding to 32 bits moves more than a quarter of them by more than a 1024th of their distances.
@@ -34,8 +34,8 @@ pub struct Loss {
 
 /// Measures the rounding of a file's vectors in order.
 ///
-/// Each row is compared with an earlier one: the last row whose number is a power of two. So sorted rows are compared over about
-/// half of the rows so far.
+/// Each row is compared with an earlier one: the last row whose number is a power of two. So if rows are sorted, most
+/// rows are still compared with a row that is far away.
 #[derive(Debug)]
 pub(crate) struct Rounding {
     columns: Vec<Column>,
@@ -97,8 +97,8 @@ impl Rounding {
         self.rows += 1;
     }
 
-    /// The loss so far, if it affects more than a quarter of the rows. A smaller share may come from one outlier, with which half
-    /// of all rows are compared.
+    /// The loss so far, if it affects more than a quarter of the compared rows. The threshold is below a half because
+    /// half of all rows may be compared with one outlier, and their distances to it hide the loss.
     pub(crate) fn loss(&self) -> Option<Loss> {
         if self.lost * 4 <= self.compared {
             return None;

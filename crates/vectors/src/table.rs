@@ -79,8 +79,8 @@ impl Table {
         Self::new(ipc::open(bytes, names)?, None, names, skip)
     }
 
-    /// The first vector determines the dimension, since a list type may not. If rows may be left out, most of the first
-    /// vectors determine it.
+    /// The first vector determines the dimension, since the type of a list column may not give it. If rows may be left
+    /// out, most of the first vectors determine it.
     fn new(
         (mut batches, columns): (Batches, Columns),
         len: Option<u64>,

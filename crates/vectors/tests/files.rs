@@ -37,7 +37,7 @@ fn what_cannot_be_read_is_named() {
     );
     let unknown = Vectors::open(fixture("2x3.ivecs")).unwrap_err();
     assert!(matches!(unknown, Error::UnknownFormat { extension } if extension == "ivecs"));
-    // A file of one format with another format's extension.
+    // A file of one format has another format's extension.
     let bytes = std::fs::read(fixture("3x4.fvecs")).unwrap();
     assert!(matches!(
         Vectors::from_bytes(Format::Npy, bytes),
@@ -156,7 +156,7 @@ fn a_folder_is_no_file() {
         other => panic!("{:?}", other.err()),
     };
     assert!(error(&path).contains("read_parquet"));
-    // Folders that Hugging Face's datasets, Delta Lake, Iceberg and Spark write
+    // Hugging Face's datasets, Delta Lake, Iceberg and Spark write such folders.
     for (name, conversion) in [
         ("data", "read_parquet"),
         ("part-00000-tid-1.csv", "/*.csv') to 'base.parquet'"),

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The memories in one addition, and the tries while other agents add first.
+# The largest number of memories in one addition, and the number of tries while other agents add first.
 _BATCH = 1024
 _TRIES = 8
 
-# The largest count of numbers that a note names.
+# The largest number of memories that a note names by their numbers.
 _NAMED = 8
 
 # The largest number of additions between two changes by the owner.
@@ -374,7 +374,7 @@ class Contributor:
 
 
 def _first(waiting: list[Waiting]) -> list[Waiting]:
-    """The first memories that have the label of the oldest."""
+    """The oldest memories that all have the label of the oldest one, at most one batch."""
     return [one for one in waiting if one.label == waiting[0].label][:_BATCH]
 
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The results of a search, unless the settings say otherwise.
+# The number of results of a search, unless the settings say otherwise.
 MOST = 20
 
 # Each change makes a segment. A store compacts its index at this number: an index may have 1,024, and a search reads all of them.

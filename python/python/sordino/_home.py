@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The results of a search that an index is built for: more than agents ask for, so that some pass a filter by tags.
+# The number of results for which an index is built. It is more than agents ask for, so that some results pass a filter by tags.
 MOST = 256
 
 # The number of the record that names the model of the vectors. An index cannot be empty, so it always has this record.

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 # The largest number of memories of one answer, since a model has to read them.
 MOST_RECALLED = 100
 
-# The memories in one version, added singly and in batches, and the seconds between two versions. Each version leaves a signed
-# manifest of about 15 kB in the folder.
+# The largest number of memories in one version, if they are added singly and if they are added in batches. The last number is the
+# seconds between two versions. Each version leaves a signed manifest of about 15 kB in the folder.
 _BATCH = 256
 _BULK = 1024
 _PACE = 2.0
@@ -85,13 +85,13 @@ _TROUBLE = "What was remembered is safe in the journal, but cannot be written in
 # The note while other programs write. No person has to act.
 _MEANWHILE = "Others write into this memory at this moment. What was remembered is on disk here, and follows by itself"
 
-# The largest count of numbers that a note names.
+# The largest number of memories that a note names by their numbers.
 _NAMED = 8
 
 # After this number of consecutive failed tries, each of several pushes, the note says that the server refuses, and no longer that others write.
 _MOST_BEHIND = 5
 
-# The memories that one step reads, if all memories are read.
+# The number of memories that one step reads, if all memories are read.
 _BLOCK = 4096
 
 
@@ -153,7 +153,7 @@ class Memory:
         self._changes = self._flushed = self._version = 0
         self._trouble: str | None = None
         self._tried = False
-        # The tries in succession that failed because, by the error, others wrote.
+        # The number of consecutive tries that failed with an error which says that another process was writing.
         self._behind = 0
         self._ended = False
         if home.owns:
@@ -203,7 +203,7 @@ class Memory:
         yield from self._in_parts(records[half:], rows[half:], labels[half:])
 
     def _make_room(self) -> None:
-        """Writes the journal into the index. Another thread or process may be at it for minutes."""
+        """Writes the journal into the index. Another thread or process may be doing the same for minutes."""
         assert self._writer is not None
         for left in reversed(range(_WAITS)):
             try:
@@ -732,7 +732,7 @@ class Memory:
                 self._trouble = self._why(error)
 
     def _why(self, error: Exception) -> str:
-        """Why memories stay in the journal. A server may refuse for good, and say each time that others write."""
+        """The reason why memories stay in the journal. A server that refuses for good may say each time that another process is writing."""
         return _MEANWHILE if isinstance(error, LockedError) and self._behind < _MOST_BEHIND else _TROUBLE.format(error=self._told(error))
 
     def _told(self, error: Exception) -> str:

@@ -28,7 +28,7 @@ _WRITTEN = "written.json"
 _AT_ONCE = "another change may have begun meanwhile"
 _OVERTAKEN = ("it pushes what another writer added", "another change has begun at the server")
 
-# The tries to send a version while others send theirs.
+# The number of tries to send a version while others send theirs.
 _TRIES = 16
 
 

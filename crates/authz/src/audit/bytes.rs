@@ -1,4 +1,4 @@
-//! Numbers and texts as bytes, little-endian, each text behind its length.
+//! Writes and reads numbers and texts as little-endian bytes, with the length before each text.
 
 use std::sync::Arc;
 

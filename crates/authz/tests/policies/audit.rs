@@ -98,7 +98,8 @@ fn changes_have_names() {
     );
 }
 
-/// An attacker can compute all digests again, but cannot sign them.
+/// An attacker can compute all digests again, but cannot sign a head for them, so the check against the real head
+/// fails.
 #[test]
 fn another_log_is_not_the_heads() {
     let (_, _, head, key) = log(6);

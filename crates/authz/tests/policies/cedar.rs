@@ -1,4 +1,4 @@
-//! Decisions equal Cedar's own: verdict, deciding policies, failures.
+//! Decisions equal Cedar's own in the verdict, the deciding policies and the failures.
 //!
 //! The test generates policies, entities and requests. They have values that no schema would admit: types that an operator
 //! does not take, missing attributes and entities, integers at the limits, sets in sets.

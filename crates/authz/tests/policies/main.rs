@@ -1,4 +1,4 @@
-//! Policies in each of their forms: what they allow and what they refuse.
+//! These tests check what policies allow and refuse, in each form of a policy.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

@@ -1,4 +1,4 @@
-//! Schemas, policies and entities that are refused, with errors that name the fault.
+//! Invalid schemas, policies and entities are refused, with errors that name the fault.
 
 use sordino_authz::{
     Authorizer, Context, Engine, EntityUid, Error, Extension, Refusal, Request, Schema, Uid, Value,
@@ -127,7 +127,7 @@ fn the_deepest_texts_are_evaluated() {
                 "[".repeat(18),
                 "]".repeat(18)
             ),
-            // Policies that Cedar's evaluator decides.
+            // Cedar's evaluator decides these policies.
             format!(
                 "ip(\"10.0.0.1\").isIpv4() && 1{} == 151",
                 " + 1".repeat(150)
@@ -493,7 +493,7 @@ fn many_alternatives_are_advised_to_be_a_set() {
     );
 }
 
-/// If an attribute comes twice, Cedar takes the last one.
+/// If an attribute comes twice, Cedar takes the last one. Sordino refuses the schema.
 #[test]
 fn an_attribute_twice_in_a_schema() {
     for (twice, name) in [

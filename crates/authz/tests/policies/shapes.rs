@@ -1,4 +1,4 @@
-//! Each compiled form of a condition over arbitrary values, compared with Cedar's evaluator.
+//! Each compiled form of a condition gives what Cedar's evaluator gives, for arbitrary values.
 
 use core::str::FromStr;
 

@@ -1,5 +1,4 @@
-//! Policies of similar meaning: the recall of the search, measured against a comparison of all
-//! pairs.
+//! Measures the recall of the search for policies of similar meaning, against a comparison of all pairs.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use sordino_authz::{Error, Similar};

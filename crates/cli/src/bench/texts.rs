@@ -11,7 +11,8 @@ use sordino_search::{Form, Spec, Vectors, synthetic};
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Texts {
     pub(super) count: usize,
-    /// The bytes of all texts, of the median text, and of the longest.
+    /// The number of bytes of all texts together. The next two fields are the numbers for the median text and for the
+    /// longest.
     pub(super) bytes: usize,
     pub(super) median_bytes: usize,
     pub(super) longest_bytes: usize,

@@ -10,7 +10,8 @@ use sordino_token::{PublicKey, SigningKey};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The key that an argument names: a file's content, that of a variable (`env:NAME`), or what a command prints (`command:COMMAND`), with a warning on standard error if others can read a secret.
+/// The key that an argument names. It is in a file, in a variable (`env:NAME`), or in the output of a command
+/// (`command:COMMAND`). If others can read a secret key, the function prints a warning on standard error.
 ///
 /// # Errors
 /// Fails if the key cannot be read, or is not in the form of a key file.

@@ -92,7 +92,7 @@ fn only_the_owner_pushes_and_only_what_follows() {
     assert!(twin.contains("does not follow"), "{twin}");
     done(&place.line("index delete @twin --ids 3 --key @owner.key --pins @twin.pins"));
     push("twin", "owner.key", 3);
-    // A folder with an older version.
+    // A folder with an older version is refused.
     copy(&place, "local", "old");
     done(&place.line("index delete @local --ids 4 --key @owner.key"));
     done(&place.line(&format!("index push @local {url} --key @owner.key")));
@@ -102,7 +102,7 @@ fn only_the_owner_pushes_and_only_what_follows() {
         "{old}"
     );
     tells(&push("other", "owner.key", 3));
-    // An index that is larger than the server allows.
+    // An index is refused if it is larger than the server allows.
     let most: Vec<u8> = crate::place::npy(&sordino_search::synthetic::uniform(60_000, 32, 1));
     fs::write(place.path("many.npy"), most).unwrap();
     done(&place.line("index add @local @many.npy --key @owner.key"));

@@ -1,5 +1,5 @@
-//! Servers behind a proxy, silent servers, and servers with another protocol; certificates that
-//! change.
+//! Commands connect to servers behind a proxy, to silent servers and to servers with another protocol. Certificates of
+//! servers change.
 
 use crate::binary::{command, done, failed};
 use crate::place::{Place, assert_found};

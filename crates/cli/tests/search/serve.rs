@@ -35,7 +35,7 @@ fn every_mode_is_served_to_another_process() {
         let found = place.query(&["--connect", &served.url()]);
         assert_eq!(found["mode"].as_str(), Some(mode));
         assert_found(&found, mode);
-        // Searches on several connections at once, and in this process.
+        // Searches on several connections at once, and in one process without a server, find the same records.
         let jobs = place.query(&["--connect", &served.url(), "--jobs", "3"]);
         assert_eq!(nearest(&jobs), nearest(&found), "{mode}");
         let here = place.query(&["--index", &place.at(mode)]);

@@ -58,7 +58,8 @@ fn a_folder_of_indexes_is_served_by_their_names_as_they_come_and_go() {
     moved(&place, "local", "root/news");
     until(&served, &["mail", "news"]);
     assert_found(&query("news"), "local");
-    // A change; then a folder without an index, one with a bad name, and one with a damaged index.
+    // First an index changes. Then there are a folder without an index, one with a bad name, and one with a damaged
+    // index.
     done(&place.line("index delete @root/news --ids 0 --key @owner.key"));
     let line = until(&served, &["mail", "news"]);
     assert_eq!(line["indexes"][1]["version"], 2);
@@ -351,8 +352,8 @@ fn what_cannot_be_served_is_said_and_left_out() {
     moved(&place, "local", "root/news");
     fs::copy(place.path("owner.pub"), place.path("root/mail.pub")).unwrap();
     let log = place.path("log");
-    // First an index without an owner's key, then one above the size limit, then one with a secret
-    // next to it.
+    // The server logs three faults: an index without an owner's key, an index above the size limit, and a secret key
+    // next to an index.
     let served = Served::logged(&place.line("--root @root --plaintext --anyone"), &log);
     let said = fs::read_to_string(&log).unwrap();
     assert!(said.contains("the owner's public key is missing"), "{said}");

@@ -92,7 +92,7 @@ fn a_token_is_valid_a_minute_before_it_was_issued_and_has_a_form_of_text() {
     for form in [
         line.into(),
         format!("\n {line}==\r\n").into_bytes(),
-        // An editor's mark, PowerShell's encoding, and `base64`'s lines and alphabet
+        // The text may have an editor's mark, PowerShell's encoding, or the lines and the alphabet of `base64`.
         format!("\u{feff}{line}\n").into_bytes(),
         wide(u16::to_le_bytes),
         wide(u16::to_be_bytes),
@@ -152,7 +152,7 @@ fn a_token_is_refused_by_name() {
         3,
     );
     assert!(other.contains("issuer is not trusted"), "{other}");
-    // A damaged file, a truncated one, and files of other kinds.
+    // The command refuses a damaged token, a truncated one, and a file of another kind.
     let good = fs::read(place.path("alice.token")).unwrap();
     let mut damaged = good.clone();
     let end = damaged.len() - 1000;

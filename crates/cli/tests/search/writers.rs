@@ -271,7 +271,7 @@ fn an_owner_takes_what_writers_pushed_and_what_another_machine_changed() {
     done(&place.line("index compact @i --key @owner.key"));
     done(&over(&place, &served, "index push @i URL --key @owner.key"));
     assert_eq!(count(&place, "i", "owner"), 2003);
-    // A folder on another machine with the same key; both machines change the index.
+    // Another machine has a folder and the same key, and both machines change the index. The second push is refused.
     done(&over(
         &place,
         &served,
@@ -319,7 +319,7 @@ fn an_owner_takes_what_writers_pushed_and_what_another_machine_changed() {
     assert_eq!(count(&place, "i", "owner"), 2005);
     // All versions between the two are there, as a backup checks.
     done(&place.line("index backup @i @backup --key @owner.pub"));
-    // A change that was not pushed, and another index, are not given up.
+    // The pull refuses to give up a change that was not pushed, or another index.
     done(&place.line("index delete @other --ids 1 --key @owner.key --pins @other.pins"));
     let kept = count(&place, "other", "owner");
     for from in [9300, 9400] {

@@ -1,4 +1,4 @@
-//! Lines, and columns of CSV.
+//! Tests of the encryption of lines, and of columns of CSV.
 
 use proptest::prelude::*;
 use sordino_fpe_files::{Column, Error, OnError, Table, Transform, transform_csv};

@@ -1,4 +1,4 @@
-//! Members of JSON lines.
+//! Tests of the encryption of members of JSON lines.
 
 use sordino_fpe_files::{Error, Members, OnError, Transform, transform_json_lines};
 

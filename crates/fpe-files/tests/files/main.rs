@@ -1,4 +1,4 @@
-//! Lines, and columns of CSV, JSON lines and Parquet.
+//! Tests of the encryption of lines, of columns of CSV and Parquet, and of members of JSON lines.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to fail")]
 
 mod columns;

@@ -1,4 +1,4 @@
-//! Columns of Parquet files.
+//! Tests of the encryption of columns of Parquet files.
 
 use std::sync::Arc;
 
@@ -298,7 +298,7 @@ fn columns_of_types_that_arrow_lacks_are_kept_exactly() {
     let (back, _) = parquet(&with(false, OnError::Keep), &hidden).unwrap();
     assert_eq!(stored(&back), stored(&file));
 
-    // Without the second row.
+    // The option skips the second row.
     let (left, _) = parquet(&with(true, OnError::Skip), &file).unwrap();
     let (back, _) = parquet(&with(false, OnError::Stop), &left).unwrap();
     let (schema, columns) = stored(&back);

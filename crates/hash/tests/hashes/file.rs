@@ -1,4 +1,4 @@
-//! Whole files.
+//! Tests of hashes of whole files.
 
 use sordino_hash::{Error, hash, hash_file, par_hash_file};
 

@@ -28,20 +28,20 @@
 /// accepted with probability `2^-40`, if no reply was refused before.
 pub const COUNT: usize = 64;
 
-/// Places of a part. This is the smallest number that detects changes above 0.023 of a cosine in groups of the most
-/// columns.
+/// The number of places of a part. This is the smallest number that detects changes above 0.023 of a cosine in groups
+/// of the most columns.
 pub const PLACES: usize = 512;
 
-/// Check rows of a cluster of `places` places: an eighth of them, plus less than 64.
+/// The number of check rows of a cluster of `places` places: an eighth of them, plus less than 64.
 #[must_use]
 pub fn count(places: usize) -> usize {
     COUNT * places.div_ceil(PLACES)
 }
 
-/// Squares in a sum.
+/// The number of squares in a sum.
 const SQUARES: f64 = 63.0;
 
-/// Units of a product in one step of `P = 2^18`.
+/// The number of units of a product in one step of `P = 2^18`.
 pub const STEP: f64 = 256.0;
 
 /// The errors of a part's scores, in steps.
@@ -183,7 +183,7 @@ mod tests {
             let found = above(noise.bound(log2_failure));
             assert!(found <= trials * log2_failure.exp2(), "{found}");
         }
-        // Some sums are above, so the bound is not trivial.
+        // Some sums exceed a weaker bound, so the bound is not trivial.
         assert!(above(noise.bound(-2.0)) > 20.0);
         let size = f64::from(PLACES) / 4.0;
         let one_size = (1..).map(|at| 500.0 + f64::from(at));

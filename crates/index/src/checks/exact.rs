@@ -5,9 +5,10 @@
 //! ```
 //!
 //! where `y_v` is the answer of row `v` as a residue mod `q`, and `b` the query as it was sent. `F_v` is the functional
-//! that maps `b` to `y_v` ([`Combination`]). Weights `c_kv` are drawn under a key of the segment, [`BITS`] for each row
-//! in equal parts for all copies `k`. Readers get the combinations sealed, and compute both sides before they decrypt.
-//! The outcome depends only on the sent and received messages and the weights, and reveals nothing about a query.
+//! that maps `b` to `y_v` ([`Combination`]). The weights `c_kv` are drawn with a key of the segment. Each row gets
+//! [`BITS`] bits, divided equally among its copies `k`. Readers get the combinations sealed, and compute both sides
+//! before they decrypt. The outcome depends only on the sent and received messages and the weights, and reveals nothing
+//! about a query.
 //!
 //! If any answer differs from the honest one, the reply passes for at most one of `2^BITS` weights of its row, so with
 //! probability `2^-96`. Every refusal that the server notices excludes one possible value (docs/security/masked.md).

@@ -23,7 +23,7 @@ pub const MAX_DIRECTORY: usize = 1 << 24;
 /// The size in bytes of a wrapped content key in addition to the key: its number.
 pub const NUMBER_LEN: usize = 4;
 
-/// The size in bytes of the head of a ring: of its file, and of three lengths.
+/// The size in bytes of the head of a ring: the head of its file, and three lengths.
 pub const RING_HEAD_LEN: usize = crate::wire::FILE_HEAD_LEN + 12;
 
 /// The size in bytes of the encapsulation for a reader: an X-Wing ciphertext.

@@ -55,7 +55,7 @@ pub struct Grid {
     pub clusters: u32,
     /// The number of places of a cluster. Together with its check rows they are whole blocks of the packing.
     pub slots: u32,
-    /// The entries of a query's secret that share a polynomial.
+    /// The number of entries of a query's secret that share a polynomial.
     pub packing: SecretPacking,
 }
 
@@ -123,7 +123,7 @@ impl Grid {
         self.all_clusters().saturating_mul(self.stored())
     }
 
-    /// All places.
+    /// The number of places of all clusters.
     #[must_use]
     pub fn places(&self) -> usize {
         self.all_clusters() * self.slots as usize
@@ -235,8 +235,8 @@ impl Grid {
         clusters.saturating_add(TAG_LEN)
     }
 
-    /// Bytes of a cluster in that list: the range of its vectors' parts, its rows, and the position of each part in the
-    /// range.
+    /// The number of bytes of a cluster in that list: the range of its vectors' parts, its rows, and the position of
+    /// each part in the range.
     #[must_use]
     pub fn cluster_len(&self, n: u32) -> usize {
         let along = (self.slots as usize * ALONG_BITS).div_ceil(8);

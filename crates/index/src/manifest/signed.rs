@@ -777,8 +777,8 @@ mod tests {
 
     #[test]
     fn packings_keep_their_numbers_and_there_are_no_others() {
-        // The position in front of the seed, before the check (four bytes) and no combinations (one byte). Packings from before
-        // sixteen and thirty-two were added keep their numbers.
+        // The packing's number has four bytes. After it come the check (four bytes), the byte for no combinations, and
+        // the seed. T16 and T32 were added last, so the other packings keep their numbers.
         let numbered = [0u32, 1, 3, 4, 2].into_iter().zip(Packing::ALL);
         for (number, packing) in numbered {
             let mut columns = Columns::new(packing, [77; 32]);

@@ -1,5 +1,5 @@
-//! Eight codes in two 256-bit vectors. A table of nibbles counts bits (Mula). The counts stay in
-//! bytes until all words of a code are added: 16 words give at most 128.
+//! Eight codes in two 256-bit vectors. The kernel counts bits with a table for nibbles (Mula). The counts stay in bytes
+//! until all words of a code are added, since 16 words give at most 128.
 #![expect(
     unsafe_code,
     reason = "vector loads and stores, and the call into AVX2 code"

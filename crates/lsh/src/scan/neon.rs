@@ -1,5 +1,5 @@
-//! Eight codes in four 128-bit vectors. Bits are counted per byte, and the counts stay in bytes until
-//! all words of a code are added: 16 words give at most 128.
+//! Eight codes in four 128-bit vectors. The kernel counts bits in each byte. The counts stay in bytes until all words
+//! of a code are added, since 16 words give at most 128.
 #![expect(
     unsafe_code,
     reason = "vector loads and stores, and the call into NEON code"

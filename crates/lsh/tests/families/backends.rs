@@ -49,7 +49,7 @@ fn check_hash(dim: usize, bits: usize, kind: Kind, x: &[f32]) {
 #[test]
 fn hashes_of_every_small_dimension() {
     let dim = [1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 384, 1000];
-    // Under Miri, only the dimensions 3 and 65.
+    // Under Miri, the test runs only with the dimensions 3 and 65.
     let (first, step) = if cfg!(miri) { (2, 6) } else { (0, 1) };
     for dim in dim.into_iter().skip(first).step_by(step) {
         for kind in [Kind::Rotation, Kind::Hyperplanes] {
@@ -124,7 +124,7 @@ fn check_scan(words: &[u64], query: &[u64], k: usize) {
 
 #[test]
 fn scans_of_every_code_length_and_awkward_counts() {
-    // Under Miri, only codes of 1, 8 and 15 words, and 0, 8 and 100 codes.
+    // Under Miri, the test runs only with codes of 1, 8 and 15 words, and with 0, 8 and 100 codes.
     let (words_step, step) = if cfg!(miri) { (7, 3) } else { (1, 1) };
     for per_code in (1..=16).step_by(words_step) {
         for len in [0, 1, 7, 8, 9, 31, 100].into_iter().step_by(step) {

@@ -60,8 +60,8 @@ fn simhash_bits_differ_with_probability_theta_over_pi() {
                 }
                 let total = 1024.0 * trials as f64;
                 let (p, found) = (theta / PI, f64::from(differ) / total);
-                // Five deviations of independent bits. In few dimensions, the bits of one rotation
-                // depend on each other, which only improves the estimate.
+                // The tolerance is five standard deviations of independent bits. In few dimensions, the bits of one
+                // rotation depend on each other, which only improves the estimate.
                 let tolerance = 5.0 * (p * (1.0 - p) / total).sqrt();
                 assert!(
                     (found - p).abs() < tolerance,
@@ -96,8 +96,8 @@ fn shared<F: Family>(
     shared as f64 / trials as f64
 }
 
-/// 1 - 2 Phi(-r) - 2 / (sqrt(2 pi) r) (1 - exp(-r^2 / 2)), with r = width / distance. Computed as
-/// the integral of (2 / sqrt(2 pi)) exp(-t^2 / 2) (1 - t / r) over 0 < t < r.
+/// 1 - 2 Phi(-r) - 2 / (sqrt(2 pi) r) (1 - exp(-r^2 / 2)), with r = width / distance. The function computes it as the
+/// integral of (2 / sqrt(2 pi)) exp(-t^2 / 2) (1 - t / r) over 0 < t < r.
 fn e2lsh_law(r: f64) -> f64 {
     let steps = 10_000;
     let term = |i: usize| {

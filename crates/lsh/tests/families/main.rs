@@ -1,4 +1,4 @@
-//! The families of hashes, and their tables.
+//! Tests of the families of hashes and of their tables.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

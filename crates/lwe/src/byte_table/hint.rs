@@ -145,8 +145,9 @@ struct Room {
     rows: Aligned<u64>,
     /// `[row][group][component][value]`.
     sums: Aligned<u64>,
-    /// Eight values of all sums of two rows.
+    /// Eight values of each sum of a pair's first row.
     first: Aligned<u64>,
+    /// The same for the second row.
     second: Aligned<u64>,
 }
 

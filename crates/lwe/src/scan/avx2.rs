@@ -1,4 +1,5 @@
-//! AVX2: `vpmaddwd` adds neighbouring products of 16-bit integers to 32 bits, `vpmullw` keeps the lower 16 of a product.
+//! AVX2: `vpmaddwd` adds two neighbouring products of 16-bit integers to a sum of 32 bits. `vpmullw` keeps the lower 16
+//! bits of a product.
 #![expect(
     unsafe_code,
     reason = "vector loads and prefetches, entry into target features"

@@ -1,4 +1,4 @@
-//! Queries: their messages, their noise, and both engines together.
+//! Tests of queries: their messages, their noise, and both engines together.
 
 #![expect(clippy::unwrap_used, reason = "helpers fail as their tests do")]
 

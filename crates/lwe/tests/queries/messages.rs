@@ -1,4 +1,4 @@
-//! Queries as messages: which come back, which are refused, and what they reveal if the generator
+//! Tests of queries as messages: which messages are read back, which are refused, and what they reveal if the generator
 //! repeats itself.
 
 use chacha20::ChaCha20Rng;
@@ -89,7 +89,7 @@ fn what_is_no_query_is_refused() {
             expected: 344
         }
     );
-    // The largest shape that a head may name, with no words after it.
+    // The head names the largest possible shape, but no words follow it.
     let mut bomb = bytes[..24].to_vec();
     bomb[8..16].copy_from_slice(&[0, 2, 0, 0, 0, 32, 0, 0]);
     assert_eq!(

@@ -1,5 +1,4 @@
-//! The noise of answers, compared with its derivation, at the largest size and with the worst
-//! entries.
+//! The noise of answers agrees with its derivation, also at the largest size and with the worst entries.
 
 #![expect(
     clippy::unwrap_used,
@@ -145,7 +144,7 @@ fn noise_equals_the_script() {
     }
 }
 
-/// For each number of columns, in steps: the standard deviation for uniform entries and the
+/// Each row has a number of columns, then two numbers in steps: the standard deviation for uniform entries and the
 /// subgaussian parameter for the worst entries.
 const GOLDEN: [(usize, f64, f64); 4] = [
     (1024, 43.6552, 75.6131),

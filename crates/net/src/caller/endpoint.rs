@@ -14,8 +14,8 @@ use super::tunnel::Tunnels;
 use crate::signing::ClientKey;
 use crate::{Error, IndexName};
 
-/// HTTP/2's window for streams and connections. A whole reply of a search fits, so it arrives without a round trip in between. No
-/// server can make the client buffer more.
+/// HTTP/2's window for streams and connections. A whole reply of a search fits into it, so the server sends the reply
+/// without waiting for the client. No server can make the client buffer more.
 const WINDOW: u32 = 4 << 20;
 
 /// The times for which a client waits.

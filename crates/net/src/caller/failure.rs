@@ -137,7 +137,7 @@ fn sources<'a>(
     })
 }
 
-/// The kind of the system's error that an error came from.
+/// The kind of the system's error that caused this error.
 fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
     let kinds = sources(error).filter_map(|error| error.downcast_ref::<std::io::Error>());
     kinds.map(std::io::Error::kind).last()
@@ -195,7 +195,7 @@ fn of_certificate(error: &tokio_rustls::rustls::Error) -> Option<String> {
             rfc3339(not_before.as_secs()),
             rfc3339(time.as_secs())
         ),
-        // The error says nothing more about a certificate between the server's certificate and the root.
+        // For a certificate between the server's certificate and the root, the error has no more details.
         Fault::Expired => "a certificate of the server's chain has expired by this machine's clock: its operator has to renew it, \
                            or this clock is wrong"
             .to_owned(),

@@ -21,8 +21,8 @@ use crate::Error as Fault;
 pub(crate) enum Tunnels {
     /// The proxy at this address.
     Through(String),
-    /// The proxies that the environment names, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, to servers with TLS on other
-    /// machines.
+    /// The proxies that the variables `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` name. They are for servers with TLS on
+    /// other machines.
     OfEnvironment(Arc<Matcher>),
 }
 
@@ -57,8 +57,8 @@ impl Tunnels {
 /// The variables that may name the proxy of a server with TLS.
 const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// True if the library would take a part of the password for the host. Signs in a password must be written as %40 and the
-/// like.
+/// True if the library would take a part of the password for the host. Such characters in a password must be
+/// percent-encoded, for example @ as %40.
 fn is_torn(proxy: &str) -> bool {
     let login = proxy.rsplit_once('@').map_or("", |(login, _)| login);
     let login = login.split_once("://").map_or(login, |(_, login)| login);

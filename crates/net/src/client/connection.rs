@@ -20,7 +20,7 @@ use crate::signature::{instance_for, now};
 use crate::signing::{ChangeSigner, sign_change};
 use crate::{ClientKey, Endpoint, Error, IndexName, Refusal};
 
-/// Seconds of a day.
+/// The number of seconds in a day.
 const DAY: u64 = 86_400;
 
 /// A connection to a server, for [`sordino_reader::Client`] and [`sordino_reader::Session`].

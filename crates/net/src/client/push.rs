@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 3;
 /// means 64 MiB per second, since the slowest link carries 64 KiB per second.
 const READING: u64 = 1024;
 
-/// The work of a push.
+/// The work that a push did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
     /// The version that the server has now.

@@ -16,7 +16,7 @@ use crate::schema::{CallReply, CallRequest, HelloReply, HelloRequest, LoginReply
 use crate::signature::{instance_for, now};
 use crate::{ClientKey, Error, IndexName, Refusal};
 
-/// Seconds of a day.
+/// The number of seconds in a day.
 const DAY: u64 = 86_400;
 
 /// The size in bytes of a frame's head: a flag and a length.
@@ -367,7 +367,7 @@ mod tests {
             &[WELL, (MESSAGE, b"more")],
             &[(TRAILERS, b"")],
             &[(TRAILERS, b"\xff")],
-            // Names that no map has room for
+            // There are more names than a map of headers can hold.
             &[(TRAILERS, &names[..])],
         ] {
             assert!(

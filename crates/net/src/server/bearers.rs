@@ -21,7 +21,8 @@ pub(crate) const FIRST: u32 = 1 << 31;
 /// The largest number of holders whose rates are remembered: first holders of tokens, and holders of narrowed tokens.
 const MOST_HOLDERS: usize = 4096;
 
-/// The largest number of holders of narrowed tokens that are remembered for one first holder.
+/// The largest number of later holders that are remembered for one first holder. A later holder has a token that was
+/// narrowed from the first holder's token.
 const MOST_BEHIND: usize = 256;
 
 /// The largest number of logins with one issued token: by its holder, and by all holders of tokens narrowed from it.
@@ -144,8 +145,8 @@ impl Bearers {
         let end = grant.claims().expiry.saturating_add(state.leeway);
         let seconds = end.saturating_sub(time / 1000);
         let entrant = Entrant {
-            // The number of the first holder, which shares its places with all holders of parts of
-            // its token.
+            // The first holder's number. The first holder shares its places with the holders of all tokens that were
+            // narrowed from its token.
             client,
             most: MOST_LOGINS,
             path: chain.iter().map(|(id, _)| *id).collect(),
@@ -178,14 +179,14 @@ impl State {
         chain: &[Name],
         now: Instant,
     ) -> Result<(u32, Vec<SharedRate>), Refusal> {
-        // The client showed a part of another holder's token before. With a token of the issuer, it is a first
-        // holder from now on.
+        // Before, the client showed a token that was narrowed from another holder's token. Now it shows a token of the
+        // issuer, so it is a first holder from now on.
         let first = chain.first().and_then(|first| self.holders.get_mut(first));
         if let Some(first) = first.filter(|first| first.root.is_some()) {
             first.root = None;
             first.logins = logins(None, now);
         }
-        // The last holder first: a holder that logs in too often is refused at its own cost.
+        // The last holder of the chain pays first, so a holder that logs in too often is refused at its own cost.
         let mut reserved = Reservation::default();
         let known = chain.iter().rev().filter_map(|name| self.holders.get(name));
         for holder in known {
@@ -243,8 +244,9 @@ impl State {
         Ok((number, rate))
     }
 
-    /// Makes room for a holder. If [`MOST_BEHIND`] holders are behind its first holder, one of these is forgotten. If
-    /// there are too many holders in all, one is forgotten behind the first holder that has the most behind it.
+    /// Makes room for a new holder. If its first holder already has [`MOST_BEHIND`] later holders, the server forgets
+    /// one of these. If there are too many holders in all, it first forgets holders whose logins have all ended. Then
+    /// it forgets a later holder of the first holder that has the most.
     fn make_room(&mut self, root: Option<u32>, now: Instant) -> Result<(), Refusal> {
         let mut behind: HashMap<u32, usize> = HashMap::new();
         for root in self.holders.values().filter_map(|holder| holder.root) {
@@ -266,8 +268,8 @@ impl State {
         }
     }
 
-    /// Forgets one of the holders behind a first holder: the one that was used longest ago, if possible one without a
-    /// login.
+    /// Forgets a later holder of the first holder with this number. It takes the one that was used longest ago, if
+    /// possible one without a login.
     fn forget_one(&mut self, root: u32) {
         let crowd = self.holders.iter();
         let crowd = crowd.filter(|(_, holder)| holder.root == Some(root));
@@ -278,7 +280,7 @@ impl State {
     }
 }
 
-/// The rate of logins of a first holder, or of a holder behind one.
+/// The rate of logins: of a first holder if `root` is `None`, and otherwise of a later holder in a chain.
 fn logins(root: Option<u32>, now: Instant) -> SharedRate {
     let rate = match root {
         None => Rate::with_burst(1.0, 64.0, now),
@@ -292,8 +294,8 @@ fn per_second(minute: u32, most: f64) -> f64 {
     (f64::from(minute) / 60.0).min(most)
 }
 
-/// The action that a message needs. `None` for the manifest: every client that may do something with the index may
-/// get it. In an index without payloads, the fetch at the end of a search gets exact vectors.
+/// The action that a message needs. `None` for the manifest: every client that may do something with the index may get
+/// the manifest. In an index without payloads, the fetch at the end of a search gets exact vectors.
 pub(crate) fn action(
     request: Option<Request<&[u8]>>,
     has_payloads: bool,

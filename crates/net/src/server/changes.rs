@@ -237,7 +237,7 @@ impl Changes {
             manifest.follows(&version.digest()) && found > version.version
         };
         if follows(state.newest()) {
-            // Each version follows from the one before, so no more are needed than clients are shown.
+            // Each version follows from the one before, so the server needs no more versions than it shows to clients.
             if state.coming.len() == KEPT {
                 state.coming.remove(0);
             }

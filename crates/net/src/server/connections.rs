@@ -25,8 +25,8 @@ use crate::Limits;
 const PAUSE: Duration = Duration::from_millis(50);
 const SHORT_PAUSE: Duration = Duration::from_millis(2);
 
-/// Accepts connections. A connection above the limit, of all or of its address, is closed at once,
-/// or replaces one that has proven no key.
+/// Accepts connections. There is a limit for all connections, and one for each address. A connection beyond a limit is
+/// closed at once, or replaces one that has proven no key.
 pub(crate) struct Connections {
     listeners: Vec<TcpListener>,
     tls: Tls,

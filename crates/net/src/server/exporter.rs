@@ -30,7 +30,7 @@ const CONNECTIONS: usize = 64;
 /// The longest time of a connection, after which a scraper connects again.
 const TIME: Duration = Duration::from_secs(10);
 
-/// The beginning of HTTP/2 (RFC 9113, 3.4), in which searches come.
+/// The first bytes of HTTP/2 (RFC 9113, 3.4), by which clients send searches.
 const HTTP2: [u8; 4] = *b"PRI ";
 
 /// The answer to a search.

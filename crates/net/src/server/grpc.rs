@@ -118,7 +118,7 @@ impl ServiceState {
         longest: usize,
     ) -> Result<(Arc<Call>, Option<IndexName>), Status> {
         let Some(peer) = request.extensions().get::<Arc<Peer>>() else {
-            // Every connection has one.
+            // This does not happen, because every connection has a peer.
             return Err(Status::internal("no connection"));
         };
         if self.stopping.load(Ordering::Relaxed) {

@@ -188,7 +188,7 @@ impl AsyncWrite for Handshake {
         Pin::new(&mut begun.opened).poll_write_vectored(context, parts)
     }
 
-    /// Both TCP and TLS take several parts at once.
+    /// Both TCP and TLS can write several buffers at once.
     fn is_write_vectored(&self) -> bool {
         true
     }

@@ -69,7 +69,7 @@ impl<H: Health> tower_service::Service<http::Request<Body>> for Probes<H> {
         }
         let shared = Arc::clone(&self.shared);
         let Some(peer) = request.extensions().get::<Arc<Peer>>() else {
-            // Every connection has one.
+            // This does not happen, because every connection has a peer.
             let none = Status::internal("no connection").into_http();
             return Box::pin(std::future::ready(Ok(none)));
         };

@@ -12,8 +12,8 @@ use super::certificate::{self, CertificateInfo};
 use crate::Error;
 use crate::protocol::{ALPN, ALPN_WEB};
 
-/// A certificate chain and the private key of its first certificate, in PEM.
-/// Two are equal if their texts are.
+/// A certificate chain and the private key of its first certificate, in PEM. Two identities are equal if their texts
+/// are equal.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     chain: Vec<u8>,

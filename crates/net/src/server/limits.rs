@@ -19,9 +19,9 @@ pub struct Limits {
     pub connects_per_address: f64,
     /// The largest number of requests in flight on one connection; HTTP/2 lets no client start more.
     pub per_connection: u32,
-    /// The largest number of requests that the server is receiving or verifying, and of which it knows nothing yet.
-    /// Addresses and connections share them. If there are too many, the server gives up requests of the address or
-    /// connection with the most, the oldest first.
+    /// The largest number of requests that the server is receiving or verifying, and of which it knows nothing yet. All
+    /// addresses and connections share these places. If there are too many, the server gives up requests of the address
+    /// or connection with the most, the oldest first.
     pub receiving: usize,
     /// The same bound as `receiving`, for one address.
     pub receiving_per_address: usize,
@@ -32,12 +32,12 @@ pub struct Limits {
     /// The largest number of requests that one scan answers. The others wait for the next scan.
     pub batch: usize,
     /// The largest number of answered requests per second. Requests of clients without a proven key have the same
-    /// bound, counted apart.
+    /// bound, and are counted separately.
     pub rate: f64,
     /// The largest number of requests per second of one client key.
     pub rate_per_key: f64,
-    /// The largest number of requests per second about one of several indexes: fewer than in all, so that one index
-    /// leaves some to others.
+    /// The largest number of requests per second about one of several indexes. It should be less than `rate`, so that
+    /// one index leaves requests to the others.
     pub rate_per_index: f64,
     /// The largest number of requests per second of one address that has proven no key. If keys are known, these are
     /// questions for the server's run and requests that are refused. If anyone may ask, these are all requests.
@@ -178,8 +178,8 @@ impl Limits {
         Duration::from_secs_f64(bytes as f64 / f64::from(self.slowest))
     }
 
-    /// The number of nonces to remember: the number of requests that the rate admits while a signature
-    /// is fresh.
+    /// The number of nonces that the server remembers. It is the number of requests that the rate admits while a
+    /// signature is fresh.
     pub(crate) fn nonces(&self) -> usize {
         let window = 2.0 * self.skew.as_secs_f64() + 2.0;
         #[expect(

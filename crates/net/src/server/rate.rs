@@ -137,10 +137,10 @@ mod tests {
             .filter(|&ms| rate.take(start + Duration::from_millis(ms)))
             .count();
         assert!((29..=30).contains(&passed), "{passed}");
-        // A long rest saves up one second's worth.
+        // A long rest saves up only the tokens of one second.
         let later = start + Duration::from_secs(1000);
         assert_eq!((0..50).filter(|_| rate.take(later)).count(), 10);
-        // Below one request per second: one request, and then a wait.
+        // At less than one request per second, one request is admitted, and the next one must wait.
         let mut slow = Rate::new(0.5, start);
         assert!(slow.take(start) && !slow.take(start + Duration::from_secs(1)));
         assert!(slow.take(start + Duration::from_secs(2)));

@@ -1,4 +1,4 @@
-//! An index that is served: its version in place, and its scans.
+//! An index that the server serves: its current version and its scans.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -114,8 +114,8 @@ impl ServedIndex {
         self.replace_if(server, |now| now.manifest().digest() == before)
     }
 
-    /// Replaces the current version if `may` returns true for it. If both are the same version, the current
-    /// one stays.
+    /// Replaces the current version by the version of `server`, if `may` returns true for the current one. If both are
+    /// the same version, nothing changes.
     fn replace_if(&self, server: Server, may: impl FnOnce(&Server) -> bool) -> bool {
         let (version, digest) = (server.manifest().version, server.manifest().digest());
         let versions = self.versions.write();
@@ -181,7 +181,7 @@ impl ServedIndex {
         let action = action(request, answering.manifest().has_payloads());
         let index = &answering.manifest().index;
         self.permit(index, clients, grant, action)?;
-        // A download of payloads counts as payloads. This is checked only for clients that may download.
+        // A download of payloads also needs the right to payloads. This is checked only for clients that may download.
         let is_limited = grant.is_some() || self.terms.is_some();
         if is_limited && request.is_some_and(|request| answering.gives_payloads(request)) {
             self.permit(index, clients, grant, Ok(Some(Action::Payload)))?;

@@ -114,8 +114,8 @@ impl Service {
         }
     }
 
-    /// Replaces the version of the index. Requests that have begun are answered from the version they began with. A
-    /// shard still answers requests about the version before, since not all shards change at one moment.
+    /// Replaces the version of the index. The service still answers requests that have begun from the version that they
+    /// began with. A shard still answers requests about the version before, since not all shards change at one moment.
     pub fn replace(&self, server: Server) {
         self.hosted.replace(server);
         self.shared.served.measure();
@@ -149,9 +149,9 @@ impl Service {
         Ok(())
     }
 
-    /// Changes the clients that may ask, and the rates of `limits`: of all, of a key and of an address. The service's
-    /// other limits stay as they were. Requests that were accepted before are remembered, so that no request is
-    /// accepted again.
+    /// Changes which clients may send requests, and the three rates of `limits`: for all clients together, for each key
+    /// and for each address. The service's other limits stay as they were. Requests that were accepted before are
+    /// remembered, so that no request is accepted again.
     ///
     /// # Errors
     /// - [`Error::Limits`] if a limit is zero or limits contradict each other

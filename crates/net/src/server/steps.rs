@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::signature::STATEMENT_LEN;
 
-    /// A push has thousands of steps, whatever the rate of searches is.
+    /// A push may have thousands of steps. They are accepted even if the rate of searches is low.
     #[test]
     fn the_rate_of_searches_holds_no_owner_up() {
         let limits = Limits {

@@ -1,4 +1,4 @@
-//! Steps of a change that no owner signed, and steps that do not fit together.
+//! The server refuses steps of a change that no owner signed, and steps that do not fit together.
 
 use std::path::Path;
 
@@ -192,7 +192,7 @@ fn only_the_owner_takes_steps_and_each_once() {
     }
     .encode_to_vec()
     .into();
-    // The signature of other bytes is no signature of a step.
+    // Each of these steps has a signature of other bytes, so it is refused.
     let mut other = attempt.signed(&keys(), state());
     other.signature.as_mut().unwrap().signature = keys().sign(b"anything").into();
     for forged in [claimed, moved, other] {
@@ -212,7 +212,7 @@ fn only_the_owner_takes_steps_and_each_once() {
         signature: None,
     };
     assert_eq!(code(attempt.ask(unsigned)).0, Code::Unauthenticated);
-    // Signed steps that cannot be decoded, that have no kind, or that are too long.
+    // Signed steps are refused if they cannot be decoded, have no kind or are too long.
     for step in [vec![0xff; 40], Vec::new(), vec![0x22, 0x7f]] {
         let refused = attempt.ask(attempt.signed(&keys(), step));
         assert_eq!(code(refused).0, Code::InvalidArgument);
@@ -261,7 +261,7 @@ fn steps_that_do_not_fit_change_nothing() {
     let other = attempt.step(Kind::Missing(Nothing {})).unwrap().missing;
     assert_eq!(other[0].part, part);
     attempt.step(Kind::Manifest(third.clone())).unwrap();
-    // Parts that the version lacks, pieces out of order, too many bytes, no bytes, wrong bytes.
+    // The server refuses parts that the version lacks, pieces out of order, too many bytes, no bytes and wrong bytes.
     assert!(
         code(attempt.step(put(&part, 0, &bytes)))
             .1

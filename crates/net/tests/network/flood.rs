@@ -1,4 +1,4 @@
-//! More connections than a server takes, from one client or from all together.
+//! Clients open more connections than a server accepts, from one address or from all together.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;

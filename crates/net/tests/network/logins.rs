@@ -1,4 +1,4 @@
-//! Logins by this crate's client, and by a client that was written from docs/protocol alone.
+//! Clients log in: this crate's client, and a client that was written from docs/protocol alone.
 
 use bytes::Bytes;
 use ml_kem::kem::{Encapsulate, Key};
@@ -210,7 +210,7 @@ fn a_tagged_request_is_answered_once() {
     assert_eq!(refusal(other.call(&manifest, tag)), Refusal::Replayed);
     assert!(other.call(&manifest, login.tag(3, &manifest)).is_ok());
     assert!(raw.call(&manifest, login.tag(2, &manifest)).is_ok());
-    // A tag for another message, one with another number, a truncated one, and one far behind.
+    // The server refuses a tag for another message, with another number, truncated, or far behind the newest number.
     let borrowed = login.tag(4, &manifest);
     assert_eq!(
         refusal(raw.call(&parts, borrowed.clone())),
@@ -241,11 +241,11 @@ fn a_login_is_for_one_run_and_one_kem_key() {
     // An attacker in the network shows its own KEM key and passes the login on.
     let (request, key) = raw.ask(&next.kem_key, 2);
     assert_eq!(refusal(raw.log_in(request, key)), Refusal::Signature);
-    // A login that was recorded in the server's run before.
+    // An attacker replays a login that was signed for another run of the server.
     next.instance.clone_from(&raw.instance);
     let (request, key) = next.ask(&raw.kem_key, 3);
     assert_eq!(refusal(next.log_in(request, key)), Refusal::Signature);
-    // A login that is sent again, a truncated one, and one without a signature.
+    // The server refuses a login that is sent again, that is truncated, or that has no signature.
     let (request, key) = raw.ask(&raw.kem_key, 4);
     assert!(raw.log_in(request.clone(), key).is_ok());
     assert_eq!(refusal(raw.log_in(request.clone(), key)), Refusal::Replayed);
@@ -413,8 +413,8 @@ fn a_token_lets_its_holder_do_what_it_says_and_nothing_else() {
     let unknown = connection.exchange(&message(99, b""), 1 << 20);
     assert!(matches!(unknown, Err(Error::Status { code, .. }) if code == "InvalidArgument"));
 
-    // Logins with another client's key, with a token for another index or service, with a token of another issuer, and
-    // without a token.
+    // The server refuses logins with another client's key, without a token, with a token for another index or service,
+    // and with a token of another issuer.
     let first =
         |key: &ClientKey, token: &[u8]| refusal(open(key, token).exchange(&manifest, 1 << 20));
     assert_eq!(first(&bob, token.as_bytes()), Refusal::Key);

@@ -1,4 +1,4 @@
-//! Whole searches over the network: their results, and what an observer sees.
+//! Clients make whole searches over the network. The tests check the results, and what an observer sees.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

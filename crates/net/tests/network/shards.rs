@@ -1,4 +1,4 @@
-//! A server over shards: the answers that clients get, whatever the shards do.
+//! Clients of a server over shards get right answers or refusals, whatever the shards do.
 
 use std::path::Path;
 use std::sync::Arc;

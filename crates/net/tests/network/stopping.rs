@@ -1,4 +1,4 @@
-//! The end of a server, which answers the requests that it accepted.
+//! When a server stops, it still answers the requests that it accepted.
 
 use sordino_net::Limits;
 use sordino_search::Client;

@@ -1,5 +1,5 @@
-//! Strangers at a server of known keys. Whatever they send, the server still answers the known
-//! keys.
+//! Clients with unknown keys attack a server that accepts only known keys. The server must still answer clients with
+//! known keys.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! Several indexes behind one address, distinguished by name.
+//! A server has several indexes at one address, and clients distinguish them by name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -64,7 +64,8 @@ fn each_index_is_found_by_its_name_and_no_other() {
             Refusal::Index
         );
     }
-    // A client that names no index, at a server that has several indexes, and at a server that has one.
+    // A server with several indexes refuses a client that names none. A server with one index refuses a client that
+    // names one, and answers a client that names none.
     let none = Endpoint::new(format!("http://{}", running.address()));
     assert_eq!(refusal(ask(none, GET_MANIFEST)), Refusal::Index);
     let single = open_door(server(2, &set), Limits::default());
@@ -90,7 +91,7 @@ fn indexes_are_opened_replaced_and_closed_while_others_are_searched() {
     );
     assert!(!metrics.contains("{name=\"c\"}"));
 
-    // A third index, which belongs to another owner.
+    // The third index belongs to another owner.
     let other = OwnerKeys::from_master([6; 32]);
     let built = build::open(&mut rng(9), &other, &set.base, K, Packing::T4, &mut |_| ());
     let of_other = Server::new(built.unwrap()).unwrap();
@@ -383,8 +384,8 @@ fn only_owners_learn_names_by_steps_of_changes() {
         assert!(told("a", time).contains("not known"), "{}", told("a", time));
         assert_eq!(told("a", time), told("none", time));
     }
-    // The owner gets an answer. The server holds the folder, so the owner cannot open it, and the version
-    // is there already.
+    // The owner's push gets an answer. The server holds the folder, so the owner cannot open it as a store. The pushed
+    // version is there already.
     let mut store = sordino_search::Store::open(&dir, &keys());
     assert!(
         store
@@ -414,7 +415,7 @@ fn a_login_for_one_index_is_of_no_use_at_another() {
     assert_eq!(refusal(moved), Refusal::Login);
     raw.name = Some("a");
     assert!(raw.call(&manifest, login.tag(2, &manifest)).is_ok());
-    // Names of a wrong form.
+    // Names of a wrong form are refused like names of no index.
     for wrong in ["", "a/b", "..", "a,b", "\t"] {
         let mut raw = Raw::at(address, Some("a"));
         raw.name = Some(wrong);

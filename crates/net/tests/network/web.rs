@@ -1,4 +1,4 @@
-//! gRPC-Web: clients that use HTTP/1.1, with and without a web page's origin.
+//! Clients use gRPC-Web over HTTP/1.1, with and without a web page's origin.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -273,7 +273,7 @@ fn clients_log_in_and_are_refused_as_with_grpc() {
     let near = Client::connect(&mut local, &keys().reader(), None).unwrap();
     let near = near.search(&mut rng(1), &mut local, set.queries.row(0));
     assert_eq!(found.unwrap().hits, near.unwrap().hits);
-    // A tag's number that was used already.
+    // The client uses the number of an earlier tag again, so the server refuses the tag.
     web.number -= 1;
     let again = web.ask(&manifest);
     assert_eq!(again.refusal(), (Refusal::Replayed.name(), "16"));
@@ -452,18 +452,19 @@ fn hostile_frames_are_refused_by_name() {
     let whole = frame(0, &good);
     let (long, malformed) = ((Refusal::Long.name(), "11"), (Refusal::Message.name(), "3"));
     let cases: Vec<(Vec<u8>, (&str, &str))> = vec![
-        // A length above the longest request: with a short body, and with a body of that length.
+        // The length is above the longest request. The first body is shorter than its length says, and the second has
+        // that length.
         ([&[0, 0xff, 0xff, 0xff, 0xff], &good[..]].concat(), long),
         (frame(0, &vec![0; longest + 4000]), long),
         (frame(1, &good), malformed),
         (frame(2, &good), malformed),
-        // Trailers instead of a message
+        // The body has trailers instead of a message.
         (frame(0x80, b"grpc-status:0\r\n"), malformed),
         (whole[..whole.len() - 1].to_vec(), malformed),
         (whole[..3].to_vec(), malformed),
         (Vec::new(), malformed),
         (frame(0, &[0xff; 40]), malformed),
-        // A complete message, followed by a malformed second one.
+        // A malformed second message follows a complete one.
         ([&whole[..], &frame(7, b"x")].concat(), malformed),
     ];
     for (body, expected) in cases {

@@ -153,12 +153,12 @@ fn a_writer_pushes_its_own_additions_in_its_time_and_nothing_else() {
     let one = team.copy("one");
     add(&one, 1, 100, now());
     let why = |pushed: Result<Pushed, Error>| pushed.unwrap_err().to_string();
-    // Pushes with a key that is no writer's, and with another writer's key.
+    // The server refuses a push with a key that is no writer's, or with another writer's key.
     let refused = why(team.push(&one, 7));
     assert!(refused.contains("not known"), "{refused}");
     let refused = why(team.push(&one, 2));
     assert!(refused.contains("each pushes its own"), "{refused}");
-    // An addition whose time is ahead of the server's clock.
+    // The server refuses an addition whose time is too far ahead of the server's clock.
     let early = team.copy("early");
     add(&early, 1, 200, now() + 3000);
     let refused = why(team.push(&early, 1));
@@ -246,7 +246,7 @@ fn a_pull_goes_on_where_it_was_interrupted_and_takes_no_folder_of_others() {
     team.pull("one", &reader, None).unwrap();
     assert!(current.exists());
     add(&team.path("one"), 1, 100, now());
-    // Parts without a manifest, and a lock file, as an interrupted pull leaves them.
+    // An interrupted pull leaves parts without a manifest, and a lock file. The next pull succeeds.
     std::fs::create_dir_all(team.path("two")).unwrap();
     let parts = std::fs::read_dir(team.path("one").join("parts")).unwrap();
     std::fs::create_dir_all(team.path("two").join("parts")).unwrap();

@@ -29,8 +29,8 @@ pub struct Candidate {
     pub cost: Cost,
 }
 
-/// Places per vector: every vector has one, and second copies fill the rest. In measurements, fewer than 2 cost many
-/// more probes, and more than 2 save none.
+/// Places per vector: every vector has one, and second copies fill the rest. In measurements, searches needed many more
+/// probes with fewer than 2 places, and no fewer probes with more than 2.
 const PLACES: usize = 2;
 
 /// True if a codec reaches this recall@10 with a margin when everything is read. It was measured on image

@@ -15,11 +15,11 @@ const MOST_ONCE: f64 = 3.0;
 /// yet.
 const FIRST: f64 = 5.0;
 
-/// The number of pages of a search from which copies of dealt pages are worth their memory. Ten pages of a million records take
-/// about the same bytes without them.
+/// If a search fetches at least this number of pages, copies of dealt pages are worth their memory. For ten pages of a
+/// million records, a search takes about the same bytes without copies.
 const MANY: usize = 24;
 
-/// The seconds of a download that are short enough to be ignored.
+/// A download of at most this number of seconds is short enough to be ignored.
 const LITTLE: f64 = 0.1;
 
 /// The rank of a way. The way with the smallest rank is chosen.

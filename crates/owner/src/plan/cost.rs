@@ -25,8 +25,8 @@ impl Cost {
         }
     }
 
-    /// Four fifths of the total bytes for this number of queries. A mode that finds less is worth using
-    /// below that.
+    /// Four fifths of the total bytes for this number of queries. A mode with lower recall is worth using only if it
+    /// transfers fewer bytes than this.
     pub(crate) fn saving_a_fifth(&self, queries: u64) -> u64 {
         let total = self.total(queries);
         total - total.div_ceil(5)

@@ -23,8 +23,8 @@ pub struct Retrieval {
     pub form: PageForm,
     /// The number of pages.
     pub pages: usize,
-    /// The number of pages of a search. It has one for each of its results or, for a second look, of its candidates, and more
-    /// for long records.
+    /// The number of pages of a search. A search fetches one page for each result or, with a second look, for each
+    /// candidate. If records are long, it fetches more.
     pub fetched: usize,
     /// How clients fetch the pages.
     pub way: Way,

@@ -16,7 +16,7 @@ pub struct Grouping {
     pub grid: Grid,
     /// The bytes that a client transfers.
     pub cost: Cost,
-    /// The parts of the bytes that it downloads once.
+    /// The parts of the bytes that the client downloads once.
     pub once: Once,
     /// The limits that the builder respects when it adds groups.
     pub most: Most,
@@ -28,16 +28,16 @@ pub struct Once {
     /// The hint. It has `19 t` bits for each score of a search, where `t` entries of an encrypted secret share one
     /// polynomial.
     pub hint: u64,
-    /// The list of each cluster's records and how their vectors are split: about 3 bytes a place.
+    /// The list of each cluster's records, and how their vectors are split. It takes about 3 bytes for each place.
     pub members: u64,
-    /// The clusters' directions, a byte a coordinate.
+    /// The clusters' directions. They take a byte for each coordinate.
     pub centroids: u64,
 }
 
 /// The bytes above which another mode serves a client better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Most {
-    /// Total bytes for the requested searches: four fifths of masked mode's.
+    /// Total bytes for the requested searches: four fifths of the bytes in masked mode.
     pub total: u64,
     /// The size in bytes of the initial download: no more than all vectors, which a client could search by itself.
     pub once: u64,
@@ -63,8 +63,8 @@ impl Most {
     }
 }
 
-/// Places per vector: every vector has one, and second copies fill the rest. Twice the places find 2 points more in the
-/// same number of clusters, but each cluster is then twice as long.
+/// Places per vector: every vector has one, and second copies fill the rest. With twice the places, the recall in the
+/// same number of clusters is 0.02 higher, but each cluster is then twice as long.
 const PLACES: f64 = 1.3;
 
 /// The numbers of clusters to try. They are three times a power of two, so that the numbers of groups that divide them
@@ -96,8 +96,8 @@ impl Grouping {
         })
     }
 
-    /// A cut with another number of clusters, if it transfers a tenth fewer bytes for vectors with which this one finds
-    /// `recall`. The limits of a client's bytes stay.
+    /// Suppose that searches with this cut reach `recall`. Returns a cut with another number of clusters if it then
+    /// transfers over a tenth fewer bytes. The limits on a client's bytes do not change.
     pub(crate) fn refitted(
         &self,
         n: usize,
@@ -108,7 +108,8 @@ impl Grouping {
         let clusters = self.grid.all_clusters();
         let missed = (1.0 - recall).max(LEAST_MISSED);
         let scale = missed / missed_part(clusters, self.grid.groups as usize);
-        // Only twice or half the number, because the curve is known only between the measured numbers.
+        // The other number is at most twice and at least half of this one, because the curve is known only between the
+        // measured numbers.
         let near = |grid: &Grid| {
             let other = grid.all_clusters();
             other <= 2 * clusters && clusters <= 2 * other
@@ -203,8 +204,8 @@ fn grid(
     possible.next()
 }
 
-/// The share of neighbours that a search of 16 of 256 clusters misses, measured on 100,000 image descriptors with 1.3
-/// places a vector, grouped greedily. The builder measures its own share.
+/// The share of neighbours that a search of 16 of 256 clusters misses. It was measured on 100,000 image descriptors
+/// with 1.3 places for each vector, grouped greedily. The builder measures its own share.
 const MISSED: f64 = 0.047;
 
 /// The smallest share that a sample of a few hundred queries can distinguish from 0.
@@ -311,7 +312,7 @@ mod tests {
                     assert_eq!(grid.stored() % block, 0);
                     let n = Grid::params().n();
                     let whole = sordino_ckks::column::Hint::encoded_len(&params, n, grid.scores());
-                    // The length without the head of each hint.
+                    // `head` is the length of a hint's head, which is left out of the sizes.
                     let head = sordino_ckks::column::Hint::encoded_len(&params, n, 0).unwrap();
                     assert_eq!(whole.unwrap() - head, grid.groups as usize * (one - head));
                     packings.push((grid.packing, grid.stored() / 64 % 2));

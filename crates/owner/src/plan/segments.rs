@@ -22,7 +22,7 @@ pub(crate) fn capacity(at: usize) -> usize {
     SEGMENT << doublings
 }
 
-/// Records of the largest segment of a stream of this number of records.
+/// The number of records of the largest segment, for a stream of `n` records.
 fn largest(n: usize) -> usize {
     let (mut left, mut at) = (n, 0);
     while left > capacity(at) && at < MAX_SEGMENTS {
@@ -37,8 +37,8 @@ fn largest(n: usize) -> usize {
 }
 
 impl Plan {
-    /// The largest number of bytes of memory that a build of a mode needs at one time. They hold one segment, or all
-    /// vectors in the modes that cluster them, and what all records carry.
+    /// The largest number of bytes of memory that a build of a mode needs at one time. The memory holds one segment or,
+    /// in modes that cluster, all vectors. It also holds what all records carry.
     #[must_use]
     pub fn build_bytes(&self, mode: ModeKind) -> u64 {
         let coordinates = |rows: usize| rows as u64 * self.dim as u64;
@@ -72,7 +72,8 @@ mod tests {
         assert!(largest(usize::MAX) > SEGMENT);
     }
 
-    /// Builds of a million records in masked mode, with 1,000 incompressible bytes each, took 3.2 GB.
+    /// Builds of a million records in masked mode, with 1,000 incompressible bytes each, took 3.2 GB. The estimate must
+    /// be close to that.
     #[test]
     fn a_build_holds_what_records_carry() {
         let wish = super::super::Wish::default();

@@ -76,8 +76,8 @@ const INT8_RECALL: f64 = 0.988;
 /// The recall that 16-bit codes of routed mode reach if all clusters are scored.
 const ROUTED_RECALL: f64 = 0.96;
 
-/// The share of the true nearest that is among the candidates of a second look if everything is scored. In simulations
-/// with 16-bit codes on two sets, the candidates had all of them.
+/// The share of the true nearest records that is among the candidates of a second look, if everything is scored. In
+/// simulations with 16-bit codes on two sets, the candidates had all of them.
 const LOOK_RECALL: f64 = 0.999;
 
 impl Plan {

@@ -215,7 +215,7 @@ impl SegmentWriter<'_> {
 }
 
 impl Draft {
-    /// The number of the newest key of the label of a segment's key.
+    /// The number of a label's newest key. `number` is the number of a segment's key with the same label.
     pub(super) fn newest(&self, number: u32) -> u32 {
         let Some(access) = &self.access else {
             return SHARED;
@@ -224,7 +224,7 @@ impl Draft {
         newest.expect("the key of a segment is of a label")
     }
 
-    /// For the newest key of each segment's label, by number, the numbers of its segments.
+    /// The newest key of each label of segments: its number, the key, and the numbers of the label's segments.
     pub(super) fn by_label(
         &self,
         writer: &SegmentWriter<'_>,

@@ -37,8 +37,8 @@ impl<'a, D: Disk> AttributeColumns<'a, D> {
         }
     }
 
-    /// Gives numbers the types of existing columns, where these hold them exactly. Then checks that columns have the same types
-    /// as existing columns of the same names, and that there are not too many.
+    /// Converts numbers to the types of existing columns, if these types hold the numbers exactly. Then checks that
+    /// columns have the same types as existing columns of the same names, and that there are not too many.
     pub(super) fn check(&mut self, new: &mut Attributes) -> Result<(), Error> {
         let lacks =
             |known: &Attributes| new.columns().any(|(name, _)| known.column(name).is_none());

@@ -37,7 +37,7 @@ pub struct Blueprint {
     pub(super) version: u64,
     pub(super) masked: bool,
     pub(super) packing: Packing,
-    /// Never exact, because exact checks need one part for all segments.
+    /// The check of scores. It is never exact, because exact checks need one part for all segments.
     pub(super) checking: Checking,
     pub(super) ids: IdKind,
     pub(super) metric: Metric,

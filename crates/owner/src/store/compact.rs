@@ -32,10 +32,10 @@ impl<D: Disk> Store<D> {
     /// For this, each stored coordinate moves at random by up to half a rounding step, because the vectors before rounding are
     /// no longer known.
     ///
-    /// All content under an older content key than its label's newest is written under the newest. From then on no
-    /// revoked reader can read it, and no reader gets older keys. A label that a record has left for another label gets
-    /// a new key. So a reader who is granted that label later cannot read the record's old row. Segments at the front
-    /// stay unchanged if they are full, under the newest key, and have lost no records. So clients keep their hints.
+    /// Content under an older key is written again under its label's newest key. From then on no revoked reader can
+    /// read it, and no reader gets older keys. A label that a record has left for another label gets a new key. So a
+    /// reader who is granted that label later cannot read the record's old row. Segments at the front stay unchanged if
+    /// they are full, under the newest key, and have lost no records. So clients keep their hints.
     ///
     /// Sealed mode clusters all records again from their 8-bit codes. The owner stores these with the buckets for this
     /// purpose (a byte for each coordinate, and a record id). So the precision of 8 bits is kept exactly, too. Routed

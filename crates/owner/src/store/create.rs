@@ -36,20 +36,20 @@ pub(super) struct Given {
 }
 
 impl Store {
-    /// Makes a new index from a stream of records in a directory, which is created if it does not exist. The stream has
-    /// [`Batch`]es of any size: [`Vectors`], or vectors with ids. It is read once and, except in sealed mode, never
-    /// held as a whole. `progress` is called for each step of each segment. It may stop the build by unwinding
-    /// ([`std::panic::resume_unwind`]); the directory is then as it was before.
+    /// Makes a new index in a directory, from a stream of records. It creates the directory if there is none. The
+    /// stream has [`Batch`]es of any size: [`Vectors`], or vectors with ids. It is read once and, except in sealed
+    /// mode, never held as a whole. `progress` is called for each step of each segment. It may stop the build by
+    /// unwinding ([`std::panic::resume_unwind`]); the directory is then as it was before.
     ///
     /// # Errors
     /// [`Error::Exists`] if the directory has an index. [`Error::Occupied`] if it holds anything except the remains of
     /// an interrupted `create`; nothing is changed then. [`Error::K`] if no search can have the spec's `k` results.
-    /// [`Error::Candidates`] and [`Error::Mode`] for an impossible second look. [`Error::Dimension`] if vectors have
-    /// different dimensions. [`Error::RepeatedId`] if an id occurs twice. [`Error::Vectors`] for no vectors, for a zero
-    /// vector under the cosine, or for a vector beyond the bound of another metric. [`Error::IdKind`] and
-    /// [`Error::NoIds`] for ids whose kind is not the spec's. [`Error::Attribute`] for a column that changes its type.
-    /// [`Error::TooLarge`] for a stream of more than 2^32 - 1 records. The stream's own errors. After an error the
-    /// directory is as it was before.
+    /// [`Error::Candidates`] and [`Error::Mode`] for a second look that the index cannot have. [`Error::Dimension`] if
+    /// vectors have different dimensions. [`Error::RepeatedId`] if an id occurs twice. [`Error::Vectors`] for no
+    /// vectors, for a zero vector under the cosine, or for a vector beyond the bound of another metric.
+    /// [`Error::IdKind`] and [`Error::NoIds`] for ids whose kind is not the spec's. [`Error::Attribute`] for a column
+    /// that changes its type. [`Error::TooLarge`] for a stream of more than 2^32 - 1 records. The stream's own errors.
+    /// After an error the directory is as it was before.
     pub fn create<R: CryptoRng + ?Sized>(
         dir: impl AsRef<Path>,
         rng: &mut R,

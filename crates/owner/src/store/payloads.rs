@@ -124,7 +124,7 @@ impl Carried {
         (!form.payloads || has(&self.payloads)) && (form.look.is_none() || has(&self.exact))
     }
 
-    /// Adds what a change brings.
+    /// Adds the payloads and exact vectors of a change.
     fn extend(&mut self, new: Self) {
         let both = [
             (&mut self.payloads, new.payloads),
@@ -270,7 +270,7 @@ impl<D: Disk> Store<D> {
         Ok(self.carried()?.exact.unwrap_or_default())
     }
 
-    /// Updates what the draft's records carry, for these records and a change.
+    /// Updates what the draft's records carry, starting from what this store's records carry, by these changes.
     pub(super) fn change_payloads<R: CryptoRng + ?Sized>(
         &self,
         build: &mut Build<'_, D, R>,

@@ -56,14 +56,15 @@ impl<D: Disk> Store<D> {
         let (access, settled) = (self.access.as_ref(), self.settled());
         let segments = self.manifest.segments().into_iter().enumerate();
         counted(segments.map(|(at, segment)| {
-            // The settled segments end with a compacted label. The segments of the next labels are whole, too.
+            // The leading whole segments stay. If the index has labels, whole segments of later labels stay, too.
             let stays = at < settled || (access.is_some() && self.is_whole(at));
             (label_of(access, segment.key), stays)
         }))
     }
 }
 
-/// The number of segments behind those that stay at the front of their label, counted as if all had one label.
+/// The number of segments after the segments that stay at the front of their label. They are counted as if all had one
+/// label.
 fn counted<'a>(segments: impl IntoIterator<Item = (Option<&'a str>, bool)>) -> usize {
     let mut behind: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for (label, stays) in segments {
@@ -131,7 +132,7 @@ mod tests {
             let ids: Vec<u64> = (0..50).collect();
             assert_eq!(store.delete(rng, &ids).unwrap(), version + 1);
             let ids: Vec<u64> = (50..120).collect();
-            // The deletion makes one version, and the compaction another.
+            // The deletion makes one version, and the compaction makes another.
             assert_eq!(store.delete(rng, &ids).unwrap(), version + 3);
             assert_eq!((store.len(), store.records.sets.len()), (340, 1));
             assert_eq!(store.verify().unwrap().deleted, 0);
@@ -163,7 +164,7 @@ mod tests {
                 at += 1;
                 let batch = Batch::new((0..10).map(|id| 1000 * at + id), more.clone()).unwrap();
                 let added = store.add_labelled(rng, Some(label), [Ok(batch)], &mut |_| ());
-                // An addition makes one version, a compaction after it another version.
+                // An addition makes one version, and the compaction after it makes another version.
                 (added.unwrap().version, store.records.sets.len())
             };
             let first = store.version();

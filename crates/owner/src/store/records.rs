@@ -95,7 +95,8 @@ impl Records {
         found.next()
     }
 
-    /// Marks these records as deleted wherever the first `segments` segments have them. Returns how many it marked.
+    /// Marks these records as deleted wherever the first `segments` segments have them. Returns the number of marked
+    /// rows.
     pub(super) fn bury(&mut self, segments: usize, ids: &Ids) -> usize {
         let before = self.dead();
         for (own, dead) in self.sets.iter().zip(&mut self.dead).take(segments) {
@@ -140,7 +141,7 @@ impl Records {
         segments.find(|&at| place < self.first(at) + u64::from(self.stored[at]))
     }
 
-    /// The number of places, from the first on, that have the same records in `other`, which was made from these.
+    /// `other` is a later state of these records. Returns how many places at the start have the same records in both.
     pub(super) fn shared(&self, other: &Self) -> u64 {
         let both = self.sets.iter().zip(&other.sets);
         let same = both.take_while(|(own, other)| Arc::ptr_eq(own, other));

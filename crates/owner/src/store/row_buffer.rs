@@ -16,7 +16,7 @@ pub(super) struct RowBuffer {
     dim: usize,
     ids: Vec<Id>,
     data: Vec<f32>,
-    /// One for each record if the coordinates are residuals, otherwise empty.
+    /// The values in the frame, one for each record, if the coordinates are residuals. Otherwise empty.
     marks: Vec<Mark>,
     attributes: Attributes,
 }

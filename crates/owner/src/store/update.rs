@@ -29,14 +29,15 @@ pub struct Added {
     pub version: u64,
     /// The number of added records.
     pub records: usize,
-    /// How many of them have ids that existed before.
+    /// The number of added records whose ids existed before.
     pub replaced: usize,
-    /// How many of them had another label before, or had none and have one now. Readers of the old label can read their
-    /// old rows until the store is [compacted](Store::compact). So this number is 0 if the store was compacted at once.
+    /// The number of added records that had another label before, or had none and have one now. Readers of the old
+    /// label can read these records' old rows until the store is [compacted](Store::compact). So this number is 0 if
+    /// the store was compacted at once.
     pub relabelled: usize,
     /// Recall of some of these records among themselves, in their stored form. `None` if they are fewer than four times
-    /// the results of a search. It is low if they lie far from the records from which the index was built. It does not
-    /// change the recall that the index reports.
+    /// the results of a search. It is low if the added records lie far from the records from which the index was built.
+    /// It does not change the recall that the index reports.
     pub recall: Option<f64>,
 }
 

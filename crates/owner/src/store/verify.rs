@@ -324,7 +324,7 @@ pub(super) fn check_exact(
     let near = look::residual(&carried.exact).is_some_and(|(own, exact)| {
         let (a, b) = (frame.whole(base, residual), frame.whole(own, &exact));
         let apart: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-        // The stored residual is rounded relative to its sum with the base.
+        // The bases differ. Sums with them are rounded, so a part of the error is relative to the whole vector.
         let most = NEAR * length(residual) + 1e-6 * length(&a);
         a.len() == b.len() && length(&apart) <= most
     });

@@ -167,13 +167,13 @@ fn keys_and_queries_that_do_not_belong_together_are_refused() {
     let query = stranger.query(&session).to_bytes();
     let of_other = stranger.query(&other).to_bytes();
 
-    // A query whose keys were never sent.
+    // The server refuses a query whose keys were never sent.
     assert!(matches!(send(&[&query]), Err(Error::Session)));
-    // Keys of another session, which the server does not keep.
+    // The server refuses keys of another session and does not keep them.
     let found = send(&[&other_keys, &query]);
     assert!(matches!(found, Err(Error::Pir(PirError::SessionMismatch))));
     assert!(matches!(send(&[&of_other]), Err(Error::Session)));
-    // Truncated keys, keys that are too long or come twice, keys after the query, and keys alone.
+    // The keys are truncated, too long, sent twice, sent after the query or sent alone. The server refuses each.
     let cut = &keys[..keys.len() - 1];
     for parts in [
         &[cut, &query][..],
@@ -186,8 +186,7 @@ fn keys_and_queries_that_do_not_belong_together_are_refused() {
         assert!(matches!(send(parts), Err(Error::Malformed { .. })));
     }
     assert!(matches!(send(&[&query, &keys]), Err(Error::Pir(_))));
-    // Wrong keys: they have a coefficient that is not below q, another set, another kind, or one
-    // changed bit.
+    // The keys are wrong: a coefficient is not below q, the set or the kind is another, or one bit is changed.
     for (at, byte) in [
         (keys.len() - 1, 0xff),
         (7, 9),
@@ -205,13 +204,13 @@ fn keys_and_queries_that_do_not_belong_together_are_refused() {
         );
         assert!(matches!(send(&[&query]), Err(Error::Session)));
     }
-    // A query for another version of the payloads.
+    // The server refuses a query for another version of the payloads.
     let params = stranger.pir.params();
     let elsewhere = Pir::new(params, &Seed([0; 32]));
     let (_, stale) = elsewhere.query(&mut rng(1), &session, &[1]).unwrap();
     let found = send(&[&keys, &stale.to_bytes()]);
     assert!(matches!(found, Err(Error::Pir(_))), "{found:?}");
-    // Correct keys with a correct query, and then the query alone.
+    // The server answers correct keys with a correct query, and then the query alone.
     let reply = stranger.send(&[&keys, &query]).unwrap();
     assert_eq!(reply.len(), message_len(params.answer_len()));
     assert_eq!(stranger.send(&[&query]).unwrap(), reply);

@@ -46,7 +46,7 @@ fn a_request_about_another_version_is_refused_with_both() {
     let server = masked();
     let own = server.manifest.version;
     let newer = Edition::new(own + 1, &server.manifest.digest());
-    // The same number with another content.
+    // This edition has the same number and another digest, so it names another version.
     let other = Edition::new(own, &[7; 32]);
     let kinds = [
         Message::GetParts,
@@ -107,7 +107,7 @@ fn parts_are_given_once_each_and_in_their_order() {
     for wrong in [&[][..], &[0, 0], &[1, 0], &[count], &[0, u16::MAX]] {
         assert!(ask(wrong).is_err(), "{wrong:?}");
     }
-    // One byte of a two-byte number.
+    // The body ends after one byte of a two-byte number, so it is refused.
     assert!(
         server
             .handle(&Message::GetParts.about(server.edition, &[0, 0, 0]))

@@ -1,4 +1,5 @@
-//! Tokens that a second implementation of COSE, `coset`, writes and reads.
+//! A second implementation of COSE, `coset`, writes the tokens that this crate reads, and reads the tokens that it
+//! writes.
 
 use crate::{claims, key, small};
 use coset::cbor::value::Value;

@@ -1,4 +1,4 @@
-//! Bytes that are no tokens, and tokens for other services or times.
+//! A verifier refuses bytes that are no tokens, and tokens for other services or times.
 
 use crate::coset_agrees::{block, map};
 use crate::{MAIL, NEWS, NOW, claims, key, verifier, verify};
@@ -51,7 +51,7 @@ fn no_other_algorithm_is_taken() {
         verify(&[&head, algorithm, &good[8..]].concat())
     };
     let block = 0;
-    // The numbers of ML-DSA-87, ES256, EdDSA and HMAC.
+    // These are the numbers of ML-DSA-87, ES256, EdDSA and HMAC, which a token may not use.
     for (bytes, found) in [
         (&[0x38, 0x31][..], -50),
         (&[0x26], -7),
@@ -60,14 +60,14 @@ fn no_other_algorithm_is_taken() {
     ] {
         assert_eq!(with(bytes), Err(Error::Algorithm { block, found }));
     }
-    // The text `none`, null, and the number that COSE reserves.
+    // None of these names an algorithm: the text `none`, null, and the number that COSE reserves.
     for none in [&b"\x64none"[..], &[0xf6], &[0x00]] {
         assert_eq!(with(none), Err(Error::Unsigned { block }));
     }
     assert!(matches!(with(b"\x69ML-DSA-65"), Err(Error::Form { .. })));
     // Under the other algorithm's number, the signature is no signature of that algorithm.
     assert_eq!(with(&[0x38, 0x2f]), Err(Error::Issuer));
-    // No header, an empty one, and one without an algorithm.
+    // The header is missing, is empty, or names no algorithm.
     for header in [&[0x40][..], &[0x41, 0xa0], &[0x44, 0xa1, 0x04, 0x41, 0x00]] {
         let unsigned = [&good[..2], header, &good[4 + 0x27..]].concat();
         assert_eq!(verify(&unsigned), Err(Error::Unsigned { block }));
@@ -91,7 +91,7 @@ fn what_is_nested_is_refused_at_its_first_item() {
             most: MAX_LEN
         })
     );
-    // A deeply nested value in place of each claim.
+    // A deeply nested value replaces each claim in turn.
     let mut deep = Value::from(1);
     for _ in 0..200 {
         deep = Value::Array(vec![deep]);
@@ -150,7 +150,7 @@ fn claims_outside_their_bounds_are_refused_on_both_sides() {
         ));
         assert!(verify(Token::issue(&claims, &key(1)).unwrap().as_bytes()).is_ok());
     }
-    // Claims that are missing, out of order, or unknown.
+    // Claims that are missing, out of order or unknown are refused.
     let good = || map(&claims(&key(2)), None);
     for at in 0..7 {
         let mut map = good();

@@ -1,4 +1,4 @@
-//! Chains that grant more than their first block, or that are no chains; keys.
+//! A verifier refuses chains that grant more than their first block, blocks that form no chain, and wrong keys.
 
 use crate::coset_agrees::{behind, block, map};
 use crate::{MAIL, NEWS, claims, key, verify};
@@ -49,7 +49,7 @@ fn a_block_belongs_to_one_chain_and_one_holder() {
     let stranger = behind(token.as_bytes(), &claims(&key(4)), 4);
     assert_eq!(verify(&stranger), Err(parent));
     assert_eq!(token.attenuate(&claims(&key(4)), &key(4)), Err(Error::Key));
-    // The block alone, a token twice, and a token followed by other bytes.
+    // The block alone, a token twice, and a token followed by other bytes are all refused.
     assert!(matches!(verify(last), Err(Error::Form { .. })));
     let twice = [token.as_bytes(), token.as_bytes()].concat();
     assert!(matches!(verify(&twice), Err(Error::Form { .. })));

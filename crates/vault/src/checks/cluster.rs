@@ -1,4 +1,4 @@
-//! The check rows of clusters, made with their key.
+//! Makes the check rows of clusters with their key, and checks products by them.
 
 use sordino_aes::stream::Stream;
 use sordino_cpu::Backend;

@@ -1,4 +1,4 @@
-//! Weights and combinations, made with their keys.
+//! Makes the weights and combinations of exact checks with their keys, and checks replies by them.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;
@@ -33,7 +33,7 @@ impl Weights {
         let mut stream = Stream::new(&self.key, at as u64);
         let lists = (0..copies).map(|_| Zeroizing::new(Vec::with_capacity(count)));
         let mut lists: Vec<_> = lists.collect();
-        // The weights of 256 rows fill whole blocks, and no more of them than one call of the stream gives.
+        // The weights of 256 rows fill whole blocks, and one call of the stream can give all of them.
         for first in (0..count).step_by(256) {
             let rows = &stream.chunk(256 * LEN)[..LEN * (count - first).min(256)];
             match copies {

@@ -1,4 +1,4 @@
-//! A segment's sums, made with its key.
+//! Makes a segment's sums with its key, and checks scores by them.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;

@@ -1,4 +1,4 @@
-//! A segment's check rows, made with its key.
+//! Makes a segment's check rows with its key, and checks products by them.
 
 use rayon::prelude::*;
 use sordino_aes::stream::Stream;

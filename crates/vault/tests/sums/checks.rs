@@ -132,7 +132,7 @@ fn cluster_off(grid: &Grid, width: usize, queries: usize) -> Vec<u64> {
         .map(|(code, pad)| (code + pad) << 14 >> 14)
         .collect();
 
-    // The group's other clusters have no row.
+    // The group's other clusters are empty, so their entries are only random pads.
     let (params, outer) = (Grid::params(), grid.packing.params());
     let shape = lwe::Shape::new(1, stored, clusters * width).expect("a shape");
     let seed = lwe::Seed([5; 32]);

@@ -32,8 +32,8 @@ pub(super) fn is_value(kind: &DataType) -> bool {
     is_within(kind, MOST_DEPTH)
 }
 
-/// True for such types with at most `depth` lists and structures within one another. Each value must take bits in the
-/// file, so that a few bytes cannot encode a long list.
+/// True for types whose values can be written as JSON, with at most `depth` lists and structures within one another.
+/// Each value must take bits in the file, so that a few bytes cannot encode a long list.
 fn is_within(kind: &DataType, depth: u32) -> bool {
     let inner = |field: &Field| depth > 0 && is_within(field.data_type(), depth - 1);
     match kind {

@@ -39,7 +39,7 @@ where
     let rows = metadata.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).map_err(damaged)?;
 
-    // pandas passes over a range too, if another program changed the number of rows.
+    // If another program changed the number of rows, this code ignores a range, as pandas does.
     let index = said(&metadata, PANDAS).and_then(Index::of);
     let index = index.filter(|index| !matches!(index, Index::Range(range) if range.len != rows));
     let columns = Columns::new(types.schema().fields(), index, names)?;

@@ -29,8 +29,8 @@ const MAX_DEPTH: usize = 16;
 pub(super) struct Columns {
     /// The positions of columns in the order of the file.
     pub(super) read: Vec<usize>,
-    /// Positions in `read`, and within structures there: the vectors, the ids if they are wanted,
-    /// other columns.
+    /// For each wanted column, its position in `read` and the positions within structures there. The vectors come
+    /// first, then the ids if they are wanted, then other columns.
     order: Vec<(usize, Vec<usize>)>,
     /// The number of columns that hold the vectors.
     pub(super) vectors: usize,
@@ -40,7 +40,7 @@ pub(super) struct Columns {
     pub(super) all: Vec<String>,
     /// The column that pandas marked as the table's index.
     pub(super) index: Option<String>,
-    /// That index, if it is wanted and no column of the file holds it.
+    /// The index of pandas, if it is wanted and no column of the file holds it.
     pub(super) range: Option<Range>,
     /// True if the vectors are in bytes.
     pub(super) blobs: bool,

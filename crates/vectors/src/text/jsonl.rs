@@ -144,8 +144,8 @@ fn missing(name: &str) -> Error {
     }
 }
 
-/// Refuses a record that lacks a member that each record must have. If only values are read, each of these members is such a
-/// member.
+/// Refuses a record without a member that each record must have. If only values are read, each record must have all
+/// requested members.
 fn check_there(name: &str, is_there: bool, names: &ColumnNames) -> Result<(), Error> {
     if is_there {
         return Ok(());

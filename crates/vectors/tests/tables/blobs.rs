@@ -112,7 +112,7 @@ fn floats_are_read_as_they_are() {
     }
 }
 
-/// Vectors may also be categories.
+/// A column of vectors may be dictionary-encoded, as pandas does for categories.
 #[test]
 fn texts_of_a_dictionary_are_vectors() {
     let texts = Arc::new(StringArray::from(vec!["[1, 2]", "[3, 4]"]));

@@ -176,7 +176,7 @@ fn columns_of_every_type_come_in_the_order_asked_for() {
     }
 }
 
-/// Other programs, and filters, name such a number by its shortest digits.
+/// A 32-bit float becomes the number with its shortest digits, because other programs and filters name it by these.
 #[test]
 #[expect(
     clippy::cast_possible_truncation,
@@ -224,7 +224,7 @@ fn narrow_floats_are_the_numbers_that_people_write() {
         ];
         assert_eq!(lists, expected);
     }
-    // Every number of 16 bits is itself.
+    // The shortest number of each 16-bit float gives the same float again.
     let every = (0..=u16::MAX).map(half::f16::from_bits);
     let every: Vec<half::f16> = every.filter(|x| x.is_finite()).collect();
     let rows = every.len();

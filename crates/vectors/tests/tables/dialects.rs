@@ -184,7 +184,8 @@ fn a_list_of_objects_is_named_wherever_it_lies() {
     }
 }
 
-/// Names of columns in messages: those that would not be visible, those that are numbers of a query, and a few of many.
+/// Messages quote names of columns that would not be visible, hide names that may be the numbers of a query, and show a
+/// few of many names.
 #[test]
 fn names_of_columns_are_shown_as_far_as_they_are_names() {
     let missing = |head: &str| {
@@ -250,7 +251,7 @@ fn texts_in_other_encodings_say_how_to_convert_them() {
         (latin, "iconv -f WINDOWS-1252 -t UTF-8"),
         (utf16(u16::to_le_bytes), "iconv -f UTF-16 -t UTF-8"),
         (utf16(u16::to_be_bytes), "iconv -f UTF-16 -t UTF-8"),
-        // Other formats under a text's name
+        // These bytes have another format, but the caller says that they are text.
         (b"PAR1\x15\x04\xff".to_vec(), "--format parquet"),
         (b"ARROW1\0\0\xff".to_vec(), "--format arrow"),
         (b"\x93NUMPY\x01\0v\0".to_vec(), "--format npy"),
@@ -340,7 +341,7 @@ fn vectors_of_spark_in_json_are_dense() {
     let line = |f: &str| format!("{{\"f\": {f}}}");
     let dense = line(r#"{"type": 1, "values": [1, 2]}"#);
     assert!(read(Format::Jsonl, &dense, &names).is_ok());
-    // Other programs' objects with values
+    // Other programs write objects with values.
     assert!(
         read(
             Format::Jsonl,

@@ -246,7 +246,7 @@ fn a_json_array_is_read_an_element_at_a_time() {
     ] {
         let found = numbers(Format::Json, text, None);
         if text.starts_with(b"[1") {
-            // An array of numbers that is followed by something else.
+            // An array of numbers is refused if something else follows it.
             assert!(found.is_err());
             assert_eq!(
                 numbers(Format::Jsonl, text, None).unwrap(),

@@ -286,7 +286,7 @@ fn what_would_be_too_long_or_too_deep_is_refused() {
             "{error}"
         );
     }
-    // A date outside every calendar.
+    // This date lies outside every calendar, so it is refused.
     let odd = TimestampMicrosecondArray::from(vec![0, i64::MAX]);
     for (format, bytes) in files(&table(&[("odd", Arc::new(odd.clone()))])) {
         let error = read(format, bytes, "odd").unwrap_err().to_string();

@@ -25,7 +25,8 @@ _TYPES = {
 }
 _OTHER = "application/octet-stream"
 
-# The page's own content policy, which thus also covers its worker. No other page may show this page in a frame.
+# The page's content policy. The server sends it with each file, so it also covers the page's worker. No other page may show this
+# page in a frame.
 _POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; "
     "connect-src 'self' http: https:; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"

@@ -22,9 +22,9 @@ pub(in crate::index) struct Layout {
     labels: Labels,
     /// True for a table whose columns are found by their usual names if no option names them.
     guessed: bool,
-    /// True if the ids were found in this way.
+    /// True if the column of ids was found by its usual name.
     guessed_ids: bool,
-    /// True if the payloads were found in this way.
+    /// True if the column of payloads was found by its usual name.
     guessed_payloads: bool,
     /// The columns that could be the payloads, if none is used because there are several.
     unclear_payloads: Vec<String>,

@@ -81,7 +81,7 @@ pub(in crate::index) struct LeftOut(Rc<RefCell<List>>);
 struct List {
     count: usize,
     first: Vec<String>,
-    /// Faults of the rows that are being read, which are found out of order.
+    /// Faults of the rows that are being read. They are found out of order, and sorted later.
     unsorted: Vec<(u64, String, Value)>,
     /// The number of records that were kept, once all have been read.
     kept: usize,

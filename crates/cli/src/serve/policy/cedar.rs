@@ -112,8 +112,8 @@ mod tests {
         assert!(!allows("c", "search", "mail") && !allows(ANYONE, "search", "mail"));
     }
 
-    /// A parser that takes the first of two equal keys and one that takes the last would see
-    /// different groups.
+    /// Groups with two equal keys are refused. A parser that takes the first of them and one that takes the last would
+    /// see different groups.
     #[test]
     fn groups_have_each_key_once() {
         let (path, digest) = (Path::new("groups.json"), "0123456789abcdef".repeat(4));

@@ -450,7 +450,8 @@ mod tests {
         expected(refused(0, 1, &|it| it.payloads = None), "records carry");
         let more = |it: &mut Addition| it.payloads.as_mut().unwrap().records = 11;
         expected(refused(0, 1, &more), "other records than its own");
-        // Ids that exist already: of a segment, of the base's payloads, of the ring, of an earlier addition.
+        // An addition is refused if an id exists already: the id of a segment, of the base's payloads, of the ring or
+        // of an earlier addition.
         for id in [1, 10, 13, 20, 120] {
             let reused = |it: &mut Addition| it.segments[0].segment.id = [id; 16];
             expected(refused(0, 1, &reused), "same id");
@@ -491,7 +492,7 @@ mod tests {
         assert!(signed_by(number, agent(0), CHANGE_CONTEXT).contains(unsigned));
         assert!(signed_by(2, agent(0), ADDITION_CONTEXT).contains("writer 2 of 2"));
         assert!(signed_by(u16::MAX, agent(0), ADDITION_CONTEXT).contains("of 2"));
-        // An addition under another writer's number, with that writer's rights.
+        // A writer signs an addition with its own number, and sends it under the number of a writer with more rights.
         let both = number_of(&first, 1);
         let taken = first.with_addition(both, &addition, |message| {
             let mut own = message.to_vec();
@@ -538,7 +539,8 @@ mod tests {
         ] {
             assert!(read(&[head, &order.concat()].concat()).is_err());
         }
-        // The same addition on another base of the same owner: of another index, or another version of this one.
+        // The same addition is refused on another base of the same owner, which belongs to another index or another
+        // version of this one.
         for change in [
             &|it: &mut Manifest| it.index = [2; 16],
             &|it: &mut Manifest| it.previous = [3; 32],

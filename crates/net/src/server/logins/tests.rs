@@ -44,7 +44,7 @@ fn a_tag_is_accepted_once_for_its_message_and_key() {
     assert_eq!(check(&logins, &tag, b"message"), Ok(1));
     assert_eq!(check(&logins, &tag, b"message"), Err(Refusal::Replayed));
     assert_eq!(check(&logins, &bob.tag(b"message"), b"message"), Ok(2));
-    // A tag under another client's login, with another number, and truncated.
+    // The server refuses a tag that names another client's login or another number, and a truncated tag.
     let mut other = bob.tag(b"x");
     other.login = tag.login;
     other.number = 77;

@@ -1,5 +1,5 @@
-//! Messages of one index used for another. One owner signed both indexes, one key reads both, and they have one shape. The
-//! server replaces the messages of one by the other's.
+//! A server sends messages of one index in place of another's. One owner signed both indexes, one key reads both, and
+//! both have the same shape.
 
 use sordino_search::{Client, Error, Found, InProcess, Index, Server, Vectors};
 use sordino_testkit::{Hostile, SCORE, connect, keys, kind, rng};

@@ -330,12 +330,12 @@ fn two_processes_remember_in_one_file() {
     kept.open().unwrap();
     let newest = text();
     assert_ne!(third, newest);
-    // A store of an older version, which another process opened earlier.
+    // Another process opened an older version earlier. Remembering that version changes nothing.
     kept.show("common");
     let old = Store::open(kept.at("index"), &keys()).unwrap();
     kept.pins().remember(&place, &old).unwrap();
     assert_eq!(text(), newest);
-    // A store of another history of the same length.
+    // The owner's memory refuses another history of the same length.
     let mut other = old;
     other.delete(&mut rng(5), &[2u32]).unwrap();
     other.delete(&mut rng(5), &[3u32]).unwrap();

@@ -309,8 +309,8 @@ fn a_wrong_answer_ends_in_one_error_after_the_same_messages() {
         let honest = honest.unwrap();
         let mut refused = [0; 2];
         for (refused, kind) in refused.iter_mut().zip([105, FETCH_PAYLOADS]) {
-            // Positions across the whole reply, much of which holds pages that were not wanted. A session has 64
-            // requests.
+            // The positions lie across the whole reply, much of which holds pages that were not wanted. All searches
+            // here share one session of 64 requests, so the test tries only a few positions.
             for at in (0..240_000).step_by(9677) {
                 let (found, seen) = search(kind, at);
                 assert_eq!(seen, messages, "{form:?}, kind {kind}, byte {at}");

@@ -90,7 +90,7 @@ fn visible_alone(way: sordino_search::payload::FetchKind) {
         "number >= 100",
         "number is null",
         "not number < 40",
-        // A value of another type. A reader who sees the attribute sends the same search.
+        // The value has another type than the attribute. A reader who sees the attribute sends the same search.
         "number = \"x\"",
         "number in (\"x\", true)",
     ] {

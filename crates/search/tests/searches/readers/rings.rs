@@ -86,7 +86,7 @@ fn a_ring_that_was_changed_gives_nothing_and_does_no_harm() {
         }
     }
     assert_eq!(refused, 7);
-    // A point of zeros, with which every secret gives zero.
+    // With a point of zeros, every secret gives zero, so readers refuse it.
     let empty = changed(&bed, |ring| {
         for entry in 0..4 {
             ring[start + entry * each + 1088..][..32].fill(0);
@@ -99,7 +99,7 @@ fn a_ring_that_was_changed_gives_nothing_and_does_no_harm() {
 fn a_ring_of_another_index_or_version_gives_nothing() {
     let mut bed = bed();
     let (manifest, ring) = (bed.manifest(), bed.part(PartKind::Ring, None));
-    // A ring of another index, with the same names and keys.
+    // A ring of another index gives nothing, even with the same names and keys.
     let mut other = Bed::new(masked());
     for name in ["bob", "alice"] {
         other.grant(name, &["hr"], &[]);
@@ -124,7 +124,7 @@ fn an_older_ring_under_a_newer_manifest_is_refused_and_an_older_manifest_is_a_ro
     let server = bed.server();
     let pin = connect(&server, &reader("alice")).unwrap().pin();
     assert_eq!(older.len(), newer.len());
-    // A server that replays parts of an older version.
+    // The server replays the ring of an older version.
     let mut replays = Hostile::new(&server, |_, reply| {
         let at = reply.windows(newer.len()).position(|it| it == &newer[..]);
         if let Some(at) = at {

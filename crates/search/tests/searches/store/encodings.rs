@@ -388,7 +388,7 @@ fn files_that_the_manifest_contradicts_are_made_again() {
         let one = kept.open(&bed, None);
         let first = kept.files()[0].0.clone();
         let good = fs::read(&first).unwrap();
-        // A file and its hint's digest that fit each other, as a faulty machine may write them.
+        // A faulty machine may write a wrong file with a digest that fits it. The server makes the file again.
         let wrong = (4096..).step_by(1001).find_map(|at| {
             flip(&first, at);
             let wrong = Database::from_bytes(&fs::read(&first).unwrap()).ok();

@@ -266,8 +266,7 @@ fn records_with_equal_vectors_are_all_found() {
         let expected = [90_000, 90_001, 90_002, 90_003, 90_005, 90_007];
         assert_eq!(ids, expected, "{form:?}");
 
-        // A client that follows step by step, also after compaction has put the copies into one
-        // segment.
+        // A client that follows step by step finds the same copies after compaction has put them into one segment.
         bed.store.compact(&mut rng(3), &mut |_| ()).unwrap();
         let server = bed.server();
         let mut client = client;

@@ -131,7 +131,7 @@ fn a_changed_chain_is_refused() {
     }
     let server = bed.server();
     let lied = |change: &mut dyn FnMut(&mut Vec<u8>)| {
-        // A server that changes the earlier manifests that it shows.
+        // The server changes the earlier manifests that it shows.
         let mut liar = Hostile::new(&server, |request, reply| {
             if kind(request) == GET_HISTORY {
                 change(reply);
@@ -152,7 +152,7 @@ fn a_changed_chain_is_refused() {
         assert!(refused.is_err(), "length {at}");
     }
     assert!(lied(&mut |reply| reply.truncate(16)).is_err());
-    // The chain with the first manifest twice, and without it.
+    // The chain has the first manifest twice, and then not at all. Both are refused.
     let first = |reply: &[u8]| {
         let len = u32::from_le_bytes(reply[16..20].try_into().unwrap());
         20 + usize::try_from(len).unwrap()

@@ -239,7 +239,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
     let mut assembly = begin(dir.path(), form, 1).unwrap();
     let blueprint = assembly.blueprint().to_bytes(&keys());
     let good = made(dir.path(), &blueprint, 0, 1).unwrap();
-    // A segment of a build of the same records in another folder.
+    // The build refuses a segment that another folder's build made from the same records.
     let foreign = begin(other.path(), form, 2).unwrap();
     let foreign = foreign.blueprint().to_bytes(&keys());
     let piece = made(other.path(), &foreign, 0, 1).unwrap();
@@ -247,7 +247,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
         take(&mut assembly, &piece),
         Err(Error::Malformed { .. })
     ));
-    // A segment of another owner, and changed bytes.
+    // Another owner's keys can read neither the segment nor the plan of the build. The build refuses changed bytes.
     let stranger = strange_keys();
     assert!(Piece::from_bytes(&good, &stranger).is_err());
     assert!(Blueprint::from_bytes(&blueprint, &stranger).is_err());
@@ -256,7 +256,7 @@ fn what_is_no_segment_of_this_build_is_refused() {
         wrong[at] ^= 0x10;
         assert!(take(&mut assembly, &wrong).is_err(), "byte {at}");
     }
-    // A segment whose parts are missing, or that has one truncated part.
+    // A segment is refused if its parts are missing or if one part is truncated.
     let elsewhere = made(other.path(), &blueprint, 0, 3).unwrap_err();
     assert!(matches!(elsewhere, Error::File { .. }), "{elsewhere}");
     let (before, _) = (parts(dir.path()), made(dir.path(), &blueprint, 0, 3));
