@@ -420,23 +420,22 @@ def quoted(value: str | int | float | bool | date | np.generic) -> str:
     FilterError
         If the value is None, NaN, infinite or of another type.
     """
-    given = value
     try:
-        value = _attributes.value_of(given)
+        plain: Any = _attributes.value_of(value)
     except AttributesError:
         # UTC does not have the instant.
-        value = None
-    if isinstance(value, str):
+        plain = None
+    if isinstance(plain, str):
         # If the text cannot be encoded, the condition is refused later.
-        return "'" + _arrays.text(value).replace("'", "''") + "'"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(int(value))
-    if isinstance(value, float) and abs(value) < float("inf"):
-        return repr(float(value))
-    hint = ": give its `.value`" if isinstance(given, Enum) else ""
-    raise FilterError(f"a value that is {given!r}, a {type(given).__name__}: expected a str, an int, a bool, a finite float or a date{hint}")
+        return "'" + _arrays.text(plain).replace("'", "''") + "'"
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    if isinstance(plain, int):
+        return str(int(plain))
+    if isinstance(plain, float) and abs(plain) < float("inf"):
+        return repr(float(plain))
+    hint = ": give its `.value`" if isinstance(value, Enum) else ""
+    raise FilterError(f"a value that is {value!r}, a {type(value).__name__}: expected a str, an int, a bool, a finite float or a date{hint}")
 
 
 def _where(condition: str | None) -> str | None:
