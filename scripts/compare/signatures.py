@@ -194,8 +194,8 @@ def blake3(run: Run) -> str:
             "## BLAKE3",
             "![BLAKE3](../plots/blake3.svg)",
             "Each row is the time to hash one message, or a list of messages. `threads` in a row, or `all threads` in a column, means all threads; all other "
-            "figures are for one thread. In brackets, `x` is a peer's time divided by Sordino's. The reference reports that all threads hash 100 messages 3.84 "
-            "times faster than one thread, which gives the calculated time.",
+            "figures are for one thread. A ratio such as 1.09x is a peer's time divided by Sordino's. For 100 messages, the reference reports that all threads "
+            "are 3.84 times faster than one.",
             compare(run, hashes(run), stated=True),
             notes(
                 "For one message, Sordino calls the official crate `blake3`. For a message of 65 to 1,024 bytes, Sordino uses its own portable code if this code is faster.",
