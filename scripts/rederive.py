@@ -218,7 +218,7 @@ def check_rows():
     states("masked.md", f"So each node's reply passes with probability `2^-{CHECKS}` at most")
     states("masked.md", f"the bits of a row in about {CHECKS + 1} searches, of which {CHECKS // 2} are refused")
     states("masked.md", f"exceeds it with probability below `2^-{CHECKS}` a search")
-    states("routed.md", f"Each cluster has {clusters_failure.COUNT} check rows for every {clusters_failure.PLACES} of its `r` places")
+    states("routed.md", f"a run of up to {clusters_failure.PLACES} places, and has {clusters_failure.COUNT} check rows")
     states("routed.md", "Let `E_v^2 >= tau / 4` for a place")
     states("routed.md", "at least one reply with `E_v^2 >= tau / 4` at some place `v` is at most")
     states("routed.md", "errors in a part whose squares sum to `0.35 tau` pass with probability about 2^-40")

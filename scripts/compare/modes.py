@@ -93,7 +93,7 @@ def section(run: Run) -> str:
     return "\n\n".join(
         [
             *parts,
-            "Each row is a mode; the bold rows name the set of vectors, with its number of vectors and dimensions. Server and client run in one process, on one thread. "
+            "Each row is a mode. A row with a bold name starts a set of vectors, with its number of vectors and dimensions. Server and client run in one process, on one thread. "
             "`bytes once` is the download before the first search.",
             table(run),
             notes(

@@ -76,8 +76,8 @@ def section(run: Run) -> str:
     return "\n\n".join(
         [
             "## Which mode on which link",
-            "`sordino plan --line` predicts these times for a recall@10 of 0.95. It computes the bytes from the formats of messages, and reads the "
-            "speed of one core from a table.",
+            "`sordino plan --line` predicted the next table's times for a recall@10 of 0.95. It computes bytes from the formats of messages, and time from "
+            "built-in measurements of one core.",
             notes(
                 "The number above a column is the number of searches that one client makes, one after the other, before the index changes. The times "
                 "are for all these searches together, with downloads.",

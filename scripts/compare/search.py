@@ -143,7 +143,7 @@ def reference(run: Run) -> str:
     return "\n\n".join(
         [
             "Each row is a step or a property of one search among 100,000 uniform vectors of 128 dimensions. `standard` and `batch` are the reference's two ways "
-            "to search, in tier 2.5 of its design, where AES-256-GCM encrypts stored vectors. Both score the centroids of 64 buckets. `masked` is Sordino's "
+            "to search, in the tier of its design (2.5) in which AES-256-GCM encrypts stored vectors. Both score the centroids of 64 buckets. `masked` is Sordino's "
             "[masked mode](../search.md), which scores all vectors.",
             stated_stages(run),
             notes(

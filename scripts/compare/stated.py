@@ -25,9 +25,9 @@ overflow checks and without link-time optimisation."""
 PYTHON = """\
 ## From Python
 
-On 23 November 2026, we ran `python/benches/overhead.py`, whole and in parts, on two busy cores of an AMD EPYC virtual machine. It measures
-masked mode with 100,000 vectors of 128 dimensions. The first two rows are for `dev` builds, and the last row is for a release wheel; the third
-row's build is not recorded.
+On 23 November 2026, we ran `python/benches/overhead.py`, and some of its measurements alone, on two busy cores of an AMD EPYC virtual machine.
+It measures masked mode with 100,000 vectors of 128 dimensions. The first two rows are for builds with cargo's profile `dev`, and the last row is
+for a release wheel; the third row's build is not recorded.
 
 | what we measured | result |
 |---|---|
