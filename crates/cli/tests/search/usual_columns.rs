@@ -204,6 +204,11 @@ fn a_usual_column_that_is_wrong_is_named() {
         1,
     );
     assert!(error.contains("none.csv: No such file"), "{error}");
+    let error = failed(
+        &place.line("index build s3://bucket/base.parquet @new --key @owner.key"),
+        1,
+    );
+    assert!(error.contains("download the file"), "{error}");
     // The options that the message about a pipe advises are enough.
     let mut child = command(&place.line(
         "index build - @piped --format csv --no-guess --vector-column vector --key @owner.key --mode local",

@@ -1,7 +1,7 @@
 //! Opens files by their format.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use super::{Reader, Source};
@@ -220,7 +220,16 @@ fn opened(path: &Path) -> Result<(File, Option<u64>), Error> {
         path: path.to_owned(),
         source,
     };
-    let file = File::open(path).map_err(at)?;
+    let file = File::open(path).map_err(|error| {
+        let is_address = path.to_string_lossy().contains("://");
+        at(match error.kind() {
+            ErrorKind::NotFound if is_address => {
+                let why = "addresses are not read: download the file, and name the copy";
+                std::io::Error::new(ErrorKind::NotFound, why)
+            }
+            _ => error,
+        })
+    })?;
     let metadata = file.metadata().map_err(at)?;
     if metadata.is_dir() {
         return Err(Error::folder(path));
