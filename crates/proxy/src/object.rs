@@ -33,9 +33,15 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
 pub(crate) fn read<'a, T: Deserialize<'a>>(body: &'a [u8], expected: &str) -> Result<T, Problem> {
     match serde_json::from_slice(body) {
         Ok(Object(read)) => Ok(read),
-        Err(error) => Err(Problem::request(format!(
-            "{}; expected {expected}",
-            Problem::words(&error)
-        ))),
+        Err(error) => {
+            // Python's json writes these words, which are not JSON.
+            let is_word = |word: &[u8]| body.windows(word.len()).any(|part| part == word);
+            let hint = match error.is_syntax() && (is_word(b"NaN") || is_word(b"Infinity")) {
+                true => " (NaN and Infinity are not JSON: leave out this vector, or correct it)",
+                false => "",
+            };
+            let words = Problem::words(&error);
+            Err(Problem::request(format!("{words}{hint}; expected {expected}")))
+        }
     }
 }
