@@ -73,7 +73,7 @@ impl Spec {
     /// - [`Error::TooLarge`] if there are too many coordinates
     /// - [`Error::K`] if no search can have `k` results
     /// - [`Error::Candidates`] if a second look cannot have this number of candidates
-    /// - [`Error::Mode`] if the mode has no second look, or lacks the check
+    /// - [`Error::Mode`] if the mode does not support a second look or the requested check of replies
     pub(crate) fn check(&self, n: usize, dim: usize) -> Result<Option<SecondLook>, Error> {
         if dim > MAX_DIM as usize {
             return Err(Error::TooLarge { n, dim });
@@ -115,10 +115,10 @@ impl Spec {
         }
     }
 
-    /// Refuses a check that the mode lacks.
+    /// Refuses a check of scores that the mode does not support.
     ///
     /// # Errors
-    /// [`Error::Mode`] if the mode lacks the check.
+    /// [`Error::Mode`] if the mode does not support the check.
     pub(crate) fn check_checking(&self) -> Result<(), Error> {
         let own = "an index without readers of its own for exact checks";
         let (found, expected) = match (self.form, self.checking) {

@@ -268,8 +268,8 @@ impl State {
         }
     }
 
-    /// Forgets a later holder of the first holder with this number. It takes the one that was used longest ago, if
-    /// possible one without a login.
+    /// Forgets one later holder in the chain of the first holder with this number. It prefers a holder without a
+    /// login. Among these it chooses the holder whose logins end first.
     fn forget_one(&mut self, root: u32) {
         let crowd = self.holders.iter();
         let crowd = crowd.filter(|(_, holder)| holder.root == Some(root));

@@ -195,8 +195,8 @@ impl<D: Disk> Store<D> {
         self.read_rows(at, (&rows, scaled), None, waiting)
     }
 
-    /// Adds rows of a segment to the waiting rows. They keep their stored scales, if `scaled`. The given attributes
-    /// replace the rows' own of the same names.
+    /// Adds rows of a segment to the waiting rows. If `scaled` is true, the rows keep their stored scales. A given attribute
+    /// replaces the row's attribute of the same name.
     pub(super) fn read_rows(
         &self,
         at: usize,
