@@ -37,8 +37,8 @@ struct State {
     audience: String,
     issuers: Vec<PublicKey>,
     verifier: Verifier,
-    /// The number of changes of the issuers so far.
     leeway: u64,
+    /// The number of changes of the audience, the issuers or the leeway so far.
     generation: u64,
     replay: Replay,
     holders: HashMap<Name, Holder>,

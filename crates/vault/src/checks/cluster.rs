@@ -194,7 +194,8 @@ mod tests {
                 prop_assert_eq!(checks.off(cluster, &products, &held), expected);
                 products[at] = products[at].wrapping_sub(error);
             }
-            // Adds half of P to a place and to all check rows. The check rows that do not include the place are then off by it.
+            // Adds half of P to a place and to all check rows. Each check row that does not include the place is then wrong by
+            // half of P.
             products[at] ^= 1 << 25;
             for check in &mut held[at / PLACES * COUNT..][..COUNT] {
                 *check ^= 1 << 25;

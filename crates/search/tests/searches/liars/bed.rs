@@ -300,7 +300,8 @@ impl Bed {
         (found.map(|found| found.hits), exchanges)
     }
 
-    /// The position of a record, or of a random record in a random group of clusters.
+    /// The position of this record or, if the test does not know positions, of a random record in a random
+    /// group of clusters.
     fn place(&mut self, row: usize) -> Place {
         if let Some((stored, slots)) = self.group {
             let groups = self.layout.count / stored;
