@@ -129,7 +129,7 @@ fn ff3(group: &mut BenchmarkGroup<'_, WallTime>, key: &AesKey, encrypt: bool) {
 
 fn riffpe(group: &mut BenchmarkGroup<'_, WallTime>, key: &AesKey, encrypt: bool) {
     for digits in DIGITS {
-        // The reference's table has integers in and out.
+        // In the reference's table, input and output are integers.
         let size = 10u128.pow(u32::try_from(digits).expect("small"));
         let mut x = size / 7;
         for power in 1..=4 {

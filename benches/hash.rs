@@ -143,7 +143,7 @@ mod processes {
 
     /// The row `blake3` of a list: the best of ten processes' best times.
     pub(super) fn best(group: &mut BenchmarkGroup<'_, WallTime>, case: &str, messages: &[&[u8]]) {
-        // A test run, `--test`, only shows that the bench works.
+        // A test run, with `--test`, only shows that the bench works.
         let starts = if std::env::args().any(|arg| arg == "--test") {
             1
         } else {

@@ -1,5 +1,5 @@
-//! Module LWE: scans next to a plain read of the same memory, columns of bytes next to 18-bit entries, hints, clients, and the
-//! product under encryption.
+//! Module LWE: scans compared with a plain read of the same memory, columns of bytes compared with 18-bit entries, hints,
+//! clients, and the product under encryption.
 //!
 //! For figures of one thread, pin the process to one core: the thread pool follows.
 

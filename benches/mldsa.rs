@@ -1,4 +1,4 @@
-//! ML-DSA verification: one signature at a time, and batches, next to the peers.
+//! ML-DSA verification: one signature at a time, and batches, compared with the peers.
 //!
 //! `mldsa/verify`, parameter = parameter set: `fresh` starts from the encoded key, `expanded`
 //! from whatever the implementation can keep of a key. `mldsa/batch`, parameter = parameter set x

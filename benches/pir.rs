@@ -62,7 +62,7 @@ fn words(seed: u64, len: usize) -> Vec<u32> {
     (0..len).map(|_| rng.next_u32()).collect()
 }
 
-/// The product as the reference's C code and most others write it: one loop, which the compiler optimises.
+/// The product as the reference's C code and most other programs write it: one loop, which the compiler optimises.
 fn plain_loop(d: &[u8], q: &[u32], out: &mut [u32]) {
     for (row, out) in d.chunks_exact(q.len()).zip(out) {
         *out = row.iter().zip(q).fold(0u32, |sum, (d, q)| {

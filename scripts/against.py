@@ -4,7 +4,7 @@
     scripts/bench.sh --against REV BENCH [FILTER] [--rounds 5]
 
 Prints, for each row of the bench, the time of this tree divided by the time of REV: the median of the rounds, the smallest value
-and the largest. A row whose interval has 1 in it shows no difference. """
+and the largest. If a row's interval contains 1, the row shows no difference. """
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How often check rows refuse an honest reply of masked mode, and which changes they refuse. The probabilities are derived
-from docs/scoring.md and docs/security/masked.md, independently of the code. Standard library only.
+"""The probability that check rows refuse an honest reply of masked mode, and the changes that they refuse. The probabilities
+are derived from docs/scoring.md and docs/security/masked.md, independently of the code. Standard library only.
 
 crates/index/tests/checks.csv has tolerances. A check row's sum contains the errors of K + 1 rows, where K has a binomial
 distribution over its group. An error has the variance of docs/scoring.md, and an eighth more, because an index's own rows

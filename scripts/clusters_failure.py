@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How often clusters' check rows refuse an honest reply of routed mode, and which changes they refuse. The probabilities are
-derived from docs/scoring.md and docs/security/routed.md, independently of the code. Standard library only.
+"""The probability that clusters' check rows refuse an honest reply of routed mode, and the changes that they refuse. The
+probabilities are derived from docs/scoring.md and docs/security/routed.md, independently of the code. Standard library only.
 
   python3 clusters_failure.py
 

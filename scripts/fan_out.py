@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times of a search over a large number of shards that are sometimes late.
+"""The times of a search over a large number of shards, some of which are late at times.
 
   scripts/fan_out.py [--times FILE] [--searches N] [--seed N]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often the sums that readers hold refuse an honest reply of open mode, and which changes they refuse. The probabilities
+"""The probability that readers' sums refuse an honest reply of open mode, and the changes that they refuse. The probabilities
 are derived from docs/scoring.md and docs/security/open.md, independently of the code. Standard library only.
 
 A reader tests S, the sum of the squares of 64 signed sums of a group's errors. Let W be the sum of squares of the errors.

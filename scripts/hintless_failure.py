@@ -39,9 +39,9 @@ MOST_SELECTORS, MOST_FOLD, MOST_ANSWERED = 2**14, 9, 2**27
 # The costs of a layout, in bytes: of a key switch, of an external product, of the products of a polynomial in two
 # groups, and of a ciphertext of the answer.
 SWITCH, EXTERNAL, PRODUCTS, ANSWERED = 52, 165, 3, 150
-HEADER, HEAD = 48, 64                   # of a message's header; of the name of the keys and a seed
-PARTS = 8                               # parts of a unit, in convolved roundings
-SECRET = Fraction(2, 3)                 # variance of a ternary coefficient
+HEADER, HEAD = 48, 64                   # The bytes of a message's header, and of the name of the keys with a seed.
+PARTS = 8                               # The number of parts of a unit in convolved roundings.
+SECRET = Fraction(2, 3)                 # The variance of a ternary coefficient.
 CASES = [(400, 32768, 1), (406, 32768, 1), (1000, 13000, 24), (1, 1, 1), (1000, 1000, 1), (1024, 2048, 1), (2000, 2048, 1),
          (3000, 700, 10), (1000, 13000, 64), (256, 2304, 1), (60, 900, 3), (20000, 100, 8), (3000, 13000, 2), (4000, 1792, 1), (102400, 1024, 10), (1 << 20, 1024, 10), (1 << 15, 32768, 1),
          (1 << 24, 300, 1), (1 << 20, 256, 64), (1 << 18, 13000, 24), (4749796, 1, 1), (182340, 1, 5), (114888, 3, 1)]
@@ -151,7 +151,7 @@ def least(batch, groups):
 
 def deals(batch):
     """The possible numbers of groups, each with its number of slots in a group."""
-    if batch <= 5: return [(batch, 1)]      # every slot holds all units
+    if batch <= 5: return [(batch, 1)]      # Every slot holds all units.
     return [(groups, least(batch, groups)) for groups in range(5, min(batch, 8) + 1)]
 
 
@@ -342,7 +342,7 @@ def groups_table():
 
 def check():
     """Runs all checks, and returns the results of hintless_moments.check."""
-    import hintless_moments                 # that module imports this one
+    import hintless_moments                 # That module imports this one.
     check_paths()
     check_assignments()
     check_coefficients()

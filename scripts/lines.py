@@ -135,7 +135,7 @@ class Bed:
         peak = 0
         with (self.folder / "report").open("w") as out:
             process = subprocess.Popen([self.sordino, *words], cwd=self.folder, stdout=out)
-            # The kernel's figure for an ended child would count this process, from which it was made.
+            # The kernel's figure for an ended child would also count this process, from which the child was forked.
             while process.poll() is None:
                 peak = max(peak, memory(process, "VmHWM"))
                 time.sleep(0.01)

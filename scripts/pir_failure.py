@@ -1,5 +1,5 @@
-"""How often PIR returns a wrong record. The probabilities are derived from the scheme as its paper and sordino-pir's README
-state it, independently of the code. Standard library only.
+"""The probability that PIR returns a wrong record. The probabilities are derived from the scheme as its paper and sordino-pir's
+README state it, independently of the code. Standard library only.
 
 A digit comes out wrong if its noise exceeds the radius 2^23. Its noise is, over one row of digits D_j in -128..127,
 

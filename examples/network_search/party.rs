@@ -105,7 +105,7 @@ impl Party {
 }
 
 impl Drop for Party {
-    /// After any failure, no process is left running.
+    /// Ends the server process after any failure, too.
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = self.child.kill();

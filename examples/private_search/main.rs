@@ -156,7 +156,8 @@ fn search_all(args: &Args) -> Result<(), Error> {
     }
 }
 
-/// Searches one set in every requested mode, and reports the results, with the plan if it was not printed before.
+/// Searches one set in every requested mode, and reports the results. Also prints the plan if it was not printed
+/// before.
 fn search(
     set: &Set,
     wish: Wish,

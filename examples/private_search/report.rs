@@ -157,7 +157,7 @@ fn table(set: &Set, all: &[Measurement]) {
     }
 }
 
-/// Explains why some modes find less than was asked for.
+/// Explains why some modes find fewer neighbours than requested.
 fn shortfalls(set: &Set, all: &[Measurement]) {
     for measured in all.iter().filter(|measured| !measured.reached) {
         println!(

@@ -1,4 +1,5 @@
-//! Reading an audit log and a head: never a panic, and no head that nobody signed.
+//! Reads an audit log and a head. The target must not panic, and a head without a signature is not
+//! accepted.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

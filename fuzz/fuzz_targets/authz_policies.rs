@@ -1,11 +1,12 @@
-//! Policies and entities of any origin: an engine or a typed error, and decisions equal to Cedar's.
+//! Policies and entities of any origin. They give an engine or a typed error, and the engine's
+//! decisions equal Cedar's.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sordino_authz::{Authorizer, Context, Engine, Request, Uid, Value};
 
 fuzz_target!(|data: &str| {
-    // The text of policies, and of entities behind it.
+    // The text of policies, followed by the text of entities.
     let (policies, entities) = data.split_once('\0').unwrap_or((data, "[]"));
     let Ok(engine) = Engine::without_schema(policies, entities) else {
         return;

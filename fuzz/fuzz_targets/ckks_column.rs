@@ -39,7 +39,8 @@ fuzz_target!(|data: &[u8]| {
         let mut joined = Vec::new();
         Reply::join(&[data], [(0, blocks)], &mut joined).expect("it is all of it");
         assert_eq!(joined, data);
-        // Joining twice as much must not panic, nor must an empty list.
+        // Joining twice the number of parts must not panic, and joining an empty list must not
+        // panic.
         let _ = Reply::join(&[data, data], [(0, blocks), (1, blocks)], &mut joined);
         let mut rng = chacha20::ChaCha20Rng::from_seed([1; 32]);
         let (secret, _) = client

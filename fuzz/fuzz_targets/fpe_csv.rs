@@ -1,4 +1,4 @@
-//! Bytes as CSV and as lines: no panic.
+//! Bytes as CSV and as lines. The target must not panic.
 #![no_main]
 
 use sordino_fpe::{AesKey, Format};

@@ -1,4 +1,5 @@
-//! A format's name and a text of it: no panic, and what is encrypted comes back.
+//! The name of a format, and a text of the format. The target must not panic, and decryption
+//! returns the encrypted text.
 #![no_main]
 
 use sordino_fpe::{AesKey, Format};

@@ -1,4 +1,4 @@
-//! Bytes as JSON lines: no panic, and what is encrypted is JSON lines again.
+//! Bytes as JSON lines. The target must not panic, and the encrypted lines are JSON lines, too.
 #![no_main]
 
 use sordino_fpe::{AesKey, Format};

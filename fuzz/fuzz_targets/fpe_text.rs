@@ -1,4 +1,5 @@
-//! Text over an alphabet from the input: no panic, and what is encrypted comes back.
+//! Text over an alphabet from the input. The target must not panic, and decryption returns the
+//! encrypted text.
 #![no_main]
 
 use sordino_fpe::{AesKey, Alphabet, Ff1, NumeralCipher};

@@ -1,11 +1,12 @@
-//! Lists of messages cut from the input, on every backend, against the official crate.
+//! Lists of messages that are cut from the input, on every backend. The results are compared with
+//! the official crate's.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sordino_hash::{Backend, BatchHasher, Hash, hash};
 
 fuzz_target!(|data: &[u8]| {
-    // One byte of cut per message: its square is the message's length, up to 65,025.
+    // One byte of `cut` per message. The square of the byte is the message's length, up to 65,025.
     let (cuts, text) = data.split_at(data.len() / 4);
     let text = text.repeat(1 + 70_000 / text.len().max(1));
     let messages: Vec<&[u8]> = cuts

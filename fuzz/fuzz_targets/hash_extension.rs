@@ -1,4 +1,5 @@
-//! Reading an extension proof and checking it: never a panic, never a proof of anything.
+//! Reads and checks an extension proof. The target must not panic, and the bytes must not prove
+//! anything.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

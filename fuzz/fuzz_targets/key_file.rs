@@ -1,8 +1,9 @@
 #![no_main]
-//! Key files of any bytes, and with the check of any key: never a panic, secrets and public keys only of their kind, and
-//! nothing is wrapped for a key that no pair has.
+//! Key files of any bytes, and files of any key with a correct check. The target must not panic. A file gives a secret
+//! or a public key only of its own kind. Nothing is wrapped for a public key that belongs to no pair.
 //!
-//! Input: a selector. Below 128 the rest is a file; from there on it is the key of a kind, whose file is made here.
+//! Input: a selector, then bytes. If the selector is below 128, the bytes are a file. Otherwise they are a key of some
+//! kind, and the target makes its file.
 
 use libfuzzer_sys::fuzz_target;
 use sordino_net::{KeyFile, KeyKind};

@@ -1,5 +1,5 @@
-//! Reading saved codes, functions and tables: never a panic; what is read can be used, and written
-//! again to the same bytes.
+//! Reads saved codes, functions and tables. The target must not panic. An object that is read can
+//! be used, and is written back as the same bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Hashing and scanning anything: no panic, and every backend gives the portable definition's bits.
+//! Hashes and scans any input. The target must not panic, and every backend gives the bits of the
+//! portable definition.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

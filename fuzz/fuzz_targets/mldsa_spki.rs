@@ -1,4 +1,4 @@
-//! DER of any content: no panic, and a key exactly where `ml-dsa` finds one.
+//! DER of any content. The target must not panic, and it finds a key exactly if `ml-dsa` finds one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,9 +1,9 @@
-//! Signatures, keys, messages and contexts of any content, in a batch next to a valid signature:
-//! no panic, and the verdicts of `ml-dsa` and `libcrux-ml-dsa`.
+//! Signatures, keys, messages and contexts of any content, in a batch with a valid signature. The
+//! target must not panic, and its verdicts equal those that `ml-dsa` and `libcrux-ml-dsa` give.
 //!
-//! Input: a selector of the parameter set and of what is replaced, a length of the message, a
-//! length of the context, then bytes. They replace a part of a valid signature, so that hints and
-//! norms near the valid ones are reached.
+//! Input: a selector of the parameter set and of the replaced part, the length of the message, the
+//! length of the context, then bytes. The bytes replace a part of a valid signature, so that hints
+//! and norms near the valid ones are reached.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

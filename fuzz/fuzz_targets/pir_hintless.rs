@@ -56,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
         let (asked, _) = asked.expect("in range");
         let _ = deployed.client.recover(&deployed.session, asked, &answer);
     }
-    // Layouts of arbitrary numbers are refused, or within the bound.
+    // Layouts of arbitrary numbers are refused, or keep the failure bound.
     if let Some((numbers, _)) = data.split_first_chunk::<17>() {
         let number = |at: usize| {
             let bytes = std::array::from_fn(|i| numbers[at + i]);

@@ -1,8 +1,8 @@
 #![no_main]
-//! Additions that a writer signed, whatever they say: one that is read appends to the base and changes nothing else of it, and the sizes of
-//! what it names are bounded; or a typed error. Their readers hold the writer's key, so a thief of one comes as far as this.
+//! Additions of any content, signed by a writer. An addition gives a typed error, or it only appends to the base, and the sizes
+//! of the parts that it names are bounded. A thief of a writer's key can make such additions.
 //!
-//! Input: the fields of an addition; the digest of the version before is put in.
+//! Input: the fields of an addition. The target inserts the digest of the version before.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,5 @@
 #![no_main]
-//! Conditions on attributes: read, or refused with a place in the text.
+//! Conditions on attributes. Each is read, or refused with a position in the text.
 
 use libfuzzer_sys::fuzz_target;
 use sordino_search::{Error, Filter, FilterFault};

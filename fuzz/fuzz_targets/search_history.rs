@@ -1,5 +1,6 @@
 #![no_main]
-//! Manifests that a server shows to a client that knows an older version: no bytes make up a chain.
+//! Manifests that a server shows to a client that knows an older version. No bytes may be accepted
+//! as a chain of versions.
 
 use std::sync::OnceLock;
 
@@ -18,7 +19,7 @@ impl Transport for Shows<'_> {
         if request[6..8] != 111u16.to_le_bytes() {
             return self.inner.call(request, limit);
         }
-        // Behind the head of a reply of today.
+        // The bytes follow the head of a reply in the current form.
         let honest = self.inner.call(request, limit)?;
         let len = (self.body.len() as u64).to_le_bytes();
         Ok([&honest[..8], &len, self.body].concat())

@@ -1,4 +1,5 @@
-//! Reading a log, and a proof from one, behind a good head and without: never a panic.
+//! Reads a log, and a proof from a log, with and without a valid head in front. The target must not
+//! panic.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -21,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
     let _ = Log::from_bytes(data, owner);
     let _ = LogProof::from_bytes(data, owner);
     let _ = LogFile::from_bytes(data, owner);
-    // The head of a log without entries, of this kind and of a proof's.
+    // The head of a log without entries, for a log and for a proof.
     for kind in [3, 4] {
         let mut bytes = [&empty[..], data].concat();
         bytes[6] = kind;

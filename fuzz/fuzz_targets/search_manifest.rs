@@ -1,5 +1,6 @@
 #![no_main]
-//! Manifests and indexes: nothing that was not signed is accepted, and nothing panics. What a signature stands under is read by `search_signed`.
+//! Manifests and indexes. The target must not panic, and bytes that were not signed are not accepted. `search_signed` reads
+//! signed manifests.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,6 @@
 #![no_main]
-//! Messages to a server in each mode: an answer or a typed error. And the heads of shards' replies.
+//! Messages to a server in each mode, which give an answer or a typed error. Also the heads of
+//! shards' replies.
 
 use std::sync::OnceLock;
 

@@ -1,6 +1,6 @@
 #![no_main]
-//! Lists of where records lie in pages of payloads, and payloads that were compressed: what is read is written back as the
-//! same, every record is inside its pages, and no payload is longer than the longest.
+//! Lists of the positions of records in pages of payloads, and compressed payloads. A list that is read is written back as
+//! the same bytes, and each of its records lies inside its pages. No payload exceeds the largest allowed length.
 
 use libfuzzer_sys::fuzz_target;
 use sordino_fuzz::page_list;

@@ -1,6 +1,6 @@
 #![no_main]
-//! The facts of a build and the segments or lists of its tasks, as they pass between an owner's processes: bytes without the owner's tag are refused, and
-//! bytes with it are read and written back, or refused.
+//! The facts of a build, and the segments or lists of its tasks, which an owner's processes exchange. Bytes without the owner's
+//! tag are refused. Bytes with the tag are refused, or read and written back as the same bytes.
 
 use std::sync::OnceLock;
 
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(Piece::from_bytes(data, keys).is_err() || data.len() > 16);
     assert!(Centroids::from_bytes(data, keys).is_err() || data.len() > 16);
     assert!(Nearest::from_bytes(data, keys).is_err() || data.len() > 16);
-    // Tags a piece as another process of the owner would.
+    // Adds a tag to a piece, as another process of the owner would.
     let tagged = |kind: &[u8]| {
         let tag = keys.ids().id(&[0; 32], kind, data, std::iter::empty());
         [data, &tag].concat()

@@ -1,7 +1,7 @@
 #![no_main]
-//! The parts that clients open about records: sets of numbers, ids of each kind, attributes, and of routed mode the members of
-//! clusters and the way to them, of checks the sums of open rows and the combinations of all, and where vectors lie: frames, scales, exact
-//! residuals. What is read is written back as the same.
+//! The parts about records that clients open: sets of numbers, ids of each kind, attributes, frames, scales and exact
+//! residuals. Routed mode also has the members of clusters and the data for finding clusters. Checks also have the sums of open
+//! rows and the combinations of all rows. A part that is read is written back as the same bytes.
 
 use libfuzzer_sys::fuzz_target;
 use sordino_ckks::column::Params;

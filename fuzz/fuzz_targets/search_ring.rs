@@ -1,6 +1,6 @@
 #![no_main]
-//! Rings of content keys, the owner's list in them, and lists that are sealed for several keys: nothing that was not sealed
-//! opens, and what is read is written back as the same.
+//! Rings of content keys, the owner's list in them, and lists that are sealed for several keys. Bytes that were not sealed
+//! do not open. A list that is read is written back as the same bytes.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ use sordino_search::Metric;
 use sordino_vault::directory::Directory;
 use sordino_vault::{OwnerKeys, ReaderKeys, ReaderSecret, ring};
 
-/// A version with readers of its own, of three segments under two keys.
+/// A version with readers of its own, and three segments under two keys.
 fn manifest() -> Manifest {
     let mut mode = Local::new(Codec::Int8);
     for (at, key) in [1, 2, 1].into_iter().enumerate() {

@@ -1,6 +1,6 @@
 #![no_main]
-//! Manifests that are signed, whatever they say: one that is read has one encoding, and the sizes of what it names are known, or a
-//! typed error. Their readers hold the owner's key, so an owner who means harm comes as far as this.
+//! Signed manifests of any content. A manifest gives a typed error, or it has only one encoding and the sizes of the parts that
+//! it names are known. A malicious owner can make such manifests.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,5 @@
 #![no_main]
-//! The readers of vector files: what they accept is a whole, finite matrix.
+//! The readers of vector files. A file that they accept gives a complete matrix of finite numbers.
 
 use libfuzzer_sys::fuzz_target;
 use sordino_search::IdKind;

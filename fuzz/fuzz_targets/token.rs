@@ -1,7 +1,8 @@
-//! Tokens of any bytes, and tokens whose parts were replaced: never a panic, one encoding for each, and none granted but those
-//! that were issued.
+//! Tokens of any bytes, and tokens whose parts were replaced. The target must not panic, each token has only one encoding, and
+//! only issued tokens are accepted.
 //!
-//! Input: a selector, then bytes. They are a token, or lie over a good one from a place on, or are changes of its single bytes.
+//! Input: a selector, then bytes. The bytes are a token, or they replace a part of a valid token from some position on, or they
+//! change single bytes of it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -49,7 +50,7 @@ fuzz_target!(|data: &[u8]| {
     let len = token.len();
     match selector >> 1 & 3 {
         0 => token = rest.to_vec(),
-        // Over the token, from a place on
+        // Replaces a part of the token, from some position on
         1 => {
             let Some((at, bytes)) = rest.split_first_chunk::<2>() else {
                 return;
@@ -58,7 +59,7 @@ fuzz_target!(|data: &[u8]| {
             let n = bytes.len().min(len - at);
             token[at..at + n].copy_from_slice(&bytes[..n]);
         }
-        // Instead of its beginning, where the headers and claims are
+        // Replaces the beginning, which has the headers and claims
         2 => {
             let Some((cut, bytes)) = rest.split_first_chunk::<2>() else {
                 return;
@@ -66,7 +67,7 @@ fuzz_target!(|data: &[u8]| {
             let cut = usize::from(u16::from_le_bytes(*cut)) % len;
             token = [bytes, &token[cut..]].concat();
         }
-        // Single bytes
+        // Changes single bytes
         _ => {
             for change in rest.chunks_exact(3).take(8) {
                 let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % len;

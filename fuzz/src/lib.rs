@@ -1,5 +1,5 @@
-//! The servers that `search_message` and `search_history` ask, and the version that `search_added` adds to, which the test of their seeds
-//! has too.
+//! The servers that `search_message` and `search_history` ask, and the version that `search_added` adds to. The test of their
+//! seeds uses them, too.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -51,7 +51,7 @@ pub fn servers() -> Vec<Server> {
         .collect()
 }
 
-/// The same message in the current form, about the version that is served. A message about another version is refused at once.
+/// The same message in the current form, for the version that is served. A message for another version is refused at once.
 #[must_use]
 pub fn current(server: &Server, message: &[u8]) -> Vec<u8> {
     let (manifest, mut message) = (server.manifest(), message.to_vec());
@@ -133,7 +133,7 @@ pub fn fields<'a>(base: &SignedManifest, added: &'a SignedManifest) -> &'a [u8] 
     &bytes[8 + 4 + base.to_bytes().len() + 4 + 2..bytes.len() - SIGNATURE]
 }
 
-/// The version with an addition of these fields, signed by the writer; made for this base.
+/// The version with an addition of these fields to this base. The writer signs it.
 #[must_use]
 pub fn with_fields(base: &SignedManifest, fields: &[u8]) -> Vec<u8> {
     let mut message = [&[0; 2], fields].concat();
@@ -156,10 +156,10 @@ pub fn with_fields(base: &SignedManifest, fields: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// Bytes before the code of a list: the length of pages, records and pages.
+/// The bytes before the code of a list: the length of a page, the number of records, and the number of pages.
 const SIZES: usize = 6;
 
-/// The form and the sizes of a list of where records lie in pages, and its code.
+/// The form and the sizes of a list of the records' positions in pages, and the list's code.
 #[must_use]
 pub fn page_list(data: &[u8]) -> Option<(PageForm, PageGroup, &[u8])> {
     let (sizes, code) = data.split_first_chunk::<SIZES>()?;

@@ -147,7 +147,7 @@ fn rings_and_lists_are_read() {
     bytes[4..6].copy_from_slice(&wire::VERSION.to_le_bytes());
     write("search_ring", "ring", &bytes);
     assert!(ring::list(&seed("search_ring", "ring")).is_ok());
-    // Two labels, a group, a reader, and one that was taken off the list.
+    // Two labels, a group, a reader, and a reader that was removed from the list.
     let (labels, groups) = (
         ["finance", "health"].map(str::to_owned),
         ["board".to_owned()],
@@ -184,7 +184,7 @@ impl Transport for Recorded<'_> {
     }
 }
 
-/// A search in each mode, and the messages that ask for anything else.
+/// A search in each mode, and the messages of all other requests.
 #[test]
 fn messages_are_answered() {
     let servers = servers();
@@ -202,7 +202,8 @@ fn messages_are_answered() {
         for request in transport.requests {
             let kind = u16::from_le_bytes([request[6], request[7]]);
             let name = format!("{name}_{kind}");
-            // Longer than what a fuzzer changes with profit; `lwe_query` has short ones of its kind.
+            // This message is too long for a fuzzer to change it usefully. `lwe_query` has short messages
+            // of this kind.
             if request.len() > 1 << 14 {
                 continue;
             }
@@ -243,7 +244,7 @@ fn histories_are_read() {
     assert!(SignedManifest::from_bytes(&chain[4..4 + len], &owner().public()).is_ok());
 }
 
-/// Additions with and without what a writer may not say.
+/// Additions with and without fields that a writer may not set.
 #[test]
 fn additions_are_read() {
     let (base, version) = added();
@@ -317,7 +318,7 @@ fn lists_of_pages_and_compressed_payloads_are_read() {
     let (form, group, code) = page_list(&seed).unwrap();
     let read = PageList::read(&form, &group, code).unwrap();
     assert_eq!((read.places, read.starts), (list.places, list.starts));
-    // A frame without its first four bytes: one of 15 bytes in a block of plain ones.
+    // A frame without its first four bytes. The frame has 15 bytes, in one uncompressed block.
     let frame = [&[0x20, 15, 0x79, 0, 0][..], b"fifteen letters"].concat();
     write("search_pages", "frame", &frame);
     let mut decompressor = Decompressor::new(&[]).unwrap();

@@ -53,7 +53,7 @@ fn column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<Column> {
     })
 }
 
-/// The values that a record has, by name. `row` holds only this record's attributes.
+/// The values of one record's attributes, by name. `row` holds only this record's attributes.
 pub(crate) fn one<'py>(py: Python<'py>, row: &Attributes) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(py);
     for (name, column) in row.columns() {

@@ -108,7 +108,7 @@ impl Settings {
             .checking(self.checking(py)?))
     }
 
-    /// The packing that was chosen, or else the one that moves fewer bytes.
+    /// The packing that the caller chose. Without a choice, the packing that moves the fewest bytes.
     fn packed(&self, py: Python<'_>, masked: bool) -> PyResult<Packing> {
         match (self.packing, self.size) {
             (None, None) => Ok(Packing::T4),
@@ -151,7 +151,8 @@ impl Settings {
     }
 }
 
-/// Python's reason to stop a build or a change: Ctrl-C, or an exception of its iterator or callback.
+/// The reason for which Python stops a build or a change: Ctrl-C, or an exception of the caller's iterator or
+/// callback.
 #[derive(Clone, Default)]
 pub(crate) struct Stop(Arc<Mutex<State>>);
 

@@ -51,11 +51,11 @@ pub(crate) fn all<'py>(py: Python<'py>, ids: &[Id]) -> PyResult<Bound<'py, PyAny
     }
 }
 
-/// The ids of what was found, `k` for each query: an array of `int64` with -1 for places without a result. Lists if
-/// ids are texts, or one does not fit `int64`.
+/// The ids of the found records, `k` for each query. The result is an array of `int64` with -1 for places without a
+/// record. If ids are texts, or one of them does not fit `int64`, it is a list for each query.
 ///
-/// Python makes arrays of objects from the lists. This function cannot fail, since the server's answers are already
-/// here.
+/// The Python layer turns the lists into arrays of objects. An id that does not fit `int64` is not an error here,
+/// because the search has already succeeded.
 pub(crate) fn found<'py>(
     py: Python<'py>,
     kind: IdKind,
@@ -78,7 +78,7 @@ pub(crate) fn found<'py>(
     rows.collect::<PyResult<Vec<_>>>()?.into_bound_py_any(py)
 }
 
-/// The ids as `int64`, with -1 where there are fewer results; `None` if an id is 2^63 or more.
+/// The ids as `int64`, `k` for each query, with -1 for places without a record. `None` if an id is 2^63 or more.
 fn numbers(found: &[Found], k: usize) -> Option<Vec<i64>> {
     let mut ids = vec![-1; found.len() * k];
     for (row, found) in found.iter().enumerate() {

@@ -26,7 +26,7 @@ def rank(name: str) -> tuple[int, str]:
 
 
 def of(run: Run, set_name: str, n: int) -> list[dict]:
-    """The modes that were measured on one set without texts. If a mode has several forms, the form with the fewest bytes counts."""
+    """The modes that were measured on one set without texts. If a mode has several forms, only the form with the fewest bytes counts."""
     found: dict[str, dict] = {}
     for row in run.modes:
         if (row["set"], row["n"]) == (set_name, n) and not row["payloads"]:

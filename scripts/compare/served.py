@@ -63,7 +63,7 @@ def over_lines(run: Run) -> str:
 
 
 def lines_chart(run: Run, n: int) -> str:
-    """Where the time of a further search goes. The server's part was measured in one process, and the rest is the client's."""
+    """The parts of the time of one more search. The server's part was measured in one process, and the rest is the client's."""
     panels = []
     for rate in sorted({line["rate"] for line in run.served if line["rate"]}):
         bars = []

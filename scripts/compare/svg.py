@@ -20,7 +20,7 @@ class Line:
     name: str
     points: Sequence[tuple[float, float]]
     dashed: bool = False
-    lone: bool = False  # points that are not joined
+    lone: bool = False  # True if the points are not joined
     style: int | None = None  # colour and marker; by default the line's position chooses them
     hollow: bool = False
 

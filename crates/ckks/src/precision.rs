@@ -1,6 +1,6 @@
 //! The error of scores, predicted and measured.
 //!
-//! There are two predictions. One holds for all vectors, and one for vectors without structure:
+//! There are two predictions. One holds for all vectors, and the other for vectors without structure:
 //!
 //! | | for | what it is |
 //! |---|---|---|

@@ -111,7 +111,7 @@ fn agree(backends: &Backends, tweak: &[u8], x: &[u16]) {
     }
 }
 
-/// The largest `n` with `radix^n <= 2^bits`.
+/// The largest `n` for which `radix^n <= 2^bits`.
 fn half(radix: u32, bits: u32) -> usize {
     let powers = std::iter::successors(Some(u128::from(radix)), |x| {
         x.checked_mul(u128::from(radix))

@@ -206,8 +206,8 @@ impl<C: BlockCipher> Ff1Plan<C> {
         Ok(())
     }
 
-    /// Encrypts or decrypts all whole groups of 32 decimal records if the processor has VAES. Returns the
-    /// remaining records with their tweaks.
+    /// Encrypts or decrypts the decimal records in groups of 32, if the processor has VAES. Returns the records
+    /// that do not fill a group, with their tweaks.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     fn groups_of_32<'t, 'r, const D: Direction>(
         &self,

@@ -110,7 +110,7 @@ enum Shape {
     Text(Text),
     /// A fixed sequence of segments.
     Pattern(Pattern),
-    /// Nine digits that the numbering of the United States allows.
+    /// A valid social security number of the United States: nine digits.
     Ssn,
     /// Dates from a first day to a last day.
     Date(u32, u32),

@@ -16,7 +16,7 @@ use crate::mode::Mode;
 use crate::node::BLOCK;
 use crate::{Backend, mixed, single, whole};
 
-/// Fewer messages than this leave too many lanes empty.
+/// A smaller number of messages than this leaves too many lanes empty.
 const FEW: usize = 3;
 
 /// Hashes each message into the digest at the same position. The lists have the same length. `threads` lets very long messages

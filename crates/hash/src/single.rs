@@ -26,7 +26,7 @@ fn portable_is_faster() -> bool {
     use std::time::{Duration, Instant};
 
     static FASTER: OnceLock<bool> = OnceLock::new();
-    /// Of several times, the shortest one was disturbed least.
+    /// The shortest of several times, because it was disturbed least.
     fn least(hash: impl Fn() -> [u8; 32]) -> Duration {
         let time = |_| {
             let start = Instant::now();

@@ -38,8 +38,8 @@ pub(crate) fn platform(backend: Backend) -> Option<Platform> {
     }
 }
 
-/// Hashes the messages at the front of the list that have the length of the first one, if that is one to sixteen whole
-/// blocks. Returns how many it hashed, which is at least all whole groups.
+/// Hashes the messages at the front of the list that have the length of the first one, if this length is one to
+/// sixteen whole blocks. Returns the number of messages that it hashed. It hashes at least all whole groups.
 pub(crate) fn hash<M: AsRef<[u8]>, D: From<[u8; 32]>>(
     platform: Platform,
     mode: &Mode,

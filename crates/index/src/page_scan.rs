@@ -208,7 +208,7 @@ impl PageScan {
         self.shape.groups() * self.shape.rows()
     }
 
-    /// Reorders the table's words for one query, which lie page after page, into the order of the pieces.
+    /// The words of an answer to one query are ordered page after page. This method puts them into the order of the pieces.
     ///
     /// # Panics
     /// Panics if the number of `words` is not [`words`](Self::words).

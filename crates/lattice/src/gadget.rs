@@ -7,7 +7,8 @@
 //! | `b` | low bits that are rounded away: `l w + b` is at least the bits of `q` |
 //! | `g_i = 2^(b + w i)` | the factor of digit `i < l` |
 //!
-//! `sum_i d_i g_i` is the residue to within `2^(b-1)`, mod `q`. Every backend gives the same digits.
+//! `sum_i d_i g_i` differs from the residue by at most `2^(b-1)`, mod `q`. Every backend gives the
+//! same digits.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

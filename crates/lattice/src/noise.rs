@@ -13,7 +13,7 @@
 
 use std::f64::consts::LN_2;
 
-/// `log2` of the bound `2 exp(-radius^2 / (2 variance))`, at most 0.
+/// `log2` of the bound `2 exp(-radius^2 / (2 variance))`. A bound above 1 counts as 1.
 #[must_use]
 pub fn log2_tail(radius: f64, variance: f64) -> f64 {
     if radius <= 0.0 {
@@ -28,7 +28,7 @@ pub fn radius(q: u64, p: u64) -> f64 {
     (q / p) as f64 / 2.0 - (q % p) as f64
 }
 
-/// The bound for one digit, which is a sum over `m` columns, for the worst row.
+/// The bound for one digit of the worst row. A digit is a sum over `m` columns.
 ///
 /// Digits are in `[-p/2, p/2)` if `centred`, otherwise in `[0, p)`.
 #[must_use]
@@ -96,7 +96,8 @@ pub fn max_m(q: u64, p: u64, sigma: f64, log2_delta: f64, digits: u64, centred: 
     )
 }
 
-/// The largest number from 1 to `end` for which `holds` is true, or 0. `holds` must be true for all smaller numbers.
+/// The largest number from 1 to `end` for which `holds` is true, or 0 if there is none. If `holds` is true for a
+/// number, it must be true for all smaller numbers.
 fn largest(holds: impl Fn(u64) -> bool, end: u64) -> u64 {
     let (mut low, mut high) = (0, end);
     while high - low > 1 {

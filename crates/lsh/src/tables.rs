@@ -10,8 +10,8 @@ use crate::kernels::Kernels;
 use crate::lookup::Lookup;
 use crate::wire::{Reader, Writer};
 
-/// Tables of the ids of vectors, by the keys of a family of hash functions. An id is the vector's position in the
-/// list from which the tables were built.
+/// Tables of the ids of vectors. The keys of the tables come from a family of hash functions. An id is the
+/// vector's position in the list from which the tables were built.
 ///
 /// # Security
 /// A lookup reads the buckets of the query's keys. An attacker who sees which buckets it read learns where the

@@ -17,8 +17,9 @@ use crate::verify::TILE;
 /// of this size takes half as long as a whole one, since arithmetic goes signature by signature.
 const LEAST: usize = LANES / 2;
 
-/// How often a thread that has finished checks whether the others have finished, before it goes to sleep. All checks
-/// take about as long as a share of four items, which is also the time in which a sleeping thread wakes up.
+/// The number of times that a finished thread checks whether the others have finished, before it goes to sleep. All
+/// checks together take about as long as a share of four items. A sleeping thread also needs about this time to wake
+/// up.
 const LOOKS: usize = 1 << 12;
 
 impl<P: Params> BatchVerifier<P> {

@@ -56,7 +56,7 @@ pub(crate) enum Output {
     Done,
 }
 
-/// A queue of inputs, which also uses their outputs.
+/// Gives each job its input, and receives the job's output.
 pub(crate) trait Tasks<'a> {
     /// The input of a job, which will be hashed in `lane`, or `None` if the job hashes nothing.
     fn input(&mut self, job: usize, lane: usize) -> Option<Input<'a>>;

@@ -81,8 +81,8 @@ struct Probes {
 }
 
 impl Probes {
-    /// The smallest number of probes that is enough for the requested recall, or beyond which almost nothing more is found.
-    /// It is measured with some of the vectors as queries.
+    /// The smallest number of probes that is enough for the requested recall. If no number is enough, it is the smallest
+    /// number beyond which almost no more records are found. Some of the vectors are the queries of this measurement.
     fn measured(
         centres: &Vectors,
         plain: &[Vec<u8>],
@@ -204,7 +204,7 @@ impl Buckets {
     }
 }
 
-/// A bucket's content as words, with the last one filled up with zeros. All contents have the same length.
+/// A bucket's content as words. Zeros fill up the last word. All contents have the same length.
 fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
     plain.chunks(4).map(|bytes| {
         let mut word = [0; 4];
@@ -214,7 +214,8 @@ fn words(plain: &[u8]) -> impl Iterator<Item = u32> {
 }
 
 impl TrainedCentroids {
-    /// The contents of all buckets, from these lists. If the lists are empty, the function computes them.
+    /// The contents of all buckets, from the lists of the nearest centroids. If there are no lists, the function computes
+    /// them.
     fn filled(
         &self,
         Lifted { rows: all, units }: Lifted<'_>,

@@ -23,7 +23,8 @@ const ITERATIONS: usize = 10;
 /// does.
 pub(crate) const SAMPLE: usize = 64;
 
-/// The number of nearest centroids that are kept for each vector. The vector goes to one of these if the first is full.
+/// The number of nearest centroids that are kept for each vector. If the bucket of the first is full, the vector goes
+/// to the bucket of a later one.
 pub(crate) const NEAREST: usize = 24;
 
 /// For each vector its nearest centroids with their scores, best first.
@@ -93,8 +94,8 @@ pub(crate) fn centroids(
     Vectors::new(dim, centroids).expect("centroids are finite")
 }
 
-/// Different vectors, at which empty clusters restart. The vectors that fit their own cluster worst come first. If
-/// there are fewer such vectors than empty clusters, the remaining clusters stay unchanged.
+/// Vectors that differ from each other, at which empty clusters restart. The vectors that fit their own cluster worst
+/// come first. If there are fewer such vectors than empty clusters, the remaining clusters stay unchanged.
 fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<Item = &'a [f32]> {
     let mut worst: Vec<(f32, &[f32])> = (nearest.iter())
         .zip(sample.rows())
@@ -279,7 +280,7 @@ fn best(scores: &[f32], count: usize) -> Vec<(u32, f32)> {
     kept
 }
 
-/// `count` different rows in random order.
+/// `count` rows in random order. No row is chosen twice.
 fn sample(rng: &mut ChaCha20Rng, data: &Vectors, count: usize) -> Vectors {
     let mut rows: Vec<usize> = (0..data.len()).collect();
     for place in 0..count {

@@ -50,7 +50,7 @@ pub(crate) fn column<D: Disk, R: CryptoRng + ?Sized>(
     Ok(column)
 }
 
-/// Measures what searches find of these rows, from the stored numbers and under the noise of encrypted scores.
+/// Measures which of these rows searches find. It scores the stored numbers, with the noise of encrypted scores.
 pub(crate) fn measure(recall: &mut Recall, frame: &Frame, rows: &Rows, scheme: Scheme) {
     let mut scaled = ScaledRows::new(frame, rows);
     let error = scheme.params().statistical_error(frame.stored_dim());

@@ -96,7 +96,7 @@ fn empty(params: &sordino_ckks::column::Params, width: usize) -> Result<Vec<Comb
     empty.collect()
 }
 
-/// Adds the combinations of the rows of all segments but the first `held`.
+/// Adds the combinations of the rows of all segments except the first `held` segments.
 fn add<D: Disk>(
     folder: &Folder<D>,
     key: &ContentKey,

@@ -15,7 +15,7 @@ const MAGIC_LEN: usize = 4;
 /// The largest number of payloads on which a dictionary is trained.
 const SAMPLES: usize = 20_000;
 
-/// A dictionary may have one byte for this number of payloads' bytes, since every reader downloads it.
+/// A dictionary may have at most one byte for this number of bytes of payloads, since every reader downloads it.
 const PART: usize = 64;
 
 /// The smallest number of bytes of a dictionary. A shorter one saves nothing.
@@ -110,8 +110,8 @@ impl Compression {
         }
     }
 
-    /// Calls `make` for each item with the frame of its payload, if that is shorter than the payload. An item that `make` drops
-    /// is freed before the others are compressed.
+    /// Calls `make` for each item. `make` also gets the frame of the item's payload, if the frame is shorter than the payload.
+    /// An item that `make` drops is freed before the next items are compressed.
     ///
     /// # Errors
     /// [`Error`] if memory is refused.
@@ -282,7 +282,8 @@ mod tests {
                 read.len()
             });
             let lens: Vec<usize> = cut.chain([plain.len()]).collect();
-            // A block has at most twice the bytes of the one before, so a little more than all blocks before it.
+            // A block has at most twice the bytes of the block before it. That is slightly more than the bytes of all blocks
+            // before it.
             assert!(lens[0] >= BLOCKS.0, "{lens:?}");
             for pair in lens.windows(2) {
                 assert!(pair[0] <= pair[1] && pair[1] <= 3 * pair[0], "{pair:?}");

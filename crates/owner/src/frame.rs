@@ -14,12 +14,13 @@ use crate::room;
 /// The largest number of vectors on which a frame is trained.
 pub(crate) const SAMPLE: usize = 8192;
 
-/// The smallest number of vectors of a base. A base of fewer vectors would nearly equal one of them, which may be deleted
-/// while the base stays. Also, one in this many vectors is left out of training, in order to measure the gain from bases.
+/// The smallest number of vectors from which a base is computed. A base of fewer vectors would nearly equal one of them, and
+/// would stay after that vector is deleted. One in this number of vectors is also left out of training, and serves to measure
+/// the gain from bases.
 pub(crate) const EACH: usize = 8;
 
-/// The largest number of bytes of all bases. If there are many vectors, bases may have one byte for each [`ROWS_A_BYTE`]
-/// vectors instead.
+/// The largest number of bytes of all bases together. If there are many vectors, the bases may instead have one byte for each
+/// [`ROWS_A_BYTE`] vectors.
 const BYTES: usize = 8192;
 const ROWS_A_BYTE: usize = 5;
 
@@ -30,8 +31,8 @@ const ROUNDS: usize = 8;
 /// must be compared with all bases.
 const GAIN: f64 = 0.35;
 
-/// The percentage of the vectors that determines the bound of lifted vectors. Longer vectors are also included, up to [`FAR`]
-/// times that length.
+/// The bound on lifted vectors follows from the length that this percentage of the vectors does not exceed. The bound includes
+/// all vectors if none is longer than [`FAR`] times this length.
 const WITHIN: usize = 98;
 const FAR: f64 = 4.0;
 
@@ -141,7 +142,7 @@ fn medians(rows: &[&[f32]], metric: Metric) -> Vec<f32> {
     columns.collect()
 }
 
-/// The middle one of these numbers, or the upper of two. For an empty list, 0.
+/// The middle one of these numbers, or the larger of the two middle ones. The result is 0 for an empty list.
 fn median(mut values: Vec<f32>) -> f32 {
     let middle = values.len() / 2;
     if values.is_empty() {
@@ -184,7 +185,7 @@ fn bases(around: &[Vec<f32>], count: usize, seed: [u8; 32]) -> Vec<f32> {
             .into_par_iter()
             .zip(members)
             .map(|(base, members)| {
-                // A starting point is a vector itself, and a median of few vectors nearly equals one.
+                // A starting point is one of the vectors, and a median of few vectors nearly equals one of them.
                 if round == ROUNDS && members.len() < EACH {
                     return vec![0.0; base.len()];
                 }

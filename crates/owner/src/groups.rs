@@ -1,4 +1,4 @@
-//! Deals clusters into groups. Clusters that the same query wants go to different groups.
+//! Deals clusters into groups. It puts clusters that the same query wants into different groups.
 //!
 //! A search of routed mode reads the best cluster of each group. So if it wants two clusters of one group, it loses the
 //! second. Sample queries show the size of the loss. The `j`th cluster in a query's order holds, on average, some of
@@ -60,8 +60,8 @@ struct Deal<'a> {
 }
 
 impl<'a> Deal<'a> {
-    /// Assigns each cluster, the most wanted first, to a group with a free place. It is the group to which the cluster
-    /// adds the smallest weight.
+    /// Assigns each cluster to a group with a free place, and begins with the most wanted cluster. Each cluster goes to
+    /// the group to which it adds the smallest weight.
     fn new(wanted: &'a Demand, groups: usize) -> Self {
         let clusters = wanted.clusters;
         let mut deal = Self {
@@ -96,7 +96,7 @@ impl<'a> Deal<'a> {
         }
     }
 
-    /// Swaps every pair of clusters for which that reduces the weight. Returns false if there was none.
+    /// Swaps every pair of clusters whose exchange reduces the weight. Returns false if there was no such pair.
     fn swap_all(&mut self) -> bool {
         let mut better = false;
         for a in 0..self.wanted.clusters {

@@ -2,7 +2,7 @@
 
 use crate::plan::Conditions;
 
-/// How payloads are laid into pages and delivered.
+/// The way in which payloads are laid into pages and delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Laying {
     /// All records, compressed. The length of pages and the way to fetch them are chosen so that a client waits the

@@ -52,10 +52,10 @@ impl Laid {
     }
 }
 
-/// The number of random searches that are drawn to find out how many pages one needs.
+/// The number of random searches that are drawn to find out the number of pages that a search needs.
 const DRAWN: usize = 4000;
 
-/// One search in this number may need more pages than it fetches.
+/// One search in this number of searches may need more pages than it fetches.
 const SHORT: usize = 1000;
 
 /// The number of pages that a search of `results` results fetches. All but one of a thousand searches then get all of
@@ -158,7 +158,7 @@ mod tests {
                     assert!(end <= u64::from(laid.pages) * len);
                     let pages = (start / len..=(end - 1) / len).count() as u64;
                     assert_eq!(pages, u64::from(count));
-                    // A record that does not begin a page fits into the rest of one.
+                    // A record that does not begin at the start of a page fits into the rest of its page.
                     assert!(pages == 1 || start.is_multiple_of(len), "{start} {record}");
                 }
                 let least = lens.iter().sum::<usize>() as u64;

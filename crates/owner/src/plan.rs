@@ -57,7 +57,7 @@ pub struct Plan {
     dim: usize,
     wish: Wish,
     chosen: Candidate,
-    /// For each number of clusters the cheapest codec and routing, the fewest clusters first.
+    /// The cheapest codec and routing for each number of clusters. The smallest number of clusters comes first.
     candidates: Vec<Candidate>,
     open: Option<Scoring>,
     masked: Option<Scoring>,

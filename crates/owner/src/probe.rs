@@ -82,7 +82,8 @@ pub(crate) struct Query {
 }
 
 impl<'a> Sample<'a> {
-    /// Every `len / count`-th of these rows as a query, in the form that a client asks. The rows are lifted to `units`.
+    /// Takes every `len / count`-th of these rows as a query, in the form that a client asks. `units` are the unit vectors to
+    /// which the rows are lifted.
     pub(crate) fn new(
         frame: &Frame,
         Lifted { rows, units }: Lifted<'a>,
@@ -133,7 +134,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// The same queries for searches that rank the best `candidates` exactly.
+    /// The same queries, for searches that rank the best candidates exactly. `candidates` is the number of these.
     pub(crate) fn with_candidates(self, candidates: Option<u32>) -> Self {
         let kept = candidates.map_or(self.k, |candidates| candidates as usize);
         Self { kept, ..self }
@@ -252,7 +253,7 @@ fn candidates(
     best.into_iter().map(ids).collect()
 }
 
-/// The mean, or 1 for an empty list, since all of no neighbours are found.
+/// The mean. It is 1 for an empty list: if there are no neighbours, none is missed.
 fn mean(shares: &[f64]) -> f64 {
     match shares.len() {
         0 => 1.0,
@@ -260,7 +261,7 @@ fn mean(shares: &[f64]) -> f64 {
     }
 }
 
-/// The best different records so far by their scores, best first, with the true nearness of each.
+/// The records with the best scores so far, best first, with the true nearness of each. Each record occurs once.
 struct Best {
     kept: usize,
     k: usize,
@@ -276,7 +277,7 @@ impl Best {
         }
     }
 
-    /// The share of the nearest that is here and is ranked exactly.
+    /// The share of the nearest records that this list has and that are ranked exactly.
     fn share(&self, query: &Query) -> f64 {
         let Some(&(_, last)) = query.truth.last() else {
             return 1.0;
@@ -317,7 +318,8 @@ mod tests {
     use sordino_vault::ids::Ids;
     use sordino_vectors::synthetic;
 
-    /// Vectors as rows of a frame about the origin, with their lifted vectors: for the cosine the same vectors, rotated.
+    /// Vectors as rows of a frame about the origin, with their lifted vectors. For the cosine, these are the same vectors after
+    /// rotation.
     fn rows(data: &Vectors) -> (Frame, Rows, Vectors) {
         let frame = Frame::origin(Metric::Cosine, [0; 32], data.dim());
         let ids: Vec<sordino_index::Id> = (0..data.len() as u64).map(Into::into).collect();
@@ -378,7 +380,7 @@ mod tests {
         }
     }
 
-    /// If all scores are equal, they say nothing about nearness.
+    /// If all scores are equal, they do not depend on nearness.
     #[test]
     fn rows_are_not_found_because_all_scores_are_alike() {
         let data = synthetic::uniform(400, 8, 1);

@@ -4,12 +4,12 @@
 use rand_core::CryptoRng;
 use sordino_pir::Seed;
 
-/// A random seed, which will be public.
+/// A random seed. The seed becomes public.
 pub(crate) fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> [u8; 32] {
     Seed::random(rng).0
 }
 
-/// A random name of a build, which will be public.
+/// A random name for a build. The name becomes public.
 pub(crate) fn build_name<R: CryptoRng + ?Sized>(rng: &mut R) -> [u8; 16] {
     let mut name = [0; 16];
     name.copy_from_slice(&random(rng)[..16]);

@@ -121,12 +121,12 @@ struct Query {
     near: Nearness,
     asked: FrameQuery,
     truth: Best,
-    /// The best by score, with the true nearness of each.
+    /// The rows with the best scores, with the true nearness of each.
     found: TopK,
     nearness: Vec<(u32, f64)>,
 }
 
-/// The largest of some numbers.
+/// The largest of the numbers that it was given, up to a fixed count.
 struct Best {
     k: usize,
     kept: Vec<f64>,
@@ -228,13 +228,13 @@ impl Recall {
         self.rows += sordino_vectors::u32_of(n);
     }
 
-    /// Like [`share`](Self::share), or `None` if there are so few rows that all are among the nearest.
+    /// Like [`share`](Self::share), but `None` if there are so few rows that all of them are among the nearest.
     pub(crate) fn share_of_many(&self) -> Option<f64> {
         let many = self.rows as usize >= 4 * self.k;
         self.share().filter(|_| many)
     }
 
-    /// The share of the nearest that was found, or `None` without queries.
+    /// The share of the nearest rows that was found, or `None` without queries.
     pub(crate) fn share(&self) -> Option<f64> {
         let shares = self.queries.iter().map(|query| query.share(self.k));
         let shares: Vec<f64> = shares.collect();

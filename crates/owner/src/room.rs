@@ -7,7 +7,7 @@ use sordino_index::{Error, room};
 /// residuals over their scales.
 pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 
-/// Additional bytes, for threads and their working memory.
+/// The number of additional bytes, for threads and their working memory.
 const BESIDE: usize = 32 << 20;
 
 /// Refuses work that needs `each` bytes for each of some coordinates, if they are not available. On systems other than

@@ -93,8 +93,8 @@ struct Clusters {
 }
 
 impl Clusters {
-    /// Clusters as planned. If the measured recall differs so much from the prediction that another number of clusters
-    /// saves bytes, it takes that number. It also finds out which clusters queries want together.
+    /// Makes the planned number of clusters. If the measured recall differs so much from the prediction that another
+    /// number saves bytes, it makes that number instead. It also finds out which clusters queries want together.
     fn planned<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         lifted: Lifted<'_>,
@@ -237,7 +237,7 @@ fn share(units: &Vectors, members: &[u32], mean: &Mean, direction: &[f32]) -> f3
     share.clamp(-2.0, 2.0)
 }
 
-/// A cluster of these rows, and the codes of its vectors. Empty places have zeros.
+/// A cluster of these rows, and the codes of its vectors. The codes of empty places are zeros.
 fn coded(units: &Vectors, rows: Vec<u32>, base: &[f32], slots: usize) -> (Cluster, Vec<i16>) {
     let unit = |row: u32| units.row(row as usize);
     let along = rows.iter().map(|&row| Parts::along_of(base, unit(row)));

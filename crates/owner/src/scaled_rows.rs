@@ -50,7 +50,7 @@ impl ScaledRows {
     }
 }
 
-/// Lengths alone, for the cosine.
+/// The code of the lengths alone, for the cosine.
 fn lengths_code(lengths: &[f64]) -> Vec<u8> {
     let coder = Lengths::of(lengths.iter().copied());
     let mut code = coder.to_bytes().to_vec();
@@ -62,7 +62,7 @@ fn lengths_code(lengths: &[f64]) -> Vec<u8> {
     code
 }
 
-/// Bases and scales, and constants if the metric needs distances.
+/// The code of bases and scales, and of constants if the metric needs distances.
 fn scales_code(frame: &Frame, rows: &Rows, lengths: &[f64]) -> Vec<u8> {
     let coder = Scales::of(lengths.iter().copied());
     let mut code = coder.to_bytes().to_vec();

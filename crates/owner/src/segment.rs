@@ -282,7 +282,7 @@ impl<'a> SegmentWriter<'a> {
         }
     }
 
-    /// A code, filled to its class and sealed under the id of the content to which it belongs.
+    /// Fills a code up to its class, and seals it under the id of the content to which it belongs.
     pub(crate) fn sealed(&self, purpose: Purpose, id: &[u8; 16], mut code: Vec<u8>) -> Vec<u8> {
         numbers::fill(&mut code);
         self.key.seal(purpose, id, self.version).seal(0, &[], &code)

@@ -43,7 +43,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A spec for an index of this mode, with other choices as by [default](Self::default).
+    /// A spec for an index of this mode. The other choices are the [default](Self::default) ones.
     #[must_use]
     pub fn new(form: Form) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Spec {
     /// - [`Error::TooLarge`] if there are too many coordinates
     /// - [`Error::K`] if no search can have `k` results
     /// - [`Error::Candidates`] if a second look cannot have this number of candidates
-    /// - [`Error::Mode`] if the mode has no second look, or lacks the check
+    /// - [`Error::Mode`] if the mode does not support a second look or the requested check of replies
     pub(crate) fn check(&self, n: usize, dim: usize) -> Result<Option<SecondLook>, Error> {
         if dim > MAX_DIM as usize {
             return Err(Error::TooLarge { n, dim });
@@ -115,10 +115,10 @@ impl Spec {
         }
     }
 
-    /// Refuses a check that the mode lacks.
+    /// Refuses a check of scores that the mode does not support.
     ///
     /// # Errors
-    /// [`Error::Mode`] if the mode lacks the check.
+    /// [`Error::Mode`] if the mode does not support the check.
     pub(crate) fn check_checking(&self) -> Result<(), Error> {
         let own = "an index without readers of its own for exact checks";
         let (found, expected) = match (self.form, self.checking) {
@@ -172,14 +172,14 @@ pub enum Form {
     Local,
     /// The server scores some clusters, under pads, and does not know which.
     Routed {
-        /// The share of the true nearest that a search should find, above 0 and below 1.
+        /// The share of the true nearest records that a search should find, above 0 and below 1.
         recall: f64,
         /// The number of searches that a typical client makes in one version of the index.
         queries: u64,
     },
     /// Clients fetch buckets.
     Sealed {
-        /// The share of the true nearest that a search should find, above 0 and below 1.
+        /// The share of the true nearest records that a search should find, above 0 and below 1.
         recall: f64,
         /// The number of searches that a typical client makes in one version of the index.
         queries: u64,
@@ -210,7 +210,7 @@ pub struct Batch {
     /// The ids, one for each vector and all different. With `None`, numbers continue from the batch before.
     pub(crate) ids: Option<Vec<Id>>,
     pub(crate) vectors: Vectors,
-    /// One for each vector.
+    /// The payloads, one for each vector.
     pub(crate) payloads: Option<Vec<Vec<u8>>>,
     /// The attributes, with a row for each vector.
     pub(crate) attributes: Attributes,

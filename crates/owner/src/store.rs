@@ -82,7 +82,7 @@ use records::Records;
 /// While it exists, no other process can open the store. Servers can open the index at any time.
 ///
 /// # Security
-/// It holds the owner's keys. A server may see all files that it writes. In open mode these include the vectors.
+/// It holds the owner's keys. A server may see all files that the store writes. In open mode these include the vectors.
 ///
 /// Version numbers grow during the life of the directory, even after crashes. A directory that is restored from an older
 /// backup repeats numbers. Even then two contents never share a pad or a nonce, because keys belong to segments and a

@@ -47,12 +47,12 @@ pub(crate) struct Assignment {
     /// The mean relative to which vectors were compared, or `None` if they were compared directly.
     pub(crate) mean: Option<Mean>,
     pub(crate) trained: TrainedCentroids,
-    /// One list for each record.
+    /// For each record, the list of its nearest centroids.
     pub(crate) lists: Lists,
 }
 
 impl Assignment {
-    /// The same assignment for records in this order, which names each once.
+    /// The same assignment for records in this order, which has the number of each record once.
     pub(crate) fn in_order(mut self, order: &[usize]) -> Self {
         let lists = order.iter().map(|&at| std::mem::take(&mut self.lists[at]));
         self.lists = lists.collect();

@@ -1,7 +1,7 @@
 //! Estimates the cost of querying a database privately, before it is built.
 //!
-//! Downloading everything is private too, simpler than every scheme, and cheaper at small sizes. So it is one of the
-//! candidates.
+//! Downloading everything is also private. It is simpler than every scheme, and cheaper for small databases. So it is
+//! one of the candidates.
 
 use std::fmt;
 

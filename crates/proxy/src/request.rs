@@ -98,8 +98,8 @@ impl SearchRequest {
     /// The error of the search for a vector. It names the vector if the vector is wrong.
     pub(crate) fn error(&self, at: usize, error: Error) -> Error {
         match error {
-            // The error's row counts within a set of only this vector, so it does not say which vector of the request
-            // is wrong.
+            // This search had only one vector. So the row number in the error does not say which vector of the
+            // request is wrong.
             Error::Search(Search::Vectors(Vectors::ZeroVector { .. })) => {
                 let why = "the zero vector, which has no direction".to_owned();
                 let place = place(self.one, at);

@@ -68,7 +68,7 @@ impl Ranking<'_> {
         Ok(fetched.map(|carried| (hits, carried)))
     }
 
-    /// The best `most`, with equal ones in the order of their ids.
+    /// The best hits, at most `most`. Equal hits are in the order of their ids.
     fn ordered(&self, mut hits: Vec<Scored>, most: usize) -> Vec<Scored> {
         hits.sort_by(Scored::rank);
         self.records.order(&mut hits);

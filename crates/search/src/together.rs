@@ -64,7 +64,7 @@ impl<'a> Together<'a> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers all waiting requests, if no other request can still arrive.
+    /// Answers all waiting requests, unless another request can still arrive.
     fn pass(&self, mut gathered: MutexGuard<'_, Gathered>) {
         if gathered.waiting.len() < gathered.members {
             return;
@@ -122,7 +122,7 @@ impl Drop for Member<'_> {
             // The other threads must not wait for ever, and a second panic here would abort the process.
             gathered.waiting.clear();
         } else if !gathered.waiting.is_empty() {
-            // The others may have waited only for this one.
+            // The other threads may have waited only for this thread.
             self.together.pass(gathered);
         }
     }

@@ -60,7 +60,7 @@ pub fn by(way: FetchKind, spec: Spec) -> Spec {
     spec.conditions(Conditions::default().prefer(way))
 }
 
-/// The same spec, with scanned pages that are dealt into slots, if a search fetches twelve of them or more. The link
+/// The same spec, with scanned pages. They are dealt into slots if a search fetches twelve pages or more. The link
 /// is so slow, and searches so frequent, that only bytes count.
 #[must_use]
 pub fn dealt(spec: Spec) -> Spec {

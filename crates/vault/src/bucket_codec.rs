@@ -99,8 +99,8 @@ impl BucketCodec {
         self.read(&plain.ok_or(Error::BadReply)?, frame, opened)
     }
 
-    /// Opens bucket number `number`, and appends its residuals with their bases and the scales of all. The bucket's rows must
-    /// follow the rows that were appended before.
+    /// Opens bucket number `number`, and appends its residuals, their bases and their scales. The bucket's rows must follow
+    /// the rows that were appended before.
     ///
     /// # Errors
     /// [`Error::BadReply`] if the bucket is not what the owner sealed in this place, or has other rows.

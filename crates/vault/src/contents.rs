@@ -90,7 +90,8 @@ impl ContentKeys {
         self.of(segment).ok_or(Error::NoReader)
     }
 
-    /// The deleted or replaced rows of each segment. The list is empty for a segment whose key is not among these.
+    /// The deleted or replaced rows of each segment. The list is empty for a segment whose key is not among these
+    /// keys.
     ///
     /// # Errors
     /// [`Error`] if the part is not what the owner sealed, or names rows that do not exist.

@@ -76,8 +76,8 @@ impl DecodedRows {
         best.into_ranked()
     }
 
-    /// The rows of the `k` vectors nearest to the query, best first, if each record occurs once. All vectors are scored, in
-    /// parallel on rayon's current pool. Rows that do not count are skipped.
+    /// Returns the rows of the `k` nearest vectors, best first. Each record must occur only once. All vectors are scored, in
+    /// parallel on rayon's current pool. Rows for which `counts` is false are skipped.
     #[must_use]
     pub fn nearest_of_all(
         &self,
@@ -144,7 +144,7 @@ impl DecodedRows {
         self.vectors.truncate(kept * dim);
     }
 
-    /// The rows of the `k` nearest vectors whose rows count, best first, each row once. All vectors are scored.
+    /// The rows of the `k` nearest records for whose rows `counts` is true, best first, each row once. All vectors are scored.
     #[must_use]
     pub fn nearest(
         &self,

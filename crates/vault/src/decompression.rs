@@ -1,7 +1,7 @@
-//! Payloads that the owner compressed, by zstd (RFC 8878), with a dictionary or without.
+//! Decompresses payloads that the owner compressed by zstd (RFC 8878), with a dictionary or without.
 //!
-//! A compressed payload is a frame without its first four bytes, which all frames share. If it was cut short, its
-//! complete blocks are read.
+//! A compressed payload is a frame without its first four bytes, which all frames share. If the payload was cut short,
+//! only its complete blocks are read.
 
 use ruzstd::decoding::Dictionary;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -51,8 +51,8 @@ impl Decompressor {
         })
     }
 
-    /// The payload in these bytes. If the bytes end early, only the complete blocks are read. `None` if an owner cannot
-    /// have compressed such bytes, or the payload is longer than the longest one.
+    /// The payload in these bytes. If the bytes end early, only the complete blocks are read. `None` if an owner's
+    /// compression never gives such bytes, or the payload is longer than [`MOST_PAYLOAD`].
     #[must_use]
     pub fn read(&mut self, bytes: &[u8], truncated: bool) -> Option<Vec<u8>> {
         let mut frame = [&MAGIC[..], bytes].concat();

@@ -54,7 +54,7 @@ pub struct Directory {
     writers: BTreeMap<String, WriteRight>,
 }
 
-/// The salt of the shared key, and of a key that has no salt yet.
+/// The value that stands for the salt of the shared key, and for the salt of a key that has none yet.
 const NO_SALT: [u8; 16] = [0; 16];
 
 /// A content key of a label.
@@ -134,7 +134,7 @@ impl Directory {
         keys.all(|key| (key.number == SHARED) == (key.salt == NO_SALT))
     }
 
-    /// The number of the key under which records of a label are written, if the label exists.
+    /// The number of the key under which records of a label are written now, if the label exists.
     #[must_use]
     pub fn newest(&self, label: &str) -> Option<u32> {
         let keys = self.labels.get(label)?;

@@ -1,4 +1,4 @@
-//! Chooses the page to fetch where no page is wanted.
+//! Chooses the page that a request fetches in a place where no page is wanted.
 
 use crate::select::mask;
 

@@ -24,9 +24,9 @@
 //! ```
 //!
 //! and the cosine is 1 minus half the square of the distance. `b`, `rho` and `k` of each row are sealed, and so are the centre
-//! and the bases. The bracket is relative to the row's own base, and the client alone computes the last term. So large terms
-//! never limit the precision of a score. An error of `s` by `e` moves a squared distance by `2 rho abs(p) e`, and an inner
-//! product by `rho e`.
+//! and the bases. The term in brackets is relative to the row's own base, and the client alone computes the last term. So large
+//! terms never limit the precision of a score. An error of `s` by `e` moves a squared distance by `2 rho abs(p) e`, and an
+//! inner product by `rho e`.
 //!
 //! A frame for the cosine has one base, which is the centre itself. Then `k` follows from the length of `r`, and `rho` is that
 //! length. The length has 16 bits. They replace the number of a base and the 8 bits of a scale. Both `rho` and `abs(p)` are

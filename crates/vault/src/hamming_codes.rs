@@ -7,8 +7,8 @@ use crate::decoded_rows::DecodedRows;
 use crate::frame::{Frame, FrameQuery};
 use sordino_index::sketch::Sketch;
 
-/// A sketch is used from this number of vectors per candidate on. With fewer vectors, all vectors
-/// are scored.
+/// A sketch is used if there are at least this number of vectors for each candidate. Otherwise all
+/// vectors are scored.
 pub const MANY: usize = 8;
 
 /// The codes of all vectors, relative to the frame's centre.

@@ -82,7 +82,7 @@ impl OwnerKeys {
             .to_vec()
     }
 
-    /// The key of the ids of contents.
+    /// The key from which ids of contents are computed.
     #[must_use]
     pub fn ids(&self) -> ContentIds {
         ContentIds::new(self.derive("sordino 2026 content ids"))

@@ -1,4 +1,4 @@
-//! Sets of numbers, coded as runs. Many consecutive numbers take only a few bytes.
+//! Sets of numbers, coded as runs. A long run of consecutive numbers takes only a few bytes.
 //!
 //! ```text
 //! runs: varint | for each run, in order: numbers left out since the run before: varint | numbers - 1: varint

@@ -100,7 +100,7 @@ impl ContentKey {
         exact::read(params, width, &Zeroizing::new(code))
     }
 
-    /// The way to routed mode's clusters, from its sealed part.
+    /// The data with which a client finds routed mode's clusters, from its sealed part.
     ///
     /// # Errors
     /// [`Error`] if the part is not what the owner sealed, or its shape is not the mode's.

@@ -121,7 +121,7 @@ impl Group {
         extents.collect()
     }
 
-    /// Reads the record that these bytes begin with. They may end before it does.
+    /// Reads the record at the start of these bytes. The bytes may end before the record does.
     fn carried(&self, form: &PageForm, bytes: &[u8]) -> Option<Carried> {
         let (exact, rest) = bytes.split_at_checked(form.vector_len())?;
         let mut carried = Carried {

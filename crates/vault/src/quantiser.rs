@@ -178,7 +178,7 @@ impl Quantiser {
 }
 
 impl Entry<'_> {
-    /// The vector's stored scale, or the smallest scale that it can have.
+    /// The vector's stored scale or, if it has none, the smallest scale that fits its coordinates.
     fn least_scale(&self) -> f64 {
         let largest = self.residual.iter().fold(0.0f32, |m, x| m.max(x.abs()));
         f64::from(largest).max(f64::from(self.scale))
@@ -213,7 +213,8 @@ fn shorten(vector: &mut [f32]) {
     }
 }
 
-/// Appends numbers from -1 to 1, 12 bits each: two's complement, two in three bytes, the first in the low bits.
+/// Appends numbers from -1 to 1 as codes of 12 bits, in two's complement. Three bytes hold two codes, the first
+/// code in the low bits.
 #[expect(clippy::cast_possible_truncation, reason = "clamped to 12 bits")]
 fn int12(numbers: impl Iterator<Item = f64>, out: &mut Vec<u8>) {
     let code = |x: f64| {

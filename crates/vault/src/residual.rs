@@ -252,7 +252,7 @@ mod tests {
     fn no_product_of_codes_wraps_with_its_noise() {
         for dim in [1u16, 2, 3, 128, 384, 1536, 4096, 8194] {
             let x = 1.0 / f32::from(dim).sqrt();
-            // The worst rounding: every coordinate is just above a half, and the vector no longer than one.
+            // The worst rounding: every coordinate is just above half a step, and the vector's length is at most 1.
             let up = (norm(dim.into()) * f64::from(x) - 0.501).floor() + 0.501;
             let worst = vec![to_f32(up / norm(dim.into())); dim.into()];
             for vector in [vec![x; dim.into()], worst] {

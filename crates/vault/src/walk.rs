@@ -84,7 +84,7 @@ impl Walk {
     }
 }
 
-/// How many numbers have the bit length of row `n - 1`.
+/// The number of all numbers that have at most the bit length of `n - 1`.
 fn all(n: u32) -> u64 {
     u64::from(n).next_power_of_two()
 }

@@ -20,7 +20,7 @@ pub(super) type Answer<'py> = (
     f64,
 );
 
-/// The arrays of results, with -1 and NaN where there are fewer results.
+/// The arrays of results. Places without a result have -1 and NaN.
 pub(super) fn answer<'py>(
     py: Python<'py>,
     found: &[Found],

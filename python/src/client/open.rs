@@ -162,7 +162,8 @@ impl Open {
         }
     }
 
-    /// True if an index in this process has a newer version in its directory. A client of a server learns of one by a search.
+    /// True if an index in this process has a newer version in its directory. A client of a server learns of a newer version
+    /// by a search.
     pub(super) fn is_outdated(&self) -> bool {
         match &self.server {
             Server::Here(here) => here.is_outdated(),

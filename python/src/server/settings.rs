@@ -36,7 +36,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// The clients that may ask: anyone, if neither clients nor issuers are given.
+    /// The clients that may ask. If neither clients nor issuers are given, anyone may ask.
     pub(super) fn access(&self) -> Access {
         let keys = self.clients.iter().flatten();
         let keys = keys.map(|key| key.get().0.clone()).collect();

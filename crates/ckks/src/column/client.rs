@@ -122,8 +122,8 @@ impl Client {
         Ok(())
     }
 
-    /// Adds a segment that the database appended. `hint` covers the segment's vectors only, which begin a
-    /// new block.
+    /// Adds a segment that the database appended. `hint` covers only the vectors of the segment. They begin
+    /// a new block.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the hint is for another parameter set or dimension. [`Error::Epoch`] if it is
@@ -134,8 +134,8 @@ impl Client {
         self.add(hint)
     }
 
-    /// Replaces the last segments: keeps the first `kept` vectors, then [`extend`](Self::extend)s them by
-    /// these hints. After an error the client is unchanged.
+    /// Replaces the last segments. It keeps the first `kept` vectors, and then [adds](Self::extend) the
+    /// segments of these hints. After an error the client is unchanged.
     ///
     /// # Errors
     /// The errors of [`truncate`](Self::truncate) and [`extend`](Self::extend).

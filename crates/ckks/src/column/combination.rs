@@ -12,9 +12,9 @@
 //! sum_v c_v y_v = sum_l <z_l, b_l>   mod q
 //! ```
 //!
-//! Suppose that answers differ from the honest ones for some `v`. Then they satisfy the second line for at most one
-//! value of `c_v`, for any values of the other weights. Both sides are computed from sent and received messages: the
-//! check needs neither a secret key nor a score.
+//! Suppose that the answer for some `v` differs from the honest answer. Fix the other weights. Then the answers
+//! satisfy the second line for at most one value of `c_v`. Both sides are computed from sent and received messages:
+//! the check needs neither a secret key nor a score.
 
 use sordino_lattice::aligned::Aligned;
 use zeroize::{Zeroize, Zeroizing};

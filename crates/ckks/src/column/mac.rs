@@ -118,9 +118,9 @@ impl<'a> Pass<'a> {
     }
 
     /// Calls `mac` for each tile of each block and query, with at most [`MOST`] rows at a time. The arguments of `mac`
-    /// are the rows of the block with [`SLACK`] bytes more, the group's rows from this query's first row on, the step
-    /// between the query's rows, and the place for the sums. Blocks change faster than tiles, so that the queries' part
-    /// stays in the cache.
+    /// are the rows of the block with [`SLACK`] more bytes, the group's rows from this query's first row on, the step
+    /// between the query's rows, and the place for the sums. The inner loop goes over blocks and the outer one over
+    /// tiles, so that the queries' part stays in the cache.
     fn each_tile(&self, sums: &mut [u64], mac: impl Fn(&[u8], &[u64], usize, &mut [u64; TILE])) {
         let row = TILE * self.len;
         for i in 0..self.points / TILE {

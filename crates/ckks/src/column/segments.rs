@@ -123,8 +123,8 @@ impl Segments {
         Ok(())
     }
 
-    /// Counts the unused positions of the last block as used, so that all blocks are whole. Blocks of another part of
-    /// the collection may then follow.
+    /// Counts the unused positions of the last block as used, so that all blocks are whole. Then the blocks of
+    /// another part of the collection may follow.
     ///
     /// # Errors
     /// [`Error::Count`] if there are too many vectors then.

@@ -131,7 +131,7 @@ fn first(read: Vec<Stored>) -> BTreeMap<Id, (Listed, usize)> {
     all
 }
 
-/// A record in the form of a page, and the bytes of its payload.
+/// Converts a record for a page of the listing. Also returns the length of its payload in bytes.
 fn listed(stored: &Stored, at: usize) -> (Listed, usize) {
     let payload = stored
         .payloads

@@ -162,8 +162,8 @@ fn commands_at_once_make_one_log() {
     }
 }
 
-/// A proof for a reader who has seen less is accepted as honest. A proof with a flipped bit is refused, and
-/// not read as a log.
+/// A proof made for a reader that has seen fewer entries gives a usage error, not the error of a forged
+/// proof. A proof with a flipped bit is refused, and is not mistaken for a log.
 #[test]
 fn proofs_are_refused_for_what_they_are() {
     let place = Place::new();

@@ -125,8 +125,8 @@ impl Check {
         let one = |value: u32| CheckSymbols(Symbols::One([symbol(value)]));
         Ok(match self {
             Self::Luhn => {
-                // Whether a digit is doubled depends on its distance from the end, so both sums are
-                // kept.
+                // The distance of a digit from the end determines if it is doubled. So both
+                // possible sums are kept.
                 let (mut now, mut next) = (0, 0);
                 for a in values {
                     let a = a?;

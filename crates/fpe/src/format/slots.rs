@@ -77,7 +77,8 @@ impl Text {
         for (index, &c) in text[..end].iter().enumerate() {
             if self.alphabet.numeral(c.into()).is_none() {
                 if self.pass.contains(c) {
-                    // In front of `until`, passing characters are part of the value, like dots in a mailbox's name.
+                    // If `until` is set, passing characters before it are part of the value, like dots in a
+                    // mailbox's name.
                     if self.until.is_none() {
                         spelling.push(index);
                     }

@@ -2,9 +2,9 @@
 //!
 //! Labels come from a chain of AES blocks, each of which waits for the one before. Up to 16 cards are compared with
 //! each other as they arrive, while the next block is computed. Up to [`SMALL`] cards are compared after all have
-//! arrived; earlier comparisons would make the wide loads wait for narrow stores. Both ways take the same time and
-//! access the same memory for all digits. More cards are counted by their first bits, and only cards that share them
-//! with the answer are compared.
+//! arrived. Earlier comparisons would make the wide loads wait for narrow stores. Both ways take the same time and
+//! access the same memory for all digits. If there are more cards, they are counted by their first bits. Then only
+//! the cards with the same first bits as the answer are compared.
 
 use alloc::vec::Vec;
 use sordino_aes::Aes;

@@ -57,8 +57,8 @@ impl RiffpeX {
         }
     }
 
-    /// Encrypts or decrypts all whole groups of sixteen strings if the processor has VAES. Returns
-    /// the remaining strings.
+    /// Encrypts or decrypts the strings in groups of sixteen, if the processor has VAES. Returns
+    /// the strings that do not fill a group.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     fn sixteens<'a, const INVERSE: bool>(
         &self,

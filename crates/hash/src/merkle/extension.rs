@@ -42,8 +42,8 @@ pub struct Extension {
     nodes: Vec<[u8; 32]>,
 }
 
-/// Two numbers about the last whole subtree of a list of `count`: its position on its level, and the number of nodes
-/// that this level has in a list of `new`. Levels are counted from the leaves.
+/// Two numbers about the last whole subtree of a list of `count` digests: its position on its level, and the number of nodes
+/// that this level has in a list of `new` digests. Levels are counted from the leaves.
 fn start(count: u64, new: u64) -> (u64, u64) {
     let height = count.trailing_zeros();
     // Rounds up without a sum that could overflow.

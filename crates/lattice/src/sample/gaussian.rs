@@ -28,7 +28,8 @@ use fixed::Fixed;
 const BLOCK: usize = 32;
 /// The number of samples that share one call of the stream, which is a chunk of the stream.
 const BATCH: usize = CHUNK / 16;
-/// Calls of the stream are rounded up to this many samples: 64 blocks are encrypted together, and fewer take as long.
+/// Calls of the stream are rounded up to this number of samples. 64 blocks are encrypted together, and fewer blocks
+/// would take the same time.
 const STEP: usize = 64;
 
 /// The cumulative table of one `sigma`.

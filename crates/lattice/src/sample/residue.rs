@@ -15,7 +15,8 @@ pub fn fill_vartime(seed: &[u8; 32], nonce: u64, modulus: Modulus, out: &mut [u6
     while filled < out.len() {
         let (words, _) = stream.chunk(8 * (out.len() - filled)).as_chunks::<8>();
         let rest = &mut out[filled..];
-        // Takes all of a chunk at once: a prime close below a power of two rarely skips any value.
+        // Takes all of a chunk at once, because with a prime just below a power of two, values are rarely
+        // skipped.
         let mut skipped = 0;
         for (residue, bytes) in rest.iter_mut().zip(words) {
             *residue = candidate(bytes);

@@ -145,8 +145,8 @@ fn probing_finds_more_of_the_near() {
         })
         .sum::<usize>()
     };
-    // Each of the 200 vectors has 10 near ones. The counts are the results with this seed, rounded
-    // down.
+    // Each of the 200 vectors has 10 near vectors. The counts are the results with this seed,
+    // rounded down.
     let (few, many) = (found(1), found(12));
     assert!(
         few > 800 && many > few + few / 4 && many > 1700,

@@ -12,7 +12,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sordino_memcheck::timing::{Class, THRESHOLD, Times};
 
-/// The measurements from which on the outcome counts.
+/// The number of measurements from which on the outcome counts.
 const ENOUGH: usize = 100_000;
 
 /// The expected outcome of a kernel.

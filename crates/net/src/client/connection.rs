@@ -174,7 +174,8 @@ impl Connection {
         };
         let reply = self.wait(change);
         self.forget_instance(reply.as_ref().err());
-        // A server of several indexes does not say more about a signature that was made for another run.
+        // A server of several indexes replies to a bad signature as to an unknown index. So the client checks whether
+        // the server was restarted.
         if let Err(Error::Refused(Refusal::Key)) = reply {
             self.instance = None;
             if self.instance()?.name != instance.name {

@@ -279,7 +279,7 @@ impl KeyFile {
         }
     }
 
-    /// The issuer's public key, from its own file or the issuer's.
+    /// Reads the issuer's public key. The file may hold this key or the issuer's secret key.
     ///
     /// # Errors
     /// [`Error::KeyKind`] if the file holds a different kind of key.

@@ -37,8 +37,8 @@ struct State {
     audience: String,
     issuers: Vec<PublicKey>,
     verifier: Verifier,
-    /// The number of changes of the issuers so far.
     leeway: u64,
+    /// The number of changes of the audience, the issuers or the leeway so far.
     generation: u64,
     replay: Replay,
     holders: HashMap<Name, Holder>,
@@ -268,8 +268,8 @@ impl State {
         }
     }
 
-    /// Forgets a later holder of the first holder with this number. It takes the one that was used longest ago, if
-    /// possible one without a login.
+    /// Forgets one later holder in the chain of the first holder with this number. It prefers a holder without a
+    /// login. Among these it chooses the holder whose logins end first.
     fn forget_one(&mut self, root: u32) {
         let crowd = self.holders.iter();
         let crowd = crowd.filter(|(_, holder)| holder.root == Some(root));

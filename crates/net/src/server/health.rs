@@ -18,7 +18,7 @@ use super::peer::Peer;
 use super::service_state::ServiceState;
 use super::web;
 
-/// The size in bytes of a request: it names one of the server's services, or no service.
+/// The largest size of a request in bytes. A request contains only the name of a service, or an empty name.
 const LONGEST: usize = 256;
 
 /// The health service, with the server's admission of requests.

@@ -29,8 +29,8 @@ pub struct Candidate {
     pub cost: Cost,
 }
 
-/// Places per vector: every vector has one, and second copies fill the rest. In measurements, searches needed many more
-/// probes with fewer than 2 places, and no fewer probes with more than 2.
+/// The number of places per vector. Every vector has one place, and second copies fill the others. In measurements,
+/// searches needed many more probes with fewer than 2 places, and no fewer probes with more than 2 places.
 const PLACES: usize = 2;
 
 /// True if a codec reaches this recall@10 with a margin when everything is read. It was measured on image
@@ -78,9 +78,10 @@ fn predicted_probes(n: usize, clusters: usize, codec: Codec, recall: f64) -> usi
     probes.clamp(1, clusters)
 }
 
-/// For each number of clusters the cheapest codec and routing, the fewest clusters first.
+/// The cheapest codec and routing for each number of clusters. The smallest number of clusters comes first.
 pub(super) fn all(n: usize, dim: usize, metric: Metric, wish: &Wish) -> Vec<Candidate> {
-    // Very many clusters would save slightly fewer probes, but each bucket must hold more than its overhead.
+    // With more clusters, buckets would be smaller, but the vectors of a bucket must take more bytes than its
+    // overhead.
     let most = (n / 4).max(1);
     let mut candidates = Vec::new();
     for clusters in (0..=20).map(|log| 1usize << log).filter(|&c| c <= most) {

@@ -11,8 +11,7 @@ use super::{Cost, Speed};
 /// The longest time in seconds that a client waits for the initial download, if there is another way.
 const MOST_ONCE: f64 = 3.0;
 
-/// A second before the first search counts as this many later seconds, since a user who waits for the first search sees nothing
-/// yet.
+/// One second of waiting before the first search counts like this number of later seconds, since the user sees no results yet.
 const FIRST: f64 = 5.0;
 
 /// If a search fetches at least this number of pages, copies of dealt pages are worth their memory. For ten pages of a
@@ -35,8 +34,8 @@ pub(crate) struct Rank {
 }
 
 impl Rank {
-    /// True if a client waits at most three times as long as for `other`, and every reason against this way is also one against
-    /// `other`.
+    /// True if a client waits at most three times as long as for `other`, and every reason against this way is also a reason
+    /// against `other`.
     pub(crate) fn is_near(&self, other: &Self) -> bool {
         let faults = |it: &Self| [it.other, it.unusual, it.changed];
         let worse = faults(self)
@@ -96,8 +95,7 @@ impl Conditions {
         Self { preferred, ..self }
     }
 
-    /// The same conditions, with the way that the index used so far. It is kept as long as a client does not wait too long for
-    /// it.
+    /// The same conditions, with the way that the index used so far. The way is kept unless a client waits too long for it.
     #[must_use]
     pub(crate) fn keep(self, kind: FetchKind) -> Self {
         let kept = Some(kind);

@@ -67,8 +67,8 @@ fn choose(
         })
         .collect();
     let quickest = choices.iter().min_by_key(|(_, rank, _)| *rank)?;
-    // Pages in which records arrive complete may take longer, but not too much: one long record would make all searches
-    // slow.
+    // Pages in which records arrive complete may take longer, but not much longer. Otherwise one long record would make
+    // all searches slow.
     let whole = choices
         .iter()
         .filter(|(short, rank, _)| !short && rank.is_near(&quickest.1));

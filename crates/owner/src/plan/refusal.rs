@@ -9,7 +9,7 @@ pub enum Refusal {
     Slow,
     /// The mode does not reach the requested recall.
     Recall,
-    /// The mode has no second look, and one is requested.
+    /// A second look is requested, and the mode has none.
     OneLook,
 }
 

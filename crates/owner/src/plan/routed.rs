@@ -57,14 +57,14 @@ impl Most {
         }
     }
 
-    /// True if a client may transfer this.
+    /// True if a client may transfer this number of bytes.
     pub(crate) fn allows(&self, cost: &Cost, queries: u64) -> bool {
         cost.total(queries) <= self.total && cost.once <= self.once
     }
 }
 
-/// Places per vector: every vector has one, and second copies fill the rest. With twice the places, the recall in the
-/// same number of clusters is 0.02 higher, but each cluster is then twice as long.
+/// The number of places per vector. Every vector has one place, and second copies fill the others. With twice the
+/// places, the recall in the same number of clusters is 0.02 higher, but each cluster is then twice as long.
 const PLACES: f64 = 1.3;
 
 /// The numbers of clusters to try. They are three times a power of two, so that the numbers of groups that divide them
@@ -74,7 +74,7 @@ fn counts(most: usize) -> impl Iterator<Item = usize> {
     all.filter(move |&clusters| clusters <= most && clusters >= most.div_ceil(2).min(96))
 }
 
-/// The numbers of groups of one size into which the clusters can be divided, the fewest first.
+/// The possible numbers of groups, if the clusters are divided into groups of one size. The smallest number comes first.
 pub(crate) fn divisors(clusters: usize) -> impl Iterator<Item = usize> {
     (1..=clusters).filter(move |&groups| clusters.is_multiple_of(groups))
 }
@@ -83,8 +83,8 @@ pub(crate) fn divisors(clusters: usize) -> impl Iterator<Item = usize> {
 const LEAST: usize = 24;
 
 impl Grouping {
-    /// The cut with the smallest download among those that transfer at most a twentieth more bytes than the cheapest
-    /// cut, for the requested queries. The download counts because a client may stop before its last query.
+    /// The cut with the smallest download. Only cuts count that transfer at most a twentieth more bytes than the
+    /// cheapest cut, for the requested queries. The download decides because a client may stop before its last query.
     pub(crate) fn cheapest(n: usize, width: usize, wish: &Wish) -> Option<Self> {
         let (grid, cost, once) = best(cuts(n, width, wish, MISSED), wish.queries)?;
         let most = Most::of(&cost, n, width, wish.queries);
@@ -131,8 +131,8 @@ impl Grouping {
     }
 }
 
-/// The cut with the smallest download among those that transfer at most a twentieth more bytes in all queries than the
-/// cheapest cut.
+/// The cut with the smallest download. Only cuts count that transfer at most a twentieth more bytes, in all queries,
+/// than the cheapest cut.
 pub(crate) fn best(
     cuts: impl Iterator<Item = (Grid, Cost, Once)>,
     queries: u64,

@@ -30,7 +30,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// False for a mode that looks at a part of the records, and so finds fewer of the neighbours.
+    /// False for a mode that reads only a part of the records, and therefore finds fewer of the neighbours.
     pub(super) fn finds_all(&self) -> bool {
         !matches!(self.mode, ModeKind::Sealed | ModeKind::Routed)
     }
@@ -42,13 +42,13 @@ impl Row {
         self.once_seconds(line) + queries as f64 * self.search_seconds(line)
     }
 
-    /// The part of [`seconds`](Self::seconds) before the first search.
+    /// The share of [`seconds`](Self::seconds) that passes before the first search.
     #[must_use]
     pub fn once_seconds(&self, line: f64) -> f64 {
         self.cost.once as f64 * 8.0 / line
     }
 
-    /// The part of [`seconds`](Self::seconds) of one search.
+    /// The share of [`seconds`](Self::seconds) that one search takes.
     #[must_use]
     pub fn search_seconds(&self, line: f64) -> f64 {
         let bytes = (self.cost.up + self.cost.down) as f64;
@@ -120,7 +120,8 @@ impl Plan {
         }
     }
 
-    /// The row with the cost of ids, attributes and payloads, compared with downloading all of these, too.
+    /// The row with the cost of ids, attributes and payloads added. The download with which it is compared also
+    /// includes them.
     fn with_records(&self, row: Row, speed: &Speed) -> Row {
         let records = |one| Cost {
             once: self.record_bytes.bytes(self.n, one),
@@ -363,8 +364,8 @@ mod tests {
         assert_eq!(of(100_000, 1), ModeKind::Masked);
         assert_eq!(of(100_000, 20), ModeKind::Masked);
         assert_eq!(of(100_000, 1000), ModeKind::Local);
-        // Scoring everything costs bytes in proportion to n, like the download, at a hundredth of it. Scoring a part
-        // costs less. Buckets that are fetched without a hint need almost no initial download.
+        // Scoring everything costs bytes in proportion to n, like the download, but only a hundredth of the bytes.
+        // Scoring a part costs less. Buckets that are fetched without a hint need almost no initial download.
         assert_eq!(of(1_000_000, 2), ModeKind::Sealed);
         assert_eq!(of(1_000_000, 20), ModeKind::Routed);
         assert_eq!(of(1_000_000, 1000), ModeKind::Local);
@@ -459,8 +460,8 @@ mod tests {
         assert_ne!(recommended(&table), ModeKind::Local);
     }
 
-    /// Below some hundreds of buckets, queries are hidden under secrets of a smaller dimension, which take a client
-    /// much less time to make.
+    /// If there are fewer than some hundreds of buckets, queries are hidden under secrets of a smaller dimension. A
+    /// client makes these in much less time.
     #[test]
     fn fewer_buckets_take_less_of_a_clients_time_than_in_proportion() {
         let sealed = |n| {

@@ -7,7 +7,7 @@ use super::Speed;
 /// The terms by which modes are compared, in addition to a plan's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// The most time that a client may compute for one search, on one thread. `None` sets no limit.
+    /// The longest time that a client may compute for one search, on one thread. `None` sets no limit.
     pub client: Option<Duration>,
     /// True if the server may hold the vectors in the clear.
     pub server_sees_vectors: bool,

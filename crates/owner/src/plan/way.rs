@@ -74,7 +74,7 @@ impl Way {
         ways.min_by_key(|way| way.cost(probes).total(searches))
     }
 
-    /// The bytes for fetching in this way, `count` at a time.
+    /// The bytes that fetching takes in this way, if a client fetches `count` pages or buckets at a time.
     pub(crate) fn cost(&self, count: usize) -> Cost {
         match self {
             Self::Download => Cost {
@@ -130,7 +130,8 @@ impl Way {
         self.kind().name()
     }
 
-    /// The bytes for these pages, if `fetched` are fetched at a time. If they are downloaded, all of them count.
+    /// The bytes that fetching these pages takes, if a client fetches `fetched` pages at a time. If the pages are
+    /// downloaded, all of them count.
     pub(super) fn cost_of(&self, (pages, len, fetched): (usize, usize, usize)) -> Cost {
         let mut cost = self.cost(fetched);
         if *self == Self::Download {
@@ -139,7 +140,7 @@ impl Way {
         cost
     }
 
-    /// Nanoseconds of one thread for fetching `count` at a time, for the server and for the client.
+    /// Nanoseconds of one thread for fetching `count` pages or buckets at a time, for the server and for the client.
     pub(super) fn nanoseconds(&self, count: usize, speed: &Speed) -> (f64, f64) {
         let params = match self {
             Self::Download => return (0.0, 0.0),

@@ -11,7 +11,7 @@ use super::conditions::Conditions;
 pub struct Wish {
     /// The number of results of a search.
     pub k: usize,
-    /// The share of the true nearest that a search should find, above 0 and below 1.
+    /// The share of the true nearest records that a search should find, above 0 and below 1.
     pub recall: f64,
     /// The number of searches that a typical client makes in one version of the index.
     pub queries: u64,

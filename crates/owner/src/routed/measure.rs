@@ -22,7 +22,7 @@ use crate::step::Step;
 /// The number of vectors whose orders of clusters show which clusters are wanted together.
 const ORDERS: usize = 8192;
 
-/// The largest number of clusters of an order that are considered.
+/// The number of clusters at the front of each order that are considered.
 const RANKS: usize = 96;
 
 /// The groups of clusters, and the recall that they reach.
@@ -36,8 +36,8 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// The smallest number of groups that are enough for the requested recall, or beyond which almost nothing more is found.
-    /// With them clients transfer no more than the plan's limits.
+    /// The smallest number of groups that is enough for the requested recall. If no number is enough, it is the smallest number
+    /// beyond which almost no more records are found. With this number, clients stay within the plan's limits.
     pub(super) fn measured(
         clusters: &Clusters,
         wanted: &Demand,
@@ -286,8 +286,8 @@ mod tests {
         (frame, rows)
     }
 
-    /// The number of groups, the recall, and how many numbers of groups were tried. There are vectors around one point for each
-    /// cluster, and one in `every` of them is in the cluster of another point.
+    /// The chosen number of groups, its recall, and the count of the numbers that were tried. There are vectors around one
+    /// point for each cluster, and one in `every` of them is in the cluster of another point.
     fn chosen(recall: f64, every: usize) -> (u32, f64, usize) {
         const EACH: usize = 24;
         let points = synthetic::uniform(CLUSTERS, DIM, 1);
@@ -342,7 +342,7 @@ mod tests {
         assert!(tried < 4, "{tried}");
     }
 
-    /// A search finds the same cluster less well in a group of many columns.
+    /// In a group of many columns, a search finds fewer records of the same cluster.
     #[test]
     fn recall_is_measured_under_the_noise_of_encrypted_scores() {
         const COLUMNS: usize = 8192 / DIM;

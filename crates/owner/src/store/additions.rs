@@ -11,7 +11,8 @@ use super::stored_part::StoredPart;
 use super::verify::Check;
 
 impl<D: Disk> Store<D> {
-    /// Refuses to build on a version that may not be the newest, or that has wrong additions: a change would sign them.
+    /// Refuses to build on a version that may not be the newest. Also refuses a version with wrong additions, because a
+    /// change would sign these additions.
     pub(super) fn check_base(&self) -> Result<(), Error> {
         self.check_sure()?;
         let (owner, keys) = (&self.keys.public(), &self.contents());

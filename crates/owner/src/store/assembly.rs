@@ -53,7 +53,7 @@ pub struct Assembly<D = Files> {
     signed: Option<SignedManifest>,
     /// True once the manifest may have been written.
     ending: bool,
-    /// True if it is the newest version.
+    /// True if the index of these pieces is the newest version.
     finished: bool,
     _lock: Lock,
 }

@@ -195,8 +195,8 @@ impl<D: Disk> Store<D> {
         self.read_rows(at, (&rows, scaled), None, waiting)
     }
 
-    /// Adds rows of a segment to the waiting rows. They keep their stored scales, if `scaled`. The given attributes
-    /// replace the rows' own of the same names.
+    /// Adds rows of a segment to the waiting rows. If `scaled` is true, the rows keep their stored scales. A given attribute
+    /// replaces the row's attribute of the same name.
     pub(super) fn read_rows(
         &self,
         at: usize,
@@ -242,7 +242,7 @@ impl<D: Disk> Store<D> {
         all
     }
 
-    /// True if compacting the segments behind the first `kept` would reduce nothing. Then there are no deleted records,
+    /// True if compacting the segments behind the first `kept` would change nothing useful. Then there are no deleted records,
     /// no two segments of one label, and no content under an older key.
     fn is_compact(&self, kept: usize) -> bool {
         let whole = |at: usize| self.records.dead[at].is_empty() && !self.is_older(at);
@@ -269,7 +269,7 @@ impl<D: Disk> Store<D> {
         groups.any(|group| self.manifest.newest(group.key) != group.key)
     }
 
-    /// The number of segments, from the first on, that are full and have lost nothing.
+    /// The number of segments at the front that are full and have lost no records.
     pub(super) fn settled(&self) -> usize {
         if matches!(self.manifest.mode, Mode::Sealed(_) | Mode::Routed(_)) {
             return 0;
@@ -278,14 +278,14 @@ impl<D: Disk> Store<D> {
         segments.take_while(|&at| self.is_whole(at)).count()
     }
 
-    /// True if a segment is full, has lost nothing, and is under its label's newest key.
+    /// True if a segment is full, has lost no records, and is under its label's newest key.
     pub(super) fn is_whole(&self, at: usize) -> bool {
         let (ids, dead) = (&self.records.sets[at], &self.records.dead[at]);
         ids.len() >= SEGMENT && dead.is_empty() && !self.is_older(at)
     }
 }
 
-/// The demands for which an index was planned, with the present number of records.
+/// The demands for which an index was planned, adapted to the present number of records.
 fn wish(mode: &Mode, k: usize, n: usize) -> Wish {
     let (k, recall, queries, routing) = match mode {
         Mode::Sealed(Sealed {

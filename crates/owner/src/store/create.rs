@@ -127,7 +127,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// When a build is unwound, removes the written files, and the directory if it did not exist before.
+/// Removes the written files when a build is unwound. Also removes the directory if it did not exist before.
 struct Unwound<'a, D: Disk>(&'a Folder<D>, bool);
 
 impl<D: Disk> Drop for Unwound<'_, D> {

@@ -174,7 +174,7 @@ impl<D: Disk> Store<D> {
         draft: &mut Draft,
         edit: &Edit,
     ) -> Result<(), Error> {
-        // For each segment, its affected rows, each with the row of the edit that replaces it.
+        // For each segment, the rows that the edit affects. Each row comes with the edit's row that replaces it.
         let mut rows: BTreeMap<usize, Vec<(u32, usize)>> = BTreeMap::new();
         for (at, id) in edit.ids.iter().enumerate() {
             if let Some((segment, row)) = self.records.find(id) {

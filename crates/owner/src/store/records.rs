@@ -71,7 +71,7 @@ impl Records {
         self.dead.iter().map(Numbers::len).sum()
     }
 
-    /// Adds a segment.
+    /// Adds a segment with these ids.
     pub(super) fn push(&mut self, ids: Ids) {
         self.stored.push(u32_of(ids.len()));
         self.sets.push(Arc::new(ids));

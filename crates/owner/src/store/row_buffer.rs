@@ -65,7 +65,7 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Adds records whose coordinates are residuals, with the values of each in the frame.
+    /// Adds records whose coordinates are residuals. `marks` has each residual's values in the frame.
     pub(super) fn push_residuals(
         &mut self,
         ids: impl IntoIterator<Item = Id>,

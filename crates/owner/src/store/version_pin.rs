@@ -50,7 +50,7 @@ pub(super) fn locked<D: Disk>(
     Ok((lock, newest))
 }
 
-/// Refuses a newest version that does not follow from the owner's known one. The manifests in its folder show that.
+/// Refuses a newest version that does not follow from the pinned version. It checks this with the manifests in the folder.
 fn follows<D: Disk>(
     folder: &Folder<D>,
     newest: &SignedManifest,

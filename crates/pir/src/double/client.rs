@@ -24,8 +24,8 @@ pub struct Secret {
     version: u64,
 }
 
-/// A query made before its index is known, together with `H2 s2`. [`Client::query_prepared`] finishes it by a few
-/// thousand additions and consumes it. Zeroised on drop.
+/// A query that was made before its index is known, and `H2 s2`. [`Client::query_prepared`] consumes it, and finishes
+/// it by a few thousand additions. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Prepared {
     first: Vec<u32>,

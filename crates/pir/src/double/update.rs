@@ -1,11 +1,11 @@
 //! Changing records, and bringing clients up to date without a new hint.
 //!
-//! A change is to byte `e` of a record in column `j` and slot `i`, by `delta`. It changes row `i` of that byte's `H1`
-//! by `delta A1_j`, and with it the digits in column `i` of `G`. The server sends by how much each of the `d kappa n`
-//! digits grows, in 9 bits each. This takes 4.6 KB for each byte of a record and each changed slot, however many of the
-//! slot's records have changed. Clients have `A2` and change their own `H2` by the product of that column and row `i`
-//! of `A2`. The change is exact. So the rounding errors of the hint that a client started from stay, and so does the
-//! failure bound.
+//! Suppose that byte `e` of the record in column `j` and slot `i` changes by `delta`. Then row `i` of that byte's `H1`
+//! changes by `delta A1_j`, and so do the digits in column `i` of `G`. The server sends by how much each of the
+//! `d kappa n` digits grows, in 9 bits each. This takes 4.6 KB for each byte of a record and each changed slot, however
+//! many of the slot's records have changed. Clients have `A2` and change their own `H2` by the product of that column
+//! and row `i` of `A2`. The change is exact. So the rounding errors of the hint that a client started from stay, and so
+//! does the failure bound.
 
 #![expect(
     clippy::cast_possible_truncation,

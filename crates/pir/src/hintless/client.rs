@@ -34,7 +34,7 @@ struct Wanted {
     unit: usize,
     /// The record's number within its unit.
     within: usize,
-    /// 1 plus the number of the slot that asks for the unit, or 0.
+    /// 1 plus the number of the slot that asks for the unit, or 0 if no slot asks for it.
     slot: usize,
 }
 

@@ -62,7 +62,7 @@ pub struct Place {
 /// Slots for the wanted units, and a place for each slot to ask for. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Assigned {
-    /// For each wanted unit, 1 plus the number of the slot that asks for it, or 0.
+    /// For each wanted unit, 1 plus the number of the slot that asks for it, or 0 if no slot does.
     slots: Vec<usize>,
     /// The place that each slot asks for.
     places: Vec<Place>,

@@ -98,7 +98,7 @@ fn a_step_is_the_sum_and_the_shifted_difference_and_adds_the_noise_of_a_switch()
         }
         let ratio = found / count / of_switch(*gadget, 2.0 / 3.0);
         println!("step {i}: {ratio:.3} of the variance expected");
-        // The errors of 3 secrets are all the same in 8 switches: 3 l N of them.
+        // The same errors occur in 8 switches, for 3 secrets: `3 l N` errors.
         assert!((ratio - 1.0).abs() < 0.08, "step {i}: {ratio}");
     }
 }

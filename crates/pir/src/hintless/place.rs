@@ -38,7 +38,7 @@ pub(crate) fn slot(number: usize, slots: usize) -> u128 {
     all.fold(0, |set, bit| set | bit)
 }
 
-/// The slots of the wanted units. Zeroised on drop.
+/// The slots that were found for the wanted units. Zeroised on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Assignment {
     /// For each wanted unit the slot that asks for it, or the empty set.
@@ -101,7 +101,7 @@ impl Assignment {
         }
     }
 
-    /// 1 plus the number of the slot that asks for wanted unit `i`, or 0.
+    /// 1 plus the number of the slot that asks for wanted unit `i`, or 0 if no slot does.
     pub(crate) fn slot_of(&self, i: usize) -> usize {
         (0..MOST_SLOTS).fold(0, |found, slot| {
             let [bit, ..] = (self.of[i] >> slot & 1).to_le_bytes();

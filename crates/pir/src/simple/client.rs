@@ -16,7 +16,7 @@ use crate::{Error, Seed};
 /// A record of the database, `record_len` bytes.
 pub type Record = Vec<u8>;
 
-/// Decrypts the answer to one query. It holds `s` or `H s`, and which record the query asked for.
+/// Decrypts the answer to one query. It holds `s` or `H s`, and the number of the record that the query asked for.
 ///
 /// Recovery consumes the secret, because a second query under the same `s` would show the difference of both queries.
 /// Zeroised on drop.

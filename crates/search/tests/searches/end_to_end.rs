@@ -72,7 +72,7 @@ fn every_mode_finds_what_exact_search_finds() {
         // The lowest accepted recall, and the largest accepted difference of a score from the cosine.
         let (least, most) = match index.manifest().mode {
             Mode::Sealed(_) => (0.85, 0.06),
-            // A score is wrong by at most 2e-3, times the distance of the vector from its base.
+            // The error of a score is at most 2e-3 times the distance of the vector from its base.
             Mode::Routed(_) => (0.85, 0.01),
             Mode::Local(_) => (0.97, 0.06),
             _ => (0.99, 0.001),

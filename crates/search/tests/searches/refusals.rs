@@ -19,7 +19,7 @@ const DIM: usize = 16;
 /// The number of bytes of a reply's head, and a few more.
 const HEAD: usize = 24;
 
-/// The first refused message, the refusal, and the number of refused messages.
+/// The number of the first refused message, the refusal, and the count of refused messages.
 type Refused = (usize, fn() -> Error, usize);
 
 /// A server's plan for the messages of a session, and the messages that it has seen.

@@ -235,7 +235,7 @@ fn a_flood_of_sessions_drives_out_the_oldest_and_no_more_are_held() {
         let found = stranger.send(&[&keys.to_bytes(), &asked]);
         assert!(matches!(found, Err(Error::Pir(_))), "{found:?}");
     }
-    // Since the last request of the first session, this number of other sessions came.
+    // Since the last request of the first session, `HELD` other sessions have begun.
     for seed in 200..200 + HELD {
         let (other, keys) = Session::new(&mut rng(seed));
         let mut asked = stranger.query(&other).to_bytes();

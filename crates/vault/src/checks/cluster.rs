@@ -93,8 +93,9 @@ fn add(sums: &mut [i32], run: &Run<COUNT>, at: usize, codes: &[i16]) {
     }
 }
 
-/// The sum of squares of the differences between sums and check rows. Half of the first difference is subtracted from the
-/// others.
+/// Subtracts half of the first difference between sums and check rows from each later difference. Returns the sum of the
+/// squares of the results. The first check row has every place once. So an error of a place then counts half, with one of two
+/// signs, in each later difference: see `docs/security/routed.md`.
 fn squares(sums: &[i32; COUNT], checks: &[i32]) -> u64 {
     let off = |at: usize| centred(sums[at].wrapping_sub(checks[at]));
     let half = off(0) >> 1;
@@ -193,7 +194,8 @@ mod tests {
                 prop_assert_eq!(checks.off(cluster, &products, &held), expected);
                 products[at] = products[at].wrapping_sub(error);
             }
-            // Adds half of P to a place and to all check rows. The check rows that do not include the place are then off by it.
+            // Adds half of P to a place and to all check rows. Each check row that does not include the place is then wrong by
+            // half of P.
             products[at] ^= 1 << 25;
             for check in &mut held[at / PLACES * COUNT..][..COUNT] {
                 *check ^= 1 << 25;

@@ -151,7 +151,7 @@ impl Exact {
         reply: &Reply,
         segments: impl IntoIterator<Item = (&'a Weights, usize, usize)>,
     ) -> Result<bool, Error> {
-        // Nothing here trusts the reply's head. Decryption checks the reply's state and length.
+        // This function does not check the reply's head. Decryption checks the reply's state and length.
         let expected = Combination::all_of(&self.combinations, query)?;
         if query.params() != reply.params() {
             return Ok(false);

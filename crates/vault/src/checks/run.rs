@@ -61,7 +61,7 @@ impl<const K: usize> Runs<K> {
     }
 }
 
-/// All ones if the word's bit `at` is set, else zeros.
+/// All ones if bit `at` of the word is set, else zero.
 pub(super) fn take(word: u32, at: usize) -> i32 {
     0i32.wrapping_sub((word >> at & 1).cast_signed())
 }

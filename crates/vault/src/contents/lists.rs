@@ -1,7 +1,7 @@
 //! Sealed lists of several content keys in one part.
 //!
-//! An index without readers of its own has one list, which is the part. Otherwise it has one for each key, in the order
-//! of their numbers:
+//! If an index has no readers of its own, the part consists of one list. Otherwise the part has one list for each key,
+//! in the order of the keys' numbers:
 //!
 //! ```text
 //! for each: length: 32 bits, little-endian | sealed list

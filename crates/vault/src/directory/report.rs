@@ -40,14 +40,14 @@ pub struct Label {
     /// The number of further stored rows: of records that were deleted, replaced or given another label. A holder of
     /// the label's keys can read these rows until the index is compacted.
     pub stale: u64,
-    /// The number of these rows that are not under the newest key.
+    /// The number of these rows that are under an older key of the label.
     pub older: u64,
 }
 
 impl Directory {
-    /// Who can read how many records: first readers, then former readers. `live` counts the records under each key that
-    /// searches find. `stored` adds deleted and replaced records, which a holder of the key can read until the index is
-    /// compacted.
+    /// The number of records that each reader can read, then the same for former readers. `live` has, for each key, the
+    /// number of records that searches find. `stored` also counts deleted and replaced records, which a holder of the
+    /// key can read until the index is compacted.
     #[must_use]
     pub fn reading(&self, live: &BTreeMap<u32, u64>, stored: &BTreeMap<u32, u64>) -> Vec<Reading> {
         let under = |records: &BTreeMap<u32, u64>, key: u32| match key {

@@ -11,7 +11,7 @@ pub(super) const LANES: usize = 8;
 /// The number of rounds of AES-256.
 pub(super) const ROUNDS: usize = 14;
 
-/// The data that all rows share, for eight registers' worth of coordinates. A register has `WIDTH` words.
+/// The data that all rows share, for the coordinates that fill eight registers. A register has `WIDTH` words.
 #[derive(Zeroize)]
 pub(super) struct Group<const WIDTH: usize> {
     /// The counters of row 0.

@@ -23,7 +23,7 @@ const STEP: usize = 128;
 /// The number of coordinates whose high parts share one word.
 const BITS: usize = 64;
 
-/// The pads of rows from 0 on. Erased when dropped.
+/// The pads of the rows from number 0 on. They are erased when dropped.
 pub struct KeptPads {
     width: usize,
     /// The number of coordinates of a row, including padding.

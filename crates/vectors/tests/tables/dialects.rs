@@ -46,7 +46,8 @@ fn texts(chunk: &Chunk) -> Vec<&str> {
     texts.iter().map(|text| text.as_deref().unwrap()).collect()
 }
 
-/// Read as plain text, `\N` would be a text, and `a\tb` would contain a backslash.
+/// If the reader took COPY's escapes as plain text, `\N` would become a text instead of a missing value. So it refuses
+/// them.
 #[test]
 fn escapes_of_copy_are_refused_unless_backslashes_stand_for_themselves() {
     let names = named(Some("v"), Some("id"), &["t"]);

@@ -34,7 +34,8 @@ pub(in crate::index) struct Columns {
 }
 
 impl Columns {
-    /// The layout of a file, with vectors where `names` says. Ids come from a column, unless they are in another file.
+    /// Determines the layout of a file. `names` gives the columns of the vectors. Ids come from a column, unless they
+    /// are in another file.
     pub(super) fn layout(
         &self,
         names: ColumnNames,

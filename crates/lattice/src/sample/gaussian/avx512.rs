@@ -66,7 +66,7 @@ impl Runs {
             .take_while(|entry| *entry != 0)
             .collect();
         let distinct = entries.windows(2).all(|two| key(two[0]) > key(two[1]));
-        // One position more than entries: the last run ends with a 0, and no `u` is below that.
+        // There is one more position than there are entries. So the last run ends with a 0, and no `u` is below 0.
         let run = (entries.len() + 1).div_ceil(ROWS);
         if run > MAX_RUN || !distinct {
             return None;
@@ -209,7 +209,8 @@ fn magnitudes(places: &[Place], words: &[u8]) -> [i16; STEP] {
         let below = _mm512_cmplt_epu16_mask(key, probe);
         run = _mm512_mask_add_epi16(run, below, run, _mm512_set1_epi16(half));
     }
-    // The position: the first of the run whose key is not larger. The search also copies its entry's digits.
+    // The position is the first one in the run whose key is not larger than the key of `u`. The search also copies the
+    // digits of the entry there.
     let mut digits = [_mm512_setzero_si512(); DIGITS];
     for (digit, row) in digits.iter_mut().zip(&places[0].digits) {
         *digit = look_up(row, run);

@@ -49,8 +49,9 @@ fn magnitude(table: &[Block], high: u64, low: u64) -> u64 {
     };
     for (b, block) in table.iter().enumerate() {
         let difference = b as u64 ^ whole;
-        // All ones for the block behind these blocks, zeros for the others. The mask is opaque to
-        // the compiler, which would otherwise jump over the blocks under zeros (memcheck found it).
+        // The mask is all ones for the first block that does not count as a whole, and zero for
+        // every other block. It is opaque to the compiler, which would otherwise jump over the
+        // blocks with a mask of zero (memcheck found it).
         let mask = black_box(((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1));
         for j in 0..BLOCK {
             found.high[j] |= block.high[j] & mask;

@@ -57,8 +57,8 @@ pub(crate) fn fetched_by(way: FetchKind, n: usize, len: impl Fn(usize) -> usize)
     index
 }
 
-/// Indexes of such records, one for each way in which clients ask a server for pages. One further index has dealt
-/// pages.
+/// Indexes of records whose payloads have these lengths, one for each way in which clients ask a server for pages. One
+/// further index has dealt pages.
 pub(crate) fn of_all_ways(
     n: usize,
     len: impl Fn(usize) -> usize + Copy,

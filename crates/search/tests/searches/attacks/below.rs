@@ -17,9 +17,9 @@ const QUERIES: usize = 100;
 /// bits.
 const STEP: f64 = 2048.0;
 
-/// Changes relative to the tolerance `T`, and whether a part of the change is made to the group's check rows. Above `T`, a
-/// change of the row alone is refused half the time. Such a server does not know the sign, and does not wait for a refusal
-/// to learn it.
+/// Changes relative to the tolerance `T`, and whether a part of the change is made to the group's check rows. If a change
+/// above `T` is made to the row alone, half of these replies are refused. The server does not know the sign of the row in
+/// the checks, and does not wait for a refusal to learn it.
 const CHANGES: [(f64, bool); 4] = [(0.6, false), (1.0, false), (1.2, true), (1.6, true)];
 
 struct Bed {

@@ -125,8 +125,8 @@ fn who_saw_one_history_accepts_no_other() {
     }
 }
 
-/// Two clients that saw different histories notice the fork when they compare pins of the first version that differs, or
-/// of any later one.
+/// Two clients that saw different histories compare their pins. They notice the fork if the pins are of the first version
+/// that differs, or of any later version.
 #[test]
 fn two_clients_that_compare_pins_see_a_fork() {
     let (_, [first, second]) = histories();
@@ -157,7 +157,7 @@ fn a_client_refuses_a_pin_of_another_history() {
                     "{at}, {seen}: {fork:?}"
                 );
             }
-            // A server that is older than one of the two pins proves nothing.
+            // A server whose version is older than one of the two pins proves nothing.
             let behind = check(first.server(at), &own);
             assert_eq!(behind.is_ok(), seen <= at, "{at}, {seen}: {behind:?}");
         }

@@ -54,7 +54,8 @@ fn a_restored_owner_with_the_same_randomness_shows_no_difference() {
     assert!(clear < 0.02, "{clear} of the differences are in the clear");
 }
 
-/// If two contents had one id, the attack would succeed. Real ids depend on the contents, which prevents it.
+/// If two contents had the same id, the attack would succeed. Real ids depend on the contents, which prevents the
+/// attack.
 #[test]
 fn one_id_for_two_contents_shows_their_difference() {
     let reader = keys().shared();

@@ -98,12 +98,12 @@ fn pages_that_are_not_the_owners_are_refused_after_the_same_messages() {
     }
 }
 
-/// The lengths of payloads: one differs from the others.
+/// The length of a record's payload. One record's length differs from all others.
 fn another(row: usize) -> usize {
     if row == 5 { 899 } else { 900 }
 }
 
-/// A fetch of one record leaves room for pages that are not wanted. If that room always held one fixed page, a server that
+/// A fetch of one record also asks for pages that are not wanted. If these were always one fixed page, a server that
 /// changes this page would notice.
 #[test]
 fn no_one_page_stands_where_none_is_wanted() {

@@ -21,7 +21,7 @@ struct Game {
     server: Server,
     client: Client,
     keys: Vec<u8>,
-    /// True if the client ends at the first wrong reply.
+    /// True if the client stops at the first wrong reply.
     hasty: bool,
 }
 

@@ -14,7 +14,7 @@ const LEN: usize = 16;
 const SEARCHES: usize = 8;
 const DECOYS: usize = 15;
 
-/// The records that every one of these searches touched.
+/// The records that all of these searches touched.
 fn intersection(views: &[BTreeSet<usize>]) -> BTreeSet<usize> {
     let (first, rest) = views.split_first().expect("a search");
     let all = |record: &&usize| rest.iter().all(|view| view.contains(*record));

@@ -300,7 +300,8 @@ impl Bed {
         (found.map(|found| found.hits), exchanges)
     }
 
-    /// The position of a record, or of a random record in a random group of clusters.
+    /// In routed mode, the position of a random record in a random group of clusters. In other modes, the
+    /// position of this record.
     fn place(&mut self, row: usize) -> Place {
         if let Some((stored, slots)) = self.group {
             let groups = self.layout.count / stored;

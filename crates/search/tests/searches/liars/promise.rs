@@ -21,7 +21,8 @@ fn whole(steps: f64) -> i64 {
 }
 
 impl Promise {
-    /// For a mode whose checks find every change. `many` is the sum for a change of one step in each row.
+    /// The promise of a mode whose checks find every change. `many` is the sum of squares for a change of one step in
+    /// each row.
     pub(crate) const fn exact(rows: usize) -> Self {
         Self {
             seen: 1,
@@ -30,8 +31,8 @@ impl Promise {
         }
     }
 
-    /// The steps are 2^-15 of P. A single change exceeds twice the tolerance; the sums are those of
-    /// 3 and of 5.3 tolerances.
+    /// The steps are 2^-15 of P. A single change exceeds twice the tolerance. The sums are the squares of 3 and of 5.3
+    /// tolerances.
     pub(crate) fn masked(params: &Params, (rows, width): (usize, usize)) -> Self {
         let tolerance = checks::tolerance(params, width, checks::count(rows, width));
         let steps = f64::from(tolerance) / 2048.0;

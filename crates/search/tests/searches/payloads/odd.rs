@@ -5,7 +5,7 @@ use super::*;
 use sordino_index::folder::Folder;
 use sordino_search::{Files, OpenOptions, SignedManifest, Transport};
 
-/// A server that truncates its scores, if `cut`, and fails when payloads are fetched.
+/// A server that fails when payloads are fetched. If `cut` is true, it also truncates its scores.
 struct Failing<'a> {
     inner: InProcess<'a>,
     cut: bool,

@@ -157,8 +157,8 @@ impl Bed {
     }
 }
 
-/// Of the additions that begin with the ids `firsts`, the ones whose records a client finds when it searches for their
-/// vectors. Checks that each result has its own payload and attribute.
+/// `firsts` are the first ids of additions. Returns those ids whose addition's records a client finds when it searches
+/// for their vectors. Checks that each result has its own payload and attribute.
 pub(crate) fn finds(client: &Client, server: &Server, firsts: &[u64]) -> Vec<u64> {
     let mut transport = InProcess::new(server);
     let mut all = Vec::new();

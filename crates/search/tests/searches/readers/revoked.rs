@@ -216,7 +216,7 @@ fn losing_a_label_or_a_group_is_being_revoked_from_it() {
     }
 }
 
-/// From the first grant until compaction, a reader with a grant has no key of the records.
+/// From the first grant until compaction, a reader with a grant has no key for the older records.
 #[test]
 fn folders_are_read_before_they_are_compacted() {
     let dir = tempfile::tempdir().unwrap();

@@ -145,8 +145,8 @@ impl Bed {
         Self { dir, seed }
     }
 
-    /// Appends an addition of a branch to this folder's newest version. Its writer signs it again, and the parts that it
-    /// names are copied.
+    /// Appends an addition of a branch to this folder's newest version. The addition's writer signs it again, and the
+    /// parts that the addition names are copied.
     pub(crate) fn graft(
         &self,
         branch: &Self,
