@@ -41,7 +41,9 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(body: &'a [u8], expected: &str) -> Re
                 false => "",
             };
             let words = Problem::words(&error);
-            Err(Problem::request(format!("{words}{hint}; expected {expected}")))
+            Err(Problem::request(format!(
+                "{words}{hint}; expected {expected}"
+            )))
         }
     }
 }
