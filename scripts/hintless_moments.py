@@ -30,6 +30,8 @@ power above its peak counts as a failure.
 crates/pir/docs/hintless.md, under Noise, says which steps are proved and which assumptions remain.
 
   scripts/hintless_moments.py COUNT SEED     draws COUNT layouts, a second each, and prints their bounds
+
+docs/security/retrieval.md has 500 drawn layouts: 250 from each of the seeds 1 and 2.
 """
 import cmath, functools, itertools, math, os, random, sys
 

@@ -555,10 +555,12 @@ def test_a_cache_serves_the_second_client(tmp_path, key, vectors):
             part.write_bytes(b"damaged")
         with sordino.Client(server.url, key=key.reader(), cache=str(cache)) as client:
             assert client.stats()["bytes_once"] == once[0]
-        # A cache that cannot be written keeps nothing, and searches succeed.
+        # A cache that cannot be written keeps nothing, and searches succeed. A file is no cache.
         (tmp_path / "file").write_text("mine")
-        with sordino.Client(server.url, key=key.reader(), cache=tmp_path / "file") as client:
+        with sordino.Client(server.url, key=key.reader(), cache=tmp_path / "file" / "cache") as client:
             assert client.stats()["bytes_once"] == once[0]
+        with pytest.raises(sordino.InputError, match="expected a folder"):
+            sordino.Client(server.url, key=key.reader(), cache=tmp_path / "file")
         assert (tmp_path / "file").read_text() == "mine"
         # After a change only new parts are downloaded.
         index.add(vectors[:1], ids=[N], leave_empty=True)

@@ -210,7 +210,7 @@ def section(run: Run) -> str:
             "The next table has the bytes of each message:",
             sizes(run),
             "## Row packing at every shape, and slot mode",
-            "Each cell is the time of one operation on `vectors x dimensions`. The rows `slots` are operations of slot mode on ciphertexts of the given degree.",
+            "Each cell is the time of one operation on `vectors x dimensions`; `-` means not measured. The rows `slots` are operations of slot mode on one ciphertext of the given degree. At level 0, no rescaling is left.",
             rows_packed(run),
             "## All vectors in one pass",
             "`real` scores floating-point vectors (open mode). `modular` scores integers to which pads are added (masked mode). For "

@@ -133,9 +133,7 @@ impl Shape {
             Self::Text(_) => {
                 "symbols of the alphabet (alphabet:SYMBOLS names your own), and characters that pass"
             }
-            Self::Pattern(_) => {
-                "the symbols of the pattern, in its small or capital letters, with all of its separators or none"
-            }
+            Self::Pattern(_) => "the symbols of the pattern, with all of its separators or none",
             Self::Ssn => {
                 "a number as 123-45-6789, without area 000, 666 or 900 and above, group 00 or serial 0000"
             }

@@ -216,6 +216,8 @@ class Client:
             If the server does not answer. `BusyError` says that it was busy all the time.
         """
         rows = _arrays.matrix(queries, "queries", single=True)
+        if isinstance(k, int) and k < 1:
+            raise KError(f"k = {k}: expected at least 1")
         number = min(10, self._native.k) if k is None else whole_number(k, "k")
         if number == 0:
             raise KError("k = 0: expected at least 1")

@@ -985,9 +985,7 @@ def whole_number(value: Any, what: str, most: int = 2**63 - 1) -> int:
         number = index(value)
     except TypeError:
         raise InputError(f"{what} = {value!r}: expected a whole number") from None
-    if number < 0:
-        raise InputError(f"{what} = {number}: expected a number that is not negative")
-    if number > most:
+    if not 0 <= number <= most:
         raise InputError(f"{what} = {number}: expected 0 to {most}")
     return number
 

@@ -89,6 +89,8 @@ def _run(given: argparse.Namespace) -> None:
             site.show(page | made)
             print(f"The index of {len(chosen)} definitions is at {server.url}.\nOpen {origins[0]} in a browser. Ctrl-C ends both.", flush=True)
             server.wait()
+            # The command's exit code tells that Ctrl-C ended it.
+            raise KeyboardInterrupt
 
 
 def _page(folder: Path) -> dict[str, bytes]:
