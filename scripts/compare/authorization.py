@@ -30,12 +30,12 @@ ROWS = (
     Row("check, cached", 407.5, key("sordino cached", 101)),
     Row("cache lookup alone", 147.7, key("sordino lookup", 101)),
     Row(
-        "ten most similar policies, small set (Sordino: 1,000)",
+        "ten most similar of 1,000 policies (reference: small set)",
         192_919,
         key("sordino top10", 1_000, SIMILAR),
     ),
     Row(
-        "ten most similar policies, large set (Sordino: 100,000)",
+        "ten most similar of 100,000 policies (reference: large set)",
         1_002_103,
         key("sordino top10", 100_000, SIMILAR),
     ),
@@ -51,7 +51,7 @@ ROWS = (
 
 def casbin(run: Run) -> list[str]:
     found = any(m.function.startswith("casbin") for m in run.group(CHECK))
-    return ["casbin evaluates only the policies that grant folders to teams, without conditions and without policies that forbid."] if found else []
+    return ["casbin evaluates only the policies that grant folders to teams, without their conditions."] if found else []
 
 
 def section(run: Run) -> str:
@@ -63,7 +63,7 @@ def section(run: Run) -> str:
             notes(
                 "cedar-policy evaluates every policy for every request.",
                 *casbin(run),
-                "In the row `101 policies that no index helps`, every policy has conditions and no scope.",
+                "In the row `101 policies that no index helps`, policies have only conditions, and no scopes.",
                 "If one policy decides a check, Sordino allocates no memory.",
                 "In the rows `32 tokens`, Sordino reads each token, checks its time, audience and issuer, and verifies its signature. The tokens have "
                 "32 holders and one issuer.",

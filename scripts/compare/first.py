@@ -132,7 +132,7 @@ def numbers(run: Run) -> list[list[str]]:
         ("All bytes of 100 searches, 100,000 x 128", session(run), "Local mode moves the fewest bytes for many searches, if the client may hold the index."),
         ("Masked searches that a server answers on all cores, eight clients", throughput(run), "Requests that wait share one pass over the index."),
         ("Build with texts, and memory, 1,000,000 x 128", built(run), "Sordino builds on all cores, faiss on one. For faiss, memory is the size of the index, without texts."),
-        ("PIR, one answer over 1 GiB", scan(run), "The scan runs near memory speed. Peers without a hint do more work."),
+        ("PIR, one answer over 1 GiB", scan(run), "The scan runs near memory speed. Peers without a [hint](../glossary.md) do more work."),
         *((row.label, against(run, row), row.note) for row in primitives(run)),
     ]
     return [[what, f"**{ours}**", theirs, why] for what, (ours, theirs), why in rows]
@@ -191,7 +191,7 @@ def section(run: Run, machine: str, date: str) -> str:
         [
             "# Benchmarks",
             f"This page has the main measurements of one machine ({machine}, {date}). Each measurement is for one thread, unless a row says otherwise. A ratio "
-            "above 1x means that the other program takes longer than Sordino. [Modes](../guide/modes.md) explains the modes, and [method](method.md) has the rules.",
+            "above 1x means that the other program takes longer. `100,000 x 128` means 100,000 vectors of 128 dimensions. *Recall* is the share of the ten true nearest vectors that a search finds. [Modes](../guide/modes.md) explains the modes, and [method](method.md) has the rules.",
             markdown(["", "Sordino", "compared with", "what it means"], numbers(run), words=True),
             "\n".join(f"- {what}: ![{name}](../plots/{name}.svg)" for name, what in PLOTS),
             "## Where Sordino loses",
@@ -206,10 +206,10 @@ def section(run: Run, machine: str, date: str) -> str:
 
 LOSSES = """\
 - Unprotected search is faster than masked, routed, open and sealed mode. FAISS IVF takes a fraction of their time, and its clients download
-  no [hint](../glossary.md).
+  no hint.
 - On vectors without clusters, routed and sealed mode do not reach the recall for which their indexes were built.
 - The hint of a sealed index can be larger than the index.
 - Masked mode scores all vectors, so the time and the bytes of a search grow with the number of vectors.
 
-In the next table, messages are hashed by BLAKE3. `100000x64B` is a list of 100,000 messages of 64 bytes, and `its kernel` is a function of the
-crate `blake3`."""
+In the next table, rows of messages are BLAKE3 hashes. `100000x64B` is a list of 100,000 messages of 64 bytes, and `its kernel` is a function
+of the crate `blake3`."""

@@ -205,18 +205,18 @@ def section(run: Run) -> str:
                 "rotations nor a key, and each secret serves one query. The peers use slots, rotations and longer-lived keys.",
                 "By the MATZOV estimate, Sordino has 137 bits of security. The parameters of the [reference](reference.md#products) (N = 2^14, modulus "
                 "of 497 bits) have about 110 bits. Lattigo (N = 2^13, modulus of 155 bits) and TenSEAL (N = 2^13, modulus of 160 bits) have more than 128 bits.",
-                "Encryption times include encoding, and decryption times include decoding. `Sordino, slots and rotations` is Sordino's slot mode.",
+                "Encryption times include encoding, and decryption times include decoding. `Sordino, slots and rotations` (*slot mode*) uses slots as the peers do.",
             ),
             "The next table has the bytes of each message:",
             sizes(run),
             "## Row packing at every shape, and slot mode",
-            "Each cell is the time of one operation on `vectors x dimensions`; `-` means not measured. The rows `slots` are operations of slot mode on one ciphertext of the given degree. At level 0, no rescaling is left.",
+            "Each cell is the time of one operation on `vectors x dimensions`; `-` means not measured. The rows `slots` are operations of slot mode on ciphertexts of the given degree. At level 0, no rescaling is left.",
             rows_packed(run),
             "## All vectors in one pass",
-            "`real` scores floating-point vectors (open mode). `modular` scores integers to which pads are added (masked mode). For "
+            "`real` scores floating-point vectors (open mode). `modular` scores integers to which [pads](../glossary.md) are added (masked mode). For "
             "`score 4 queries, each`, the server reads the database once for four queries, and the cell is a quarter of the time.",
             column(run),
-            "The next table has the bytes of one search and of the hint:",
+            "For `real`, the next table has the bytes of one search and the hint:",
             column_sizes(run),
             "## The number-theoretic transform, modulus of 50 bits",
             "Each cell is the time of one transform of a polynomial, on one thread.",
@@ -229,14 +229,12 @@ def of_vectors(run: Run) -> str:
     return "\n\n".join(
         [
             "## Hashing of vectors (LSH)",
-            "Each row is the time to hash one vector to a code of 128 bits, or of one search. In the rows `search`, Sordino hashes the query and scans the codes of 100,000 "
-            "vectors. Sordino's hash rotates a vector by fast transforms, which need fewer operations than products with hyperplanes.",
+            "A row `hash` is the time to hash a vector to a code of 128 bits. A row `search` is the time to hash a query and scan the codes of 100,000 vectors. (The reference does not state its number of vectors.) Sordino's hash rotates a vector by fast transforms, which need fewer operations than products with hyperplanes.",
             compare(run, hashing(run), stated=True),
             "In the next table, `100000x64bits-top50` finds the 50 nearest of 100,000 codes of 64 bits. The peer is a loop that counts differing bits, "
             "and then selects.",
             compare(run, scanned(run)),
-            "The next table has the time to look up candidates in hash tables. `simhash-8x14` has 8 tables of 14 bits, and 8 probes look up 8 "
-            "buckets in each table.",
+            "The next table has the time to look up candidates in hash tables. A name ends with the number of tables and of parts of a key: bits (`simhash`), rotations (`cross-polytope`) or intervals (`e2lsh`). `8probes` looks up 8 buckets in each table.",
             tables(run),
         ]
     )
@@ -252,7 +250,5 @@ def reference(run: Run) -> str:
                 "The reference states 128 bits of security; we [estimate](products.md) about 110 bits.",
                 "The reference's Python code uses Paillier from LightPHE, which we did not run.",
             ),
-            "The reference's [hash](hashing.md#hashing-of-vectors-lsh) multiplies a vector by each hyperplane. The report gives no index "
-            "size for its searches of about 4 µs.",
         ]
     )

@@ -18,8 +18,7 @@ def section(run: Run) -> str:
         vectors = ", ".join(f"{n:,}" for n in sizes) + " vectors" if sizes else ""
         rows = [served(load, len(sizes) > 1) for load in sorted(run.loads, key=order)]
         parts.append(
-            "Each row is a mode and a number of clients. `a second` counts requests or whole searches; `median` and `99th percentile` are the time of one. A scan is a pass "
-            "over the index."
+            "Each row is a mode and a number of clients. Rows `the server alone` measure requests, and rows `whole searches` measure searches. `a second` counts them; median, 99th percentile and processor time are for one. A scan is a pass over the index."
         )
         parts.append(markdown([vectors, *HEAD], rows))
         parts.extend(bound(run))

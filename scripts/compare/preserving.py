@@ -289,15 +289,13 @@ def section(run: Run) -> str:
             "# Format-preserving encryption",
             "![FPE](../plots/fpe.svg)",
             "Each cell is the time to encrypt one string of decimal digits, on one thread. In rows `one of 1,024 records`, one call encrypts 1,024 strings, and the "
-            "cell is the time for each. A ratio compares a peer with Sordino's row of the same cipher and length. For Riffpe, `n` is the radix of the digits inside "
-            "the cipher; for RiffpeX, it is the smallest radix.",
+            "cell is the time for each. A ratio compares a peer with Sordino's row of the same cipher and length. For Riffpe, `n` is the radix of the digits inside the cipher. RiffpeX chooses radices of at least `n`.",
             table(run),
             notes(
                 *decryption(run),
                 "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare pyffx with FF1, Sordino's closest cipher.",
                 "FF3 and FF3-1 are broken, and Riffpe has [no security proof](../../crates/fpe/README.md#security).",
-                "Sordino's Riffpe encrypts integers. Inside the cipher, each possible value of a digit gets a pseudorandom label of 16 bytes; ciphertexts do not get "
-                "longer. All rows except Riffpe's encrypt digits or text, as the peers do.",
+                "For single records, the input of Riffpe and RiffpeX is an integer. Inside these ciphers, each possible value of a digit gets a pseudorandom label of 16 bytes, so large radices take longer.",
                 "A dash marks a length for which the cipher is not defined.",
             ),
         ]

@@ -122,7 +122,7 @@ def method(run: Run, machine: Machine, date: str, revision: str, load: str) -> s
                 "Times are medians. Each benchmark runs on one thread with its own core.",
                 "Rows marked `all threads` share their cores with other programs, so their times mean little on a busy machine.",
                 "A *peer* is a different program or crate for the same task. A ratio is the peer's time divided by Sordino's, in one run on one machine.",
-                "A row without a figure says why.",
+                "A dash marks a step or measurement that does not exist.",
             ),
         ]
     )

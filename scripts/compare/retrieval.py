@@ -37,7 +37,7 @@ def operations(run: Run) -> str:
             setup, whole = (RAW[f"{scheme}-{function}", records] for function in ("setup", "end-to-end"))
             cells = (time(setup), ours("setup"), time(whole), ours("end-to-end"), ours("online"))
             rows.append([f"{scheme.capitalize()}PIR, {count:,} records", *cells])
-    head = ["", "setup: reference", "Sordino", "query, answer and recover: reference", "Sordino", "Sordino, prepared ahead"]
+    head = ["", "setup: reference", "setup: Sordino", "query, answer and recover: reference", "all three: Sordino", "all three: Sordino, prepared ahead"]
     return markdown(head, rows)
 
 
@@ -144,7 +144,7 @@ def hintless(run: Run) -> str:
             ]
         )
     head = ["records", "at once", "server", "client: query", "client: recover", "encoding"]
-    bytes_of = "The [package's page](../../crates/pir/README.md) lists the bytes."
+    bytes_of = "The [package's page](../../crates/pir/README.md#without-a-hint) lists the bytes of requests and answers."
     return f"{markdown(head, rows)}\n\n{bytes_of}" if rows else f"Absent: not in this run. {bytes_of}"
 
 

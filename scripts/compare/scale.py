@@ -80,8 +80,8 @@ def section(run: Run) -> str:
                 f"{OUT_GB:.2f} dollars. These are typical list prices for rent by the hour.",
                 "`searching` is the rent of processor time for the searches, and `holding` is the rent of memory for a whole month. The rented processors also search, so "
                 "`in all` adds `sending` to the larger of `searching` and `holding`.",
-                f"`sordino plan` predicts time and bytes for each size. We multiplied time and bytes of a search by a factor: the measurement at {MEASURED:,} "
-                "vectors, divided by the prediction for this size.",
+                f"`sordino plan` predicts time and bytes for each size. We multiplied time and bytes of a search by a factor: at {MEASURED:,} vectors, "
+                "the measurement divided by the prediction.",
                 f"We assume that memory grows in proportion to the number of vectors. A shard has {SHARD_BYTES / 1e9:.0f} GB. For 1,000 million vectors, `sordino plan` has no "
                 "masked mode.",
             ),

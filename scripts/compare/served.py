@@ -94,7 +94,7 @@ def section(run: Run) -> str:
                 "`server's memory` excludes mapped files. A build uses all cores.",
             ),
             "### Over a line",
-            f"The table repeats these searches over a simulated network link, a *line*. Between client and server, a relay program limits the rate of each direction and adds a "
+            f"The next table repeats the searches above over a simulated network link, a *line*. Between client and server, a relay program limits the rate of each direction and adds a "
             f"round trip of {first['delay_ms']:.0f} ms. Unlike a network, the relay loses no packets.",
             "Each cell has three times: the first search of a new process, each later search (bold), and in brackets what `sordino plan` predicts for a later "
             "search. The prediction includes neither texts nor the round trip.",

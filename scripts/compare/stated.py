@@ -19,14 +19,14 @@ Each recall is the lowest of up to three measurements. For the last row, the bui
 mean over both clusters. With a [second look](../scoring.md#the-second-look), a search finds the missing neighbours."""
 
 OLDER_CHECKS = """\
-On 24 November 2026 we measured one token alone: 21.5 µs (ML-DSA-65) or 18.1 µs (ML-DSA-44), on busy cores, at real-time priority, with
-overflow checks and without link-time optimisation."""
+On 24 November 2026, the verification of one token alone took 21.5 µs (ML-DSA-65) or 18.1 µs (ML-DSA-44). It ran on busy cores at real-time
+priority, with overflow checks and without link-time optimisation."""
 
 PYTHON = """\
 ## From Python
 
-On 23 November 2026, we ran `python/benches/overhead.py`, and some of its measurements alone, on two busy cores of an AMD EPYC virtual machine.
-It measures masked mode with 100,000 vectors of 128 dimensions. The first two rows are for builds with cargo's profile `dev`, and the last row is
+On 23 November 2026, we ran the measurements of `python/benches/overhead.py` on two busy cores of an AMD EPYC virtual machine. They used
+masked mode with 100,000 vectors of 128 dimensions. The first two rows are for builds with cargo's profile `dev`, and the last row is
 for a release wheel; the third row's build is not recorded.
 
 | what we measured | result |

@@ -91,11 +91,9 @@ def section(run: Run) -> str:
             measured(run),
             notes(
                 "Times of HEVEC and Opaque are processor times; times of masked mode are by the clock. If a system ran several times, its fastest run counts.",
-                "HEVEC (arXiv 2506.17336) hides the same data from the server as masked mode. We measured HEVEC with encrypted queries and uniform vectors. HEVEC's "
-                "time does not depend on this choice.",
+                "HEVEC (arXiv 2506.17336) hides the same data from the server as masked mode. We measured HEVEC with encrypted queries. HEVEC's time does not depend on its vectors, which were uniform.",
                 "Opaque ran with the configuration of its README. Opaque's server sees the fetched clusters, among decoys. Opaque does not report its bytes.",
-                "A client of HEVEC keeps no hint, and HEVEC's server packs new rows without a key. A client of masked mode checks scores, and many readers can "
-                "have keys.",
+                "Advantages of HEVEC: clients keep no hint, and the server packs new rows without a key. Advantages of masked mode: clients check scores, and many readers can have keys.",
             ),
             "We did not run the systems of the next table. Their authors report these figures for their own machines:",
             markdown(["", "set", "reported", "machine", "what the server sees"], [list(row) for row in REPORTED], words=True),
