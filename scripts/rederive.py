@@ -92,7 +92,7 @@ def estimates():
         "`N1280S16` | retrieval with a hint, if the caller asks for 128 bits under core-SVP | 1280 | 2^32 | Gaussian, deviation 16 | as the error": "pir-1280-s16",
         "`Published121` | comparisons with SimplePIR alone | 1024 | 2^32 | Gaussian, deviation 6.4 | as the error": "pir-published121",
         "`hintless-2048-50` | retrieval without a hint | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
-        "`rlwe-2048-50`, `rlwe-2048-50-fine` | encrypted routing; library | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
+        "`rlwe-2048-50`, `rlwe-2048-50-fine` | encrypted routing; library only (`-fine`) | ring, 2048 | 50 bits | binomial, deviation 3.24 | ternary": "rlwe-2048-50",
         "clusters in routed mode; pages that are scanned | module, rank 3 over 512 | 40 bits | Gaussian, deviation 16 | ternary": "lwe-1472-36",
     }
     # Retrieval without a hint has the degree and modulus of `rlwe`.
@@ -107,7 +107,7 @@ def estimates():
     states("sheet.md", f"50 bits means the prime 2^50 - {2**50 - param_check.Q50}, and 40 bits the prime 2^40 - {2**40 - param_check.Q40}")
     stand_in, same, exact_module, _, exact_ring, exact_narrow = param_check.exact()
     assert stand_in == same
-    states("sheet.md", f"The module has {exact_module} bits, and its {module[0]:,} entries {stand_in} with either modulus. The ring has {exact_ring} bits at 50 bits, and {exact_narrow} at 40 bits")
+    states("sheet.md", f"The module has {exact_module} bits, and LWE with {module[0]:,} entries {stand_in} (`q` = 2^40 or 2^{module[1]}). The ring has {exact_ring} with the modulus of 50 bits, and {exact_narrow} with 40")
     states("sheet.md", f"plain LWE with {module[0]:,} entries, `q` = 2^{module[1]} and deviation 2^{round(math.log2(module[2]))}")
     aes_terms(rlwe, module, wide, narrow)
 
@@ -125,10 +125,10 @@ def aes_terms(rlwe, module, wide, narrow):
     # A Gaussian error takes one block and one bit. 256 errors are made together.
     of_module = 2 * (256 + 256 // 128)
     modular = lambda polynomials: polynomials * of_module + of_secret(1536)
-    states("sheet.md", f"A polynomial takes {of_polynomial} blocks in ring-LWE. Module-LWE takes {of_module} blocks for 512 errors. A ternary secret takes {of_secret(2048)} blocks in a ring and {of_secret(1536)} in a module")
+    states("sheet.md", f"The errors of a polynomial take {of_polynomial} blocks in ring-LWE, and {of_module} in module-LWE (512 errors). A ternary secret takes {of_secret(2048)} blocks in a ring and {of_secret(1536)} in a module")
     loss("masked and open, 128 dimensions, `t = 8`", 128 // 8, term(ring(128 // 8)))
     scores = term(ring(-(-8194 // 4)))
-    loss("8,194 coordinates, `t = 4`, the most", f"{-(-8194 // 4):,}", scores)
+    loss("masked and open, at most: 8,194 coordinates, `t = 4`", f"{-(-8194 // 4):,}", scores)
     # The secret of the words is encrypted under a second one. Its seed is another.
     hidden = -(-1536 // 16)
     groups = 24 * -(-16 * 128 // 512)
@@ -152,12 +152,12 @@ def aes_terms(rlwe, module, wide, narrow):
     # With a hint, Gaussian secrets and errors take 129 bits each; the uniform sets take words of 32 and 16 bits.
     uniform, deviating, least = term((32 * 512 + 16 * 733) / 128), term((1024 + 45_000) * 129 / 128), term((1024 + 190_000) * 129 / 128)
     for row, estimate, log2 in (("ring-LWE", rlwe, scores), ("the same at a modulus of 40 bits", rlwe, scores), ("module-LWE of rank 3, and ring-LWE", module, routed),
-                                ("LWE with the most buckets. Fewer buckets have a row by PIR below", narrow, least), ("ring-LWE", rlwe, routing), ("LWE", wide, deviating),
+                                ("LWE with the most buckets. For fewer buckets, see the rows by PIR below", narrow, least), ("ring-LWE", rlwe, routing), ("LWE", wide, deviating),
                                 ("LWE", narrow, least), ("ring-LWE with circular security", rlwe, session), ("module-LWE of rank 3, and ring-LWE", module, scan)):
         states("sheet.md", f"| {row} | {levels(estimate)} | {power(log2)}, {power(log2 + 30)} |")
     states("sheet.md", f"| none on lattices | 2^-128, 2^-98, an advantage | the same | {power(uniform)}, {power(uniform + 30)} |")
     # AES-256-GCM makes a block for 16 bytes, one for each tag and one for the key of the tags. Pages have 1 KiB or more.
-    states("sheet.md", f"in AES-256-GCM's advantage: {power(term(2**26 + 2**20 + 1))} for 1 GiB under one key")
+    states("sheet.md", f"part of AES-256-GCM's advantage: {power(term(2**26 + 2**20 + 1))} for 1 GiB under one key")
     readme = " ".join((ROOT / "README.md").read_text().split())
     for row in (f"| MATZOV | {module[5]:.1f} bits | {module[5] - 30:.1f} bits |", f"| core-SVP | {module[6]:.1f} bits | {module[6] - 30:.1f} bits |",
                 f"| AES term, at most | {power(routed)} | {power(routed + 30)} |"):
@@ -223,8 +223,8 @@ def check_rows():
     states("routed.md", "at least one reply with `E_v^2 >= tau / 4` at some place `v` is at most")
     states("routed.md", "errors in a part whose squares sum to `0.35 tau` pass with probability about 2^-40")
     for row in ("masked, open or routed mode refuses an honest reply, per search",
-                "a [fetched record](retrieval.md#wrong-records) is wrong", "a request without a hint, or a scan of dealt pages, has no slot for one of its records",
-                "a routed answer is off by more than its noise bound"):
+                "a [fetched record](retrieval.md#wrong-records) is wrong", "a request without a hint, or a scan of [dealt pages](retrieval.md#a-scan), has no [slot](../../crates/pir/docs/hintless.md#several-records-at-once) for one of its records",
+                "a routed answer is off by more than its [noise bound](../../crates/lwe/README.md#noise)"):
         states("README.md", f"| {row} | 2^-{CHECKS} |")
     accepted = clusters_failure.log2_accepted(4.0)
     states("routed.md", f"e^(4 u) (max over x of (e^(-u x^2) + e^(-u (1 - x)^2)) / 2)^63 = {power(accepted)}")
