@@ -211,5 +211,5 @@ LOSSES = """\
 - The hint of a sealed index can be larger than the index.
 - Masked mode scores all vectors, so the time and the bytes of a search grow with the number of vectors.
 
-In the next table, rows of messages are BLAKE3 hashes. `100000x64B` is a list of 100,000 messages of 64 bytes, and `its kernel` is a function
+In the next table, rows that name messages measure BLAKE3. `100000x64B` is a list of 100,000 messages of 64 bytes, and `its kernel` is a function
 of the crate `blake3`."""

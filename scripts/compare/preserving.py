@@ -295,7 +295,7 @@ def section(run: Run) -> str:
                 *decryption(run),
                 "pyffx is FFX over HMAC-SHA1, without a tweak and without AES. We compare pyffx with FF1, Sordino's closest cipher.",
                 "FF3 and FF3-1 are broken, and Riffpe has [no security proof](../../crates/fpe/README.md#security).",
-                "For single records, the input of Riffpe and RiffpeX is an integer. Inside these ciphers, each possible value of a digit gets a pseudorandom label of 16 bytes, so large radices take longer.",
+                "In the rows of Riffpe and RiffpeX for single records, input and output are integers instead of strings. Inside these ciphers, each possible value of a digit gets a pseudorandom label of 16 bytes, so large radices take longer.",
                 "A dash marks a length for which the cipher is not defined.",
             ),
         ]
