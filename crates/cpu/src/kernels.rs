@@ -79,11 +79,29 @@ macro_rules! kernels {
 /// Calls a function in the module for these kernels' level: `portable`, `avx2`, `avx512` or `neon` below `$noun`.
 /// The level's token is passed before the arguments, except for the portable level.
 ///
-/// ``` mod sum { pub mod portable { pub fn sum(words: &[u32]) -> u32 { words.iter().fold(0, |sum, word|
-/// sum.wrapping_add(*word)) } } // A level whose kernels are the portable ones hands them on. macro_rules!
-/// hand_on { ($($level:ident)*) => { $(pub mod $level { pub fn sum<T>(_: T, words: &[u32]) -> u32 {
-/// super::portable::sum(words) } })* }; } hand_on!(avx2 avx512 neon); } sordino_cpu::kernels! { enum Kernels {
-/// Avx512: Avx512, Avx2: Avx2, Neon: Neon, } } let kernels = Kernels::of(sordino_cpu::Backend::detect());
+/// ```
+/// mod sum {
+///     pub mod portable {
+///         pub fn sum(words: &[u32]) -> u32 {
+///             words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
+///         }
+///     }
+///     // A level whose kernels are the portable ones hands them on.
+///     macro_rules! hand_on {
+///         ($($level:ident)*) => {
+///             $(pub mod $level {
+///                 pub fn sum<T>(_: T, words: &[u32]) -> u32 {
+///                     super::portable::sum(words)
+///                 }
+///             })*
+///         };
+///     }
+///     hand_on!(avx2 avx512 neon);
+/// }
+/// sordino_cpu::kernels! {
+///     enum Kernels { Avx512: Avx512, Avx2: Avx2, Neon: Neon, }
+/// }
+/// let kernels = Kernels::of(sordino_cpu::Backend::detect());
 /// assert_eq!(sordino_cpu::dispatch!(Kernels, kernels, sum::sum(&[1, 2, 3])), 6);
 /// ```
 #[macro_export]

@@ -1,8 +1,8 @@
 //! Rounding without a branch, ties to even, for values that may be secret.
 //!
-//! The direction of ties matters where many errors are added up. Dropping `s` bits with ties upwards errs by `-(2^(s-1)
-//! - 1)` to `2^(s-1)`, half a unit on average. If `m` such errors are added with equal signs, their mean alone moves
-//! the sum by `m / 2`. With ties to even the mean is zero.
+//! The direction of ties matters where many errors are added up. Dropping `s` bits with ties upwards errs by
+//! `-(2^(s-1) - 1)` to `2^(s-1)`, half a unit on average. If `m` such errors are added with equal signs, their mean
+//! alone moves the sum by `m / 2`. With ties to even the mean is zero.
 
 /// The integer nearest to `x`, ties to even, for `|x| < 2^51`: adding `1.5 * 2^52` leaves the integer in the low bits
 /// of the sum. For any other `x` the returned integer is arbitrary.
