@@ -14,7 +14,7 @@
 #                   SORDINO_TEXTS_QUERIES is its file of queries, and SORDINO_TEXTS_NAME describes the texts
 # SORDINO_PEER_SOURCES   a folder of sources for scripts/peers/systems.sh
 # SORDINO_BENCH_LOAD      words about what else the machine does during the run, for the page of the method
-# SORDINO_BENCH_LONG=1   adds ten million vectors, which take 16 GB of memory and 30 minutes, and the benches' longer sizes
+# SORDINO_BENCH_LONG=1   adds ten million vectors, which take 24 GB of memory and 40 minutes, and the benches' longer sizes
 # SORDINO_BENCH_NATIVE=1 compiles the ML-DSA bench a second time with `-C target-cpu=native`, and adds its rows
 set -eu
 cd "$(dirname "$0")/.."
