@@ -74,11 +74,14 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         Author::Owner(keys) => keys.reader(),
         Author::Writer(keys) => keys.reader(),
     };
-    let known = args.known(&author, &reader, &place)?;
-    let pins = match &author {
-        Author::Owner(_) if args.after.is_none() => Some(args.pins.ready(&args.key)?),
-        _ => None,
+    let owner = match &author {
+        Author::Owner(keys) => Some((keys, args.pins.ready(&args.key)?)),
+        Author::Writer(_) => None,
     };
+    if let Some((keys, pins)) = &owner {
+        args.check_known(keys, pins, &place)?;
+    }
+    let known = args.known(&reader, &place)?;
     let retry = Retry::all(Duration::from_secs(args.wait.into()));
     let folder = Folder::new(place.root(), Files);
     let pulled = retry.call(|| {
@@ -88,9 +91,12 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             &reader,
             &folder,
             known.as_ref(),
-            |version, between| match &pins {
-                Some(pins) => check_way(pins, &place, version, between),
-                None => Ok(()),
+            |version, between| match &owner {
+                // With --after, the owner gives up versions that it knows.
+                Some((_, pins)) if args.after.is_none() => {
+                    check_way(pins, &place, version, between)
+                }
+                _ => Ok(()),
             },
         )
     });
@@ -98,8 +104,8 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         Some(net) if net.is_of_connecting() => refused(error),
         _ => args.named(&author, &place, error),
     })?;
-    if let Author::Owner(keys) = &author {
-        args.remember(keys, &place)?;
+    if let Some((keys, pins)) = &owner {
+        args.remember(keys, pins, &place)?;
     }
     args.report(pulled, output)
 }
@@ -123,29 +129,25 @@ fn check_way(
 }
 
 impl Args {
-    /// The version from which the server's version must follow, if it is not the folder's version. Refuses a folder
-    /// that the owner does not know. A folder that is only older is brought to the version that the owner knows.
-    fn known(
-        &self,
-        author: &Author,
-        reader: &ReaderKeys,
-        place: &Place,
-    ) -> Result<Option<Pin>, Error> {
-        let named = Error::index(&self.index);
-        if let Author::Owner(keys) = author {
-            let pins = self.pins.ready(&self.key)?;
-            if place.check_index().is_ok() {
-                let store = pins.open(place.disk(), place.root(), &place.name(), keys);
-                match store {
-                    Err(error) if self.after.is_none() && is_older(&error) => (),
-                    store => drop(store.map_err(&named)?),
-                }
-            }
+    /// Refuses a folder that the owner does not know. A folder that is only older is brought to the version that the owner
+    /// knows.
+    fn check_known(&self, keys: &OwnerKeys, pins: &Pins, place: &Place) -> Result<(), Error> {
+        if place.check_index().is_err() {
+            return Ok(());
         }
+        match pins.open(place.disk(), place.root(), &place.name(), keys) {
+            Err(error) if self.after.is_none() && is_older(&error) => Ok(()),
+            store => store.map(drop).map_err(Error::index(&self.index)),
+        }
+    }
+
+    /// The version from which the server's version must follow, if it is not the folder's version.
+    fn known(&self, reader: &ReaderKeys, place: &Place) -> Result<Option<Pin>, Error> {
         let Some(version) = self.after else {
             return Ok(None);
         };
-        let known = place.pin(reader.owner(), version).map_err(&named)?;
+        let known = place.pin(reader.owner(), version);
+        let known = known.map_err(Error::index(&self.index))?;
         let missing = || {
             let index = self.index.display();
             let why = format!(
@@ -157,8 +159,7 @@ impl Args {
     }
 
     /// Remembers the folder's version as the newest, and forgets the dropped versions.
-    fn remember(&self, keys: &OwnerKeys, place: &Place) -> Result<(), Error> {
-        let pins = self.pins.ready(&self.key)?;
+    fn remember(&self, keys: &OwnerKeys, pins: &Pins, place: &Place) -> Result<(), Error> {
         let (disk, root, name) = (place.disk(), place.root(), place.name());
         let store = match self.after {
             Some(_) => pins.open_restored(disk, root, &name, keys),
