@@ -14,7 +14,7 @@
 #                   SORDINO_TEXTS_QUERIES is its file of queries, and SORDINO_TEXTS_NAME describes the texts
 # SORDINO_PEER_SOURCES   a folder of sources for scripts/peers/systems.sh
 # SORDINO_BENCH_LOAD      words about what else the machine does during the run, for the page of the method
-# SORDINO_BENCH_LONG=1   adds ten million vectors, which take 24 GB of memory and 40 minutes, and the benches' longer sizes
+# SORDINO_BENCH_LONG=1   adds the longer sizes of the benches
 # SORDINO_BENCH_NATIVE=1 compiles the ML-DSA bench a second time with `-C target-cpu=native`, and adds its rows
 set -eu
 cd "$(dirname "$0")/.."
@@ -60,6 +60,12 @@ cargo bench --no-run
 cargo build --profile bench -p sordino-cli --bin sordino
 cargo build --profile bench --example private_search --example network_search \
     --example wire_sizes --example cpu_levels
+cargo build --profile bench -p sordino-authz --example authz
+# With `true` before each measurement, these two scripts build peers and measure nothing.
+step "building peers, with messages in $run/peers.log"
+for peers in run systems; do
+    SORDINO_PIN=true "scripts/peers/$peers.sh" >>"$run/peers.log" 2>&1
+done
 
 for bench in pir lwe lsh fpe mldsa hash authz; do
     try one cargo bench --bench "$bench"
@@ -119,9 +125,11 @@ if [ -x "$python" ]; then
     try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 100000 --modes masked,routed,open,sealed,local >"$run/served.jsonl"
     try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 1000000 >>"$run/served.jsonl"
 fi
-if [ "${SORDINO_BENCH_LONG-0}" = 1 ]; then
+# Ten million vectors: all cores build, and one thread searches.
+free=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo 0)
+if [ "$free" -ge 20 ]; then
     for mode in masked routed; do
-        try target/release/sordino bench --json --set clustered --n 10000000 --mode "$mode" --threads 0 --searches 20 \
+        try target/release/sordino bench --json --set clustered --n 10000000 --mode "$mode" --searches 20 \
             >"$run/bench/clustered-10000000.$mode.json"
     done
 fi

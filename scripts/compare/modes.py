@@ -6,6 +6,7 @@ from compare.run import GENERATED, Run
 from compare.table import digits, markdown, notes, size, time
 
 REFERENCE_N = 100_000
+TEN_MILLION = 10_000_000
 MODES = ("masked", "routed", "open", "sealed", "local")
 
 
@@ -99,6 +100,7 @@ def section(run: Run) -> str:
             notes(
                 "Times are medians. The build plans sealed and routed mode for a recall of 0.95. On vectors without clusters, recall stays below this value.",
                 "In the last column, a search also fetches ten texts. All other columns are for searches that find only ids.",
+                *(["Builds of ten million vectors used all cores, and the other builds one."] if any(row["n"] == TEN_MILLION for row in run.modes) else []),
             ),
         ]
     )

@@ -61,7 +61,7 @@ def largest(run: Run) -> str:
     """The largest size that was measured, if it is larger than the sizes of other tables."""
     n = max(modes.sizes(run, "clustered"), default=0)
     if n <= MEASURED:
-        return "This run did not measure ten million vectors. To measure them too, run `SORDINO_BENCH_LONG=1 scripts/bench.sh` (40 minutes more, 24 GB of memory)."
+        return "This run did not measure ten million vectors, because they need 20 GiB of free memory."
     return f"The largest index that this run measured has {n:,} vectors: [every mode](#every-mode-on-every-set)."
 
 

@@ -11,10 +11,10 @@ use rand::CryptoRng;
 use rayon::ThreadPool;
 use serde::Serialize;
 use sordino_search::Exchange;
-use sordino_search::manifest::{self, Manifest};
+use sordino_search::manifest::{self, Manifest, Packing};
 use sordino_search::payload::Fetch;
 use sordino_search::plan::{Plan, Wish, packings};
-use sordino_search::{Batch, Form, Spec};
+use sordino_search::{Batch, Form, Spec, Vectors};
 use sordino_search::{Client, InProcess, Index, OwnerKeys, ReaderKeys, Server};
 use sordino_search::{Step, build};
 use std::{
@@ -75,15 +75,25 @@ pub(super) fn mode(
     output: Output,
 ) -> Result<Vec<Measured>, Error> {
     let (keys, mut rng) = (OwnerKeys::generate(&mut random()?), random()?);
-    let bar = output.progress(Some(Step::SEALED.len() as u64), "building");
-    let mut progress = |step: Step| {
-        bar.set_message(format!("{}: {}", mode.name(), step.name()));
-        let done = Step::SEALED.iter().position(|one| *one == step);
-        bar.set_position(done.map_or(0, |at| at as u64 + 1));
+    let base = set.base()?;
+    let packings = match mode {
+        Mode::Open | Mode::Masked => packings(base.dim()).map(Some).collect(),
+        Mode::Sealed | Mode::Routed | Mode::Local => vec![None],
     };
-    let built = indexes(set, mode, args, (&mut rng, &keys), &mut progress)?;
-    bar.finish_and_clear();
-    measured(set, (built, &keys), pool, output)
+    // An index is measured before the next is built, because a large one fills the memory.
+    let measured = packings.into_iter().map(|packing| {
+        let bar = output.progress(Some(Step::SEALED.len() as u64), "building");
+        let mut progress = |step: Step| {
+            bar.set_message(format!("{}: {}", mode.name(), step.name()));
+            let done = Step::SEALED.iter().position(|one| *one == step);
+            bar.set_position(done.map_or(0, |at| at as u64 + 1));
+        };
+        let form = (mode, packing);
+        let built = built(base, form, args, (&mut rng, &keys), &mut progress)?;
+        bar.finish_and_clear();
+        measured(set, built, &keys, pool, output)
+    });
+    measured.collect()
 }
 
 /// The measurements of the first requested mode, with a text for each record.
@@ -93,9 +103,10 @@ pub(super) fn with_texts(
     pool: &ThreadPool,
     output: Output,
 ) -> Result<Vec<Measured>, Error> {
-    let (Some(base), Some(mode)) = (&set.base, args.modes.first()) else {
+    let Some(mode) = args.modes.first() else {
         return Ok(Vec::new());
     };
+    let base = set.base()?;
     let (keys, mut rng) = (OwnerKeys::generate(&mut random()?), random()?);
     let spec = texts::spec(base, *mode, args)?;
     let (texts, payloads) = Texts::of(base.len());
@@ -110,102 +121,76 @@ pub(super) fn with_texts(
         time: start.elapsed(),
         recall: None,
     };
-    let mut measured = measured(set, (vec![built], &keys), pool, output)?;
-    measured.iter_mut().for_each(|row| row.texts = Some(texts));
-    Ok(measured)
+    let measured = measured(set, built, &keys, pool, output)?;
+    Ok(vec![Measured {
+        texts: Some(texts),
+        ..measured
+    }])
 }
 
-/// Serves and searches each of these indexes.
+/// Serves and searches an index.
 fn measured(
     set: &Set,
-    (built, keys): (Vec<Built>, &OwnerKeys),
+    built: Built,
+    keys: &OwnerKeys,
     pool: &ThreadPool,
     output: Output,
-) -> Result<Vec<Measured>, Error> {
-    let measured = built.into_iter().map(|built| {
-        let recall = built.recall;
-        // All processors also prepare the server.
-        let server = Server::new(built.index)?;
-        let measured = pool.install(|| search(set, &keys.reader(), &server, output))?;
-        Ok(Measured {
-            build_s: Some(built.time.as_secs_f64()),
-            expected_recall: recall.map(|(recall, _)| recall),
-            reached: recall.is_none_or(|(_, reached)| reached),
-            ..measured
-        })
-    });
-    measured.collect()
+) -> Result<Measured, Error> {
+    // All processors also prepare the server.
+    let server = Server::new(built.index)?;
+    let measured = pool.install(|| search(set, &keys.reader(), &server, output))?;
+    Ok(Measured {
+        build_s: Some(built.time.as_secs_f64()),
+        expected_recall: built.recall.map(|(recall, _)| recall),
+        reached: built.recall.is_none_or(|(_, reached)| reached),
+        ..measured
+    })
 }
 
-/// The indexes of a mode, one for each of its forms.
-fn indexes(
-    set: &Set,
-    mode: Mode,
+/// Builds an index of a mode. A packing is for open and masked mode.
+fn built(
+    base: &Vectors,
+    (mode, packing): (Mode, Option<Packing>),
     args: &Args,
     (rng, keys): (&mut impl CryptoRng, &OwnerKeys),
     progress: &mut dyn FnMut(Step),
-) -> Result<Vec<Built>, Error> {
-    let k = args.k;
-    let base = set
-        .base
-        .as_ref()
-        .ok_or(sordino_search::vectors::Error::NoVectors)?;
-    let mut built = Vec::new();
+) -> Result<Built, Error> {
     let start = Instant::now();
-    match mode {
+    let wish = Wish::default()
+        .k(args.k)
+        .recall(args.recall)
+        .queries(args.session);
+    let measured = match mode {
         Mode::Sealed => {
-            let wish = Wish::default()
-                .k(k)
-                .recall(args.recall)
-                .queries(args.session);
             let plan = Plan::new(base.len(), base.dim(), wish)?;
-            let made = build::sealed(rng, keys, base, &plan, progress)?;
-            built.push(Built {
-                index: made.index,
-                time: start.elapsed(),
-                recall: Some((made.measured.expected_recall, made.measured.reached)),
-            });
+            build::sealed(rng, keys, base, &plan, progress)?
         }
         Mode::Routed => {
-            let wish = Wish::default()
-                .k(k)
-                .recall(args.recall)
-                .queries(args.session)
-                .second_look(args.look.candidates);
-            let made = build::routed(rng, keys, base, wish, progress)?;
-            built.push(Built {
-                index: made.index,
-                time: start.elapsed(),
-                recall: Some((made.measured.expected_recall, made.measured.reached)),
-            });
+            let wish = wish.second_look(args.look.candidates);
+            build::routed(rng, keys, base, wish, progress)?
         }
-        Mode::Local => {
-            let index = build::local(rng, keys, base, k, progress)?;
-            built.push(Built {
-                index,
+        Mode::Local | Mode::Open | Mode::Masked => {
+            let packing = packing.unwrap_or(Packing::T4);
+            let form = match mode {
+                Mode::Open => Form::Open(packing),
+                Mode::Masked => Form::Masked(packing),
+                _ => Form::Local,
+            };
+            let look = args.look.candidates.filter(|_| mode != Mode::Local);
+            let spec = Spec::new(form).k(args.k).second_look(look);
+            let batches = [Ok(base.clone().into())];
+            return Ok(Built {
+                index: build::in_memory(rng, keys, &spec, batches, progress)?,
                 time: start.elapsed(),
                 recall: None,
             });
         }
-        Mode::Open | Mode::Masked => {
-            for packing in packings(base.dim()) {
-                let start = Instant::now();
-                let form = match mode {
-                    Mode::Open => Form::Open(packing),
-                    _ => Form::Masked(packing),
-                };
-                let spec = Spec::new(form).k(k).second_look(args.look.candidates);
-                let batches = [Ok(base.clone().into())];
-                let index = build::in_memory(rng, keys, &spec, batches, progress)?;
-                built.push(Built {
-                    index,
-                    time: start.elapsed(),
-                    recall: None,
-                });
-            }
-        }
-    }
-    Ok(built)
+    };
+    Ok(Built {
+        index: measured.index,
+        time: start.elapsed(),
+        recall: Some((measured.measured.expected_recall, measured.measured.reached)),
+    })
 }
 
 /// The measurements of an existing index.

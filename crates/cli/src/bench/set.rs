@@ -84,6 +84,12 @@ impl Set {
         })
     }
 
+    /// The vectors to build indexes of.
+    pub(super) fn base(&self) -> Result<&Vectors, Error> {
+        let base = self.base.as_ref();
+        Ok(base.ok_or(sordino_search::vectors::Error::NoVectors)?)
+    }
+
     /// The queries for an index, and the right answers if they are known.
     pub(super) fn of_index(args: &Args) -> Result<Self, Error> {
         let named = |path: &Option<PathBuf>| path.clone().unwrap_or_default();

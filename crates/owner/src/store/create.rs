@@ -10,6 +10,7 @@ use sordino_index::{Disk, Error, Files};
 use sordino_vault::directory::{Directory, UNLABELLED};
 use sordino_vault::frame::Frame;
 use sordino_vault::keys::OwnerKeys;
+use sordino_vectors::metric::Metric;
 use sordino_vectors::{Vectors, u32_of};
 
 use super::access::salts;
@@ -21,7 +22,6 @@ use crate::build_context::Build;
 use crate::frame;
 use crate::measurement::Measurement;
 use crate::random::random;
-use crate::room;
 use crate::segment::SegmentWriter;
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
@@ -138,12 +138,13 @@ impl<D: Disk> Drop for Unwound<'_, D> {
     }
 }
 
-/// The first vectors of a stream, on which a frame is trained. Their batches are kept.
+/// At most [`frame::SAMPLE`] of the first vectors of a stream, evenly spread, on which a frame is trained. Their batches are kept.
 fn sample(
     head: &mut Vec<Batch>,
     batches: &mut impl Iterator<Item = Result<Batch, Error>>,
-    dim: usize,
+    metric: Metric,
 ) -> Result<Vectors, Error> {
+    let dim = head.first().map_or(0, |batch| batch.vectors.dim());
     let mut n: usize = head.iter().map(Batch::len).sum();
     while n < frame::SAMPLE {
         let Some(batch) = batches.next() else { break };
@@ -155,9 +156,14 @@ fn sample(
         n += batch.len();
         head.push(batch);
     }
-    room::check(n.saturating_mul(dim), size_of::<f32>())?;
-    let all = head.iter().flat_map(|batch| batch.vectors.as_slice());
-    Ok(Vectors::new(dim, all.copied().collect())?)
+    let mut first = 0;
+    for batch in head.iter() {
+        metric.check(&batch.vectors, first)?;
+        first += batch.len();
+    }
+    let rows = head.iter().flat_map(|batch| batch.vectors.rows());
+    let rows = rows.step_by(n.div_ceil(frame::SAMPLE));
+    Ok(Vectors::new(dim, rows.flatten().copied().collect())?)
 }
 
 /// The first version of an index, written and prepared but not yet made the newest.
@@ -194,8 +200,7 @@ impl First {
                         Frame::origin(spec.metric, rotation, dim)
                     }
                     Form::Masked(_) | Form::Open(_) | Form::Local => {
-                        let sample = sample(&mut head, &mut batches, dim)?;
-                        spec.metric.check(&sample, 0)?;
+                        let sample = sample(&mut head, &mut batches, spec.metric)?;
                         let n = frame::SAMPLE;
                         frame::trained(spec.metric, rotation, &sample, n, seed, hidden)?
                     }

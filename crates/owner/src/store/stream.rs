@@ -5,8 +5,10 @@ use sordino_index::code::Codec;
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Columns, Local, Mode, Packing};
 use sordino_index::{Disk, Error, Id, IdKind};
+use sordino_vault::attributes::Attributes;
 use sordino_vault::directory::Directory;
 use sordino_vault::frame::Frame;
+use sordino_vectors::Vectors;
 
 use super::draft::Draft;
 use super::payloads::Carried;
@@ -21,6 +23,9 @@ use crate::rows::Rows;
 use crate::spec::{Batch, Form, Spec};
 use crate::step::Step;
 use crate::trained_centroids::Assignment;
+
+/// The number of records of a batch that join the waiting records at once.
+const PART: usize = 1 << 16;
 
 /// A stream of records that is being written into segments.
 pub(super) struct Stream {
@@ -148,10 +153,19 @@ impl Stream {
     ) -> Result<u64, Error> {
         let before = draft.records.sets.len();
         for batch in batches {
-            self.take_in(batch?)?;
-            while self.waiting.len() > draft.capacity() {
-                let rows = self.rows(draft.capacity(), build.progress)?;
-                draft.add(build, rows, before)?;
+            let (ids, vectors, attributes) = self.checked(batch?)?;
+            let (mut ids, mut from) = (ids.into_iter(), 0);
+            // Only a part of a batch waits at a time, because a batch may have all records of an index.
+            for rows in vectors.as_slice().chunks(PART * vectors.dim()) {
+                let range = from..from + rows.len() / vectors.dim();
+                from = range.end;
+                let attributes = attributes.select(&range.clone().collect::<Vec<_>>());
+                self.waiting
+                    .push(ids.by_ref().take(range.len()), rows, attributes)?;
+                while self.waiting.len() > draft.capacity() {
+                    let rows = self.rows(draft.capacity(), build.progress)?;
+                    draft.add(build, rows, before)?;
+                }
             }
         }
         if self.waiting.len() > 0 {
@@ -161,8 +175,14 @@ impl Stream {
         Ok(self.read)
     }
 
-    /// Adds a batch to the waiting records. Records without ids get the next numbers.
+    /// Adds a batch to the waiting records.
     pub(super) fn take_in(&mut self, batch: Batch) -> Result<(), Error> {
+        let (ids, vectors, attributes) = self.checked(batch)?;
+        self.waiting.push(ids, vectors.as_slice(), attributes)
+    }
+
+    /// Checks the next batch and keeps its payloads. Records without ids get the next numbers.
+    fn checked(&mut self, batch: Batch) -> Result<(Vec<Id>, Vectors, Attributes), Error> {
         let Batch {
             ids,
             vectors,
@@ -196,7 +216,7 @@ impl Stream {
             let all = self.carried.payloads.get_or_insert_default();
             all.extend(ids.iter().cloned().zip(payloads));
         }
-        self.waiting.push(ids, vectors.as_slice(), attributes)
+        Ok((ids, vectors, attributes))
     }
 
     /// The numbers of the next records.
