@@ -2,12 +2,12 @@
 
 use sordino_search::manifest::Packing;
 use sordino_search::{
-    Batch, Error, Form, Id, InProcess, Index, Metric, Routing, Server, Spec, Store, Vectors,
-    synthetic, vectors,
+    Attributes, Batch, Column, Contents, Error, Form, Id, InProcess, Index, Metric, Routing,
+    Server, Spec, Store, Vectors, synthetic, vectors,
 };
 use sordino_testkit::{ROUTED, keys, rng, sealed, serve};
 
-use super::bed::bed;
+use super::bed::{Model, bed};
 use super::owner::{DIM, K, N, connect, forms, spec};
 
 #[test]
@@ -162,6 +162,59 @@ fn many_segments_are_searched_and_compacted() {
             .iter()
             .all(|hit| hit.id.number() > Some(1000) || hit.id == 1u32)
     );
+}
+
+/// A batch of more records than a segment is cut into segments. Each record keeps its vector and attribute, and
+/// segments take records in the order of the batch.
+#[test]
+fn one_batch_fills_several_segments() {
+    // The first segments have 131,072 records, and a stream takes parts of 65,536 records.
+    const FIRST: usize = 131_072;
+    for n in [FIRST, FIRST + 1, FIRST + 65_536 + 7] {
+        let vectors = synthetic::uniform(n, 4, 1);
+        let number = |row: usize| i64::try_from(3 * row).unwrap();
+        let ids = (0..n as u64).rev();
+        let column = Column::Int((0..n).map(|row| Some(number(row))).collect());
+        let attributes = Attributes::new(n, [("number".to_owned(), column)]).unwrap();
+        let batch = Batch::new(ids, vectors.clone()).unwrap();
+        let batch = batch.with_attributes(attributes).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let spec = Spec::new(Form::Local);
+        Store::create(
+            dir.path(),
+            &mut rng(1),
+            &keys(),
+            &spec,
+            [Ok(batch)],
+            &mut |_| (),
+        )
+        .unwrap();
+        let contents = Contents::open_dir(dir.path(), &keys().reader()).unwrap();
+        let mut before = n as u64;
+        for stored in contents.all() {
+            let stored = stored.unwrap();
+            let len = stored.ids.len() as u64;
+            assert_eq!(len, before.min(FIRST as u64), "{n}");
+            for (at, id) in stored.ids.iter().enumerate() {
+                let id = id.number().unwrap();
+                assert_eq!(id, before - len + at as u64, "{n}");
+                let row = n - 1 - usize::try_from(id).unwrap();
+                let (one, other) = (stored.vectors.row(at), vectors.row(row));
+                assert!(
+                    Model::measure(Metric::Cosine, one, other) > 0.99,
+                    "{n}, {id}"
+                );
+            }
+            let rows = stored
+                .ids
+                .iter()
+                .map(|id| n - 1 - usize::try_from(id.number().unwrap()).unwrap());
+            let expected = Column::Int(rows.map(|row| Some(number(row))).collect());
+            assert_eq!(stored.attributes.column("number"), Some(&expected), "{n}");
+            before -= len;
+        }
+        assert_eq!(before, 0);
+    }
 }
 
 /// A folder and a file give the same index.
