@@ -284,9 +284,10 @@ impl Index {
     fn pin(&self, py: Python<'_>) -> PyResult<Option<PinParts>> {
         let (_, pins) = self.owner(py)?;
         let found = self.manifest(py)?;
-        let known = pins.known(&self.path, &found);
+        let known = pins.expected(&self.path, &found);
         let known = known.map_err(|error| errors::search(py, &error))?;
-        Ok(known.map(|pin| (pin.index, pin.version, pin.manifest)))
+        let newest = known.first();
+        Ok(newest.map(|pin| (pin.index, pin.version, pin.manifest)))
     }
 
     /// Facts about the index from its signed manifest, as a dict.

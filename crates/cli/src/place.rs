@@ -179,7 +179,7 @@ impl Place {
         owner: &OwnerPublicKey,
         check: impl FnOnce(&SignedManifest) -> Result<(), Search>,
     ) -> Result<Recovered, Search> {
-        self.folder().recover(owner, check)
+        self.folder().recover(owner, |manifest, _| check(manifest))
     }
 }
 

@@ -247,6 +247,17 @@ impl<D: Disk> Folder<D> {
         self.sync_dir(&self.root)
     }
 
+    /// Removes the name of the newest version, before a different manifest of its number is written. Until
+    /// [`switch`](Self::switch), the directory has no version, and [`recover`](Self::recover) finds the newest whole one.
+    ///
+    /// # Errors
+    /// [`Error::File`] if a file cannot be written.
+    pub fn unname(&self) -> Result<(), Error> {
+        let path = self.root.join(CURRENT);
+        self.run(&path, self.disk.remove(&path))?;
+        self.sync_dir(&self.root)
+    }
+
     /// Replaces a file completely or not at all.
     fn replace(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.write_aside(dir, name, bytes)?;

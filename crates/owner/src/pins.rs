@@ -140,14 +140,14 @@ impl Pins {
         self.with(|lines| Ok(lines.iter().any(|line| line.place == place)))
     }
 
-    /// The newest known version of the index in a folder that shows the version `found`.
+    /// The known versions from which the version `found` must follow in a folder. They are of the index that was there
+    /// before. In a new folder, they are of the index of `found`.
     ///
     /// # Errors
     /// [`OwnerFault::Pins`] if the memory cannot be read or written.
-    pub fn known(&self, dir: &Path, found: &SignedManifest) -> Result<Option<Pin>, Error> {
+    pub fn expected(&self, dir: &Path, found: &SignedManifest) -> Result<Vec<Pin>, Error> {
         let places = places(&Self::place(dir), dir);
-        let expected = line::expected(&self.lines()?, &places, found);
-        Ok(expected.first().copied())
+        Ok(line::expected(&self.lines()?, &places, found))
     }
 
     /// Opens a store in a place, if its version is the known one or follows from it. It then becomes the known version.

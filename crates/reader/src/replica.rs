@@ -1,8 +1,8 @@
 //! Folders that hold what a server has. An owner or a writer on another machine starts from such a folder.
 
-use sordino_index::folder::Folder;
+use sordino_index::folder::{Current, Folder};
 use sordino_index::manifest::{Part, SignedManifest};
-use sordino_index::{Disk, Error, Pin};
+use sordino_index::{Disk, Error, OwnerFault, OwnerPublicKey, Pin};
 use sordino_vault::ReaderKeys;
 
 use crate::download::fetch;
@@ -20,96 +20,148 @@ pub struct Pulled {
     pub bytes: usize,
 }
 
-/// Updates a folder to the version that a server has, or creates it. Everything is checked as a client checks it. At
-/// every moment the folder has its old version or the new one.
+/// Updates a folder to the version that a server has, or creates it. The manifests are checked as a client checks them, and
+/// each part that comes is checked against its digest. Parts that the folder has are not read.
 ///
-/// The new version must follow from the folder's. With a pin it must follow from the pinned one instead, and other content of the
-/// folder is abandoned. That happens with additions that the server did not accept, which their writer makes again. Numbers of
+/// The new version must follow from the folder's. With `after`, it must follow from that version instead, and other content
+/// of the folder is abandoned. That happens with additions that the server did not accept, which their writer makes again. Numbers of
 /// abandoned versions are not used again.
 ///
-/// `accept` sees the new version and the versions between it and the folder's, newest first, before anything is stored. If it
-/// fails, the folder keeps its version.
+/// `known` returns versions from which the offered version must follow, too, because the owner knows them.
+///
+/// At every moment the folder has its old version or the new one. There is one exception: an abandoned version may have the
+/// number of a new one. Then the folder has no version for a moment, and the next pull completes one that was interrupted.
 ///
 /// # Errors
-/// The errors of `accept`.
-/// [`Error::Mode`] if clients do not download everything that a folder needs, as in local mode. [`Error::Rollback`],
-/// [`Error::Fork`], [`Error::OtherIndex`] and [`Error::Gap`] if the version does not follow. [`Error::Locked`] if
-/// another process is changing the folder. [`Error::Occupied`] if the folder holds other files. [`Error::File`] if a
-/// file cannot be read or written. The errors of [`Client::connect`](crate::Client::connect).
+/// - the errors of `known`, and [`OwnerFault::Undone`] if the version does not follow from one that the owner knows
+/// - [`Error::Mode`] if clients do not download everything that a folder needs, as in local mode
+/// - [`Error::Rollback`], [`Error::Fork`], [`Error::OtherIndex`] and [`Error::Gap`] if the version does not follow
+/// - [`Error::Locked`] if another process is changing the folder
+/// - [`Error::Lost`] if the folder names no version, and its newest one is not whole
+/// - [`Error::Occupied`] if the folder holds other files
+/// - [`Error::File`] if a file cannot be read or written
+/// - the errors of [`Client::connect`](crate::Client::connect)
+///
+/// After the errors about versions, the folder is as it was.
 pub fn pull<D: Disk>(
     transport: &mut impl Transport,
     keys: &ReaderKeys,
     folder: &Folder<D>,
-    pin: Option<&Pin>,
-    mut accept: impl FnMut(&SignedManifest, &[SignedManifest]) -> Result<(), Error>,
+    after: Option<&Pin>,
+    known: impl Fn(&SignedManifest) -> Result<Vec<Pin>, Error>,
 ) -> Result<Pulled, Error> {
-    let mut offered = None;
-    match folder.current() {
-        Err(Error::NoIndex { .. }) => {
-            folder.check_free()?;
-            // There is no new folder for a version that is refused.
-            let (manifest, bytes) = at_once(history::offered(transport, keys))?;
-            accept(&manifest, &[])?;
-            offered = Some((manifest, bytes));
-            folder.create_root()?;
-        }
-        // An earlier pull was interrupted before it named the version. Its parts are whole.
-        Err(Error::Lost { .. }) => drop(folder.recover(keys.owner(), |_| Ok(()))?),
-        found => {
-            found?;
-        }
-    }
-    let _lock = folder.lock()?;
-    let held = match folder.current() {
-        Err(Error::NoIndex { .. }) => {
-            // Another program may have left something here before the lock.
-            folder.check_free()?;
-            folder.create()?;
-            None
-        }
-        current => Some(folder.manifest(&current?, keys.owner())?),
+    let mut lock = match exists(folder, keys.owner())? {
+        true => Some(folder.lock()?),
+        false => None,
     };
-    let (manifest, mut bytes) = match offered {
-        Some(offered) => offered,
-        None => at_once(history::offered(transport, keys))?,
+    let held = match &lock {
+        Some(_) => Some(folder.manifest(&folder.current()?, keys.owner())?),
+        None => None,
     };
+    let (manifest, mut bytes) = at_once(history::offered(transport, keys))?;
     let own = held.as_ref().map(Pin::of);
-    let (mut between, shown) = match pin.or(own.as_ref()) {
-        Some(known) => at_once(history::between(known, &manifest, transport, keys))?,
-        None => (Vec::new(), 0),
+    if let Some(own) = own.filter(|own| own.index != manifest.index) {
+        let (found, pinned) = (manifest.index, own.index);
+        return Err(Error::OtherIndex { found, pinned });
+    }
+    // Each walk leads from the offered version back to a known one, so the longest one includes the others.
+    let mut between = Vec::new();
+    let mut follow = |base: &Pin| {
+        let (walked, shown) = at_once(history::between(base, &manifest, transport, keys))?;
+        bytes += shown;
+        if walked.len() > between.len() {
+            between = walked;
+        }
+        Ok(())
     };
-    accept(&manifest, &between)?;
-    bytes += shown;
+    after.or(own.as_ref()).map_or(Ok(()), &mut follow)?;
+    known(&manifest)?
+        .iter()
+        .filter(|pin| Some(**pin) != own)
+        .try_for_each(|pin| follow(pin).map_err(undone))?;
+    let wanted = wanted(folder, &manifest)?;
+    let absent = |version: &&SignedManifest| {
+        let named = Current {
+            version: version.version,
+            manifest: version.digest(),
+        };
+        folder.manifest(&named, keys.owner()).is_err()
+    };
+    // After a crash in a new folder, the newest version must be there.
+    let absent: Vec<&SignedManifest> = [&manifest]
+        .into_iter()
+        .chain(&between)
+        .filter(absent)
+        .collect();
     let mut pulled = Pulled {
         version: manifest.version,
-        parts: 0,
+        parts: wanted.len(),
         bytes,
     };
-    if held.is_some_and(|held| held.digest() == manifest.digest()) {
+    let is_held = own == Some(Pin::of(&manifest));
+    if is_held && wanted.is_empty() && absent.is_empty() {
         return Ok(pulled);
     }
-    let missing = missing(folder, &manifest)?;
-    let wanted: Vec<(u16, &Part)> = missing
-        .iter()
-        .map(|(number, part)| (*number, part))
-        .collect();
-    pulled.parts = wanted.len();
+    if lock.is_none() {
+        folder.create_root()?;
+        lock = Some(folder.lock()?);
+        // Another program may have left something here before the lock.
+        folder.check_free()?;
+        folder.create()?;
+    }
+    let numbered: Vec<(u16, &Part)> = wanted.iter().map(|(at, part)| (*at, part)).collect();
     let put = |_: &Part, bytes: &[u8]| folder.put(bytes).map(drop);
-    pulled.bytes += at_once(fetch(transport, &manifest, &wanted, put))?;
-    between.reverse();
-    for version in between.iter().chain([&manifest]) {
+    pulled.bytes += at_once(fetch(transport, &manifest, &numbered, put))?;
+    folder.prepare(&manifest)?;
+    let replaced = |version: &&SignedManifest| {
+        own.is_some_and(|own| own.version == version.version && own.manifest != version.digest())
+    };
+    if absent.iter().any(replaced) {
+        folder.unname()?;
+    }
+    for version in absent {
         folder.put_manifest(version)?;
     }
-    folder.prepare(&manifest)?;
     folder.switch()?;
     folder.keep();
     folder.drop_shown(&manifest);
-    folder.collect(&manifest.parts()?)?;
+    // What cannot be removed now is removed by the next change.
+    drop(folder.collect(&manifest.parts()?));
+    drop(lock);
     Ok(pulled)
 }
 
-/// The parts of a version that a folder lacks, each once, with their numbers among those that clients download.
-fn missing<D: Disk>(
+/// True if a folder has an index, and false if one can be created there. Completes a pull that was interrupted before it named its
+/// version.
+fn exists<D: Disk>(folder: &Folder<D>, owner: &OwnerPublicKey) -> Result<bool, Error> {
+    match folder.current() {
+        Err(Error::NoIndex { .. }) => folder.check_free().map(|()| false),
+        Err(Error::Lost { path, versions }) => {
+            // A newer version that is not whole may be a change that nobody else has.
+            let whole = |_: &SignedManifest, passed: &[(u64, Error)]| match passed.is_empty() {
+                true => Ok(()),
+                false => Err(Error::Lost { path, versions }),
+            };
+            folder.recover(owner, whole).map(|_| true)
+        }
+        found => found.map(|_| true),
+    }
+}
+
+/// The error for a version that does not follow from one that the owner knows.
+fn undone(fault: Error) -> Error {
+    match fault {
+        Error::Rollback { .. }
+        | Error::Fork { .. }
+        | Error::Gap { .. }
+        | Error::OtherIndex { .. } => OwnerFault::Undone(Box::new(fault)).into(),
+        other => other,
+    }
+}
+
+/// The parts of a version that a folder does not have in their length, each once, with their numbers among those that clients
+/// download.
+fn wanted<D: Disk>(
     folder: &Folder<D>,
     manifest: &SignedManifest,
 ) -> Result<Vec<(u16, Part)>, Error> {
@@ -123,12 +175,10 @@ fn missing<D: Disk>(
         return Err(Error::Mode { found, expected });
     }
     all.retain(|part| part.holder.is_given());
-    let absent = folder.missing(manifest)?;
-    let numbered = (0u16..).zip(all);
     let mut wanted: Vec<(u16, Part)> = Vec::new();
-    for (number, part) in numbered {
-        let lacks = absent.iter().any(|(other, _)| other.digest == part.digest);
-        if lacks && !wanted.iter().any(|(_, other)| other.digest == part.digest) {
+    for (number, part) in (0u16..).zip(all) {
+        let is_here = !part.holder.is_stored() || folder.holds(&part);
+        if !is_here && !wanted.iter().any(|(_, other)| other.digest == part.digest) {
             wanted.push((number, part));
         }
     }

@@ -851,7 +851,8 @@ def pull(
 ) -> Index:
     """Bring a directory to the version that a server has, or make it: an owner or a writer on another machine starts there.
 
-    This is for local mode, in which clients download everything. At any moment, the directory has its old version or the new one.
+    This is for local mode, in which clients download everything. At any moment, the directory has its old version or the new one. Only if
+    `pin` gives up a version whose number a new one has, the directory may have no version for a moment.
 
     Parameters
     ----------
@@ -864,8 +865,8 @@ def pull(
     client_key, token, roots : optional
         As for `Client`.
     pin : bytes, optional
-        The result of `Client.pin()`. The server's version must follow from it, and not from the directory's version.
-        What else the directory has is given up, such as a writer's addition that the server refused.
+        The result of `Client.pin()`. The server's version must follow from it, and not from the directory's version or from the version
+        that the owner's key knows. What else the directory has is given up, such as a writer's addition that the server refused.
     wait : float, default 10
         The seconds to keep trying while the server is busy or cannot be reached.
 
@@ -878,15 +879,17 @@ def pull(
     ------
     ModeError
         If clients do not download all of the index.
-    ForkError, RollbackError, GapError, IntegrityError
-        If the server's version does not follow. The directory stays as it was.
+    ForkError, RollbackError, GapError, OtherIndexError, IntegrityError
+        If the server's version does not follow from the directory's version, or from the version that the owner's key knows. The directory
+        stays as it was.
     NetworkError, LockedError, FileError
         If the server cannot be reached, or the directory cannot be written.
     """
     known = None if pin is None else pin_parts(pin)
     no_text(key, "an OwnerKey, a ReaderKey or a WriterKey")
     _sordino.pull(local(path), key, _door(url, client_key, token, roots, wait), known)
-    return open(path, key=key)
+    # With a pin, the owner's key forgets the versions that were given up.
+    return open(path, key=key, restored=pin is not None and isinstance(key, _sordino.OwnerKey))
 
 
 def _door(

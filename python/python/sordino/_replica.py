@@ -74,10 +74,6 @@ class Replica:
             raise GapError(
                 f"{error}. Compare the version with the memory's owner; then remove {self._home.index} and {path}, and it is downloaded again"
             ) from None
-        if known is not None and isinstance(self._key, OwnerKey):
-            # The pull has checked that the new version follows from the server's known version. The owner's file of versions may
-            # name the change that the folder lost.
-            self._home.opened(self._key, restored=True)
         with contextlib.suppress(ForkError, RollbackError):
             self._note()
             return

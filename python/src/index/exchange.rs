@@ -10,7 +10,7 @@ use sordino_search::{Files, Folder, Pin, Retry};
 
 use crate::compute::stoppable;
 use crate::errors;
-use crate::keys::{self, ClientKey};
+use crate::keys::{self, ClientKey, OwnerKey};
 
 /// A pin's index, version and digest.
 pub(super) type PinParts = ([u8; 16], u64, [u8; 32]);
@@ -55,7 +55,7 @@ impl Door {
 }
 
 /// Brings a directory to the server's version, or creates it. Returns the version. With a pin, versions in the directory that do
-/// not follow from the pin are given up.
+/// not follow from the pin are given up. The version must also follow from the version that an owner knows, unless there is a pin.
 #[pyfunction]
 pub(crate) fn pull(
     py: Python<'_>,
@@ -65,13 +65,23 @@ pub(crate) fn pull(
     pin: Option<PinParts>,
 ) -> PyResult<u64> {
     let keys = keys::reader_of(key)?;
+    let owner = key.cast::<OwnerKey>().ok();
+    let pins = owner.map(|key| Arc::clone(&key.get().1));
     let pin = pin.map(pin_of);
     let (endpoint, retry) = (door.endpoint(), door.retry());
     let pulled = stoppable(py, move |_| {
         let folder = Folder::new(&path, Files);
         retry.call(|| {
             let mut connection = Connection::open(endpoint.clone())?;
-            sordino_search::pull(&mut connection, &keys, &folder, pin.as_ref(), |_, _| Ok(()))
+            sordino_search::pull(&mut connection, &keys, &folder, pin.as_ref(), |found| {
+                let Some(pins) = &pins else {
+                    return Ok(Vec::new());
+                };
+                let mut known = pins.expected(&path, found)?;
+                // With a pin, an owner gives up versions that it knows, but not the index.
+                known.retain(|known| pin.is_none() || known.index != found.index);
+                Ok(known)
+            })
         })
     })?;
     Ok(pulled.map_err(|error| errors::search(py, &error))?.version)

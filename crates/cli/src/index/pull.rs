@@ -10,7 +10,7 @@ use serde::Serialize;
 use sordino_net::{Connection, Error as Net};
 use sordino_search::{
     Error as Search, Files, Folder, OwnerFault, OwnerKeys, Pin, Pins, Pulled, ReaderKeys, Retry,
-    SignedManifest, WriterKeys, plan::Bytes,
+    WriterKeys, plan::Bytes,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,7 +47,8 @@ Examples:
   sordino index pull mine.index https://search.example:7700 --key agent.key --after 41
 
 The folder gets what others have pushed, and changes go on from there. This works in local mode, in which clients download the whole
-index. The server's version has to follow from the folder's. At any moment the folder has its old version or the new one.
+index. The server's version has to follow from the folder's, and from the version that the owner's pins name. At any moment the folder
+has its old version or the new one. Only if --after gives up a version whose number a new one has, it may have none for a moment.
 
 Where a push was refused because a different one came first, the folder has a version that the server lacks. Give that version up
 with --after, and make the change again. A folder that is more than 256 versions behind is pulled into a new folder.";
@@ -78,27 +79,20 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         Author::Owner(keys) => Some((keys, args.pins.ready(&args.key)?)),
         Author::Writer(_) => None,
     };
-    if let Some((keys, pins)) = &owner {
-        args.check_known(keys, pins, &place)?;
-    }
-    let known = args.known(&reader, &place)?;
+    let after = args.given_up(&reader, &place)?;
     let retry = Retry::all(Duration::from_secs(args.wait.into()));
     let folder = Folder::new(place.root(), Files);
     let pulled = retry.call(|| {
         let mut connection = Connection::open(endpoint.clone())?;
-        sordino_search::pull(
-            &mut connection,
-            &reader,
-            &folder,
-            known.as_ref(),
-            |version, between| match &owner {
-                // With --after, the owner gives up versions that it knows.
-                Some((_, pins)) if args.after.is_none() => {
-                    check_way(pins, &place, version, between)
-                }
-                _ => Ok(()),
-            },
-        )
+        sordino_search::pull(&mut connection, &reader, &folder, after.as_ref(), |found| {
+            let Some((_, pins)) = &owner else {
+                return Ok(Vec::new());
+            };
+            let mut known = pins.expected(place.root(), found)?;
+            // With --after, the owner gives up versions that it knows, but not the index.
+            known.retain(|pin| after.is_none() || pin.index != found.index);
+            Ok(known)
+        })
     });
     let pulled = pulled.map_err(|error| match Net::of(&error) {
         Some(net) if net.is_of_connecting() => refused(error),
@@ -110,44 +104,14 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     args.report(pulled, output)
 }
 
-/// Refuses a server's version that is older than the one that the owner knows, or that does not lead over it.
-fn check_way(
-    pins: &Pins,
-    place: &Place,
-    version: &SignedManifest,
-    between: &[SignedManifest],
-) -> Result<(), Search> {
-    pins.check_found(&place.name(), version)?;
-    let Some(known) = pins.known(place.root(), version)? else {
-        return Ok(());
-    };
-    let there = between.iter().find(|it| it.version == known.version);
-    match there.map(|there| known.check(there)) {
-        Some(Err(fault)) => Err(OwnerFault::Undone(Box::new(fault)).into()),
-        _ => Ok(()),
-    }
-}
-
 impl Args {
-    /// Refuses a folder that the owner does not know. A folder that is only older is brought to the version that the owner
-    /// knows.
-    fn check_known(&self, keys: &OwnerKeys, pins: &Pins, place: &Place) -> Result<(), Error> {
-        if place.check_index().is_err() {
-            return Ok(());
-        }
-        match pins.open(place.disk(), place.root(), &place.name(), keys) {
-            Err(error) if self.after.is_none() && is_older(&error) => Ok(()),
-            store => store.map(drop).map_err(Error::index(&self.index)),
-        }
-    }
-
     /// The version from which the server's version must follow, if it is not the folder's version.
-    fn known(&self, reader: &ReaderKeys, place: &Place) -> Result<Option<Pin>, Error> {
+    fn given_up(&self, reader: &ReaderKeys, place: &Place) -> Result<Option<Pin>, Error> {
         let Some(version) = self.after else {
             return Ok(None);
         };
-        let known = place.pin(reader.owner(), version);
-        let known = known.map_err(Error::index(&self.index))?;
+        let after = place.pin(reader.owner(), version);
+        let after = after.map_err(Error::index(&self.index))?;
         let missing = || {
             let index = self.index.display();
             let why = format!(
@@ -155,7 +119,7 @@ impl Args {
             );
             Error::Arguments(why)
         };
-        known.map(Some).ok_or_else(missing)
+        after.map(Some).ok_or_else(missing)
     }
 
     /// Remembers the folder's version as the newest, and forgets the dropped versions.
@@ -171,7 +135,13 @@ impl Args {
     /// Explains an error about a folder that does not lead to the server's version.
     fn named(&self, author: &Author, place: &Place, error: Search) -> Error {
         let apart = matches!(error, Search::Fork { .. } | Search::Rollback { .. });
+        let unknown = matches!(error, Search::Owner(OwnerFault::Undone(_)));
         let named = Error::index(&self.index)(error);
+        if unknown {
+            return Error::Apart(format!(
+                "{named}. To look at the server's version, pull it into a new folder with other pins (--pins FILE)"
+            ));
+        }
         if !apart || self.after.is_some() || place.check_index().is_err() {
             return named;
         }
@@ -211,14 +181,6 @@ impl Args {
             )
         })
     }
-}
-
-/// True if a folder has an older version of the index that the owner knows there.
-fn is_older(error: &Search) -> bool {
-    let Search::Owner(OwnerFault::Undone(fault)) = error else {
-        return false;
-    };
-    matches!(**fault, Search::Rollback { .. })
 }
 
 /// The version of a folder before this writer's own additions at its end.

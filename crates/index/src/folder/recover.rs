@@ -25,8 +25,8 @@ pub struct Recovered {
 impl<D: Disk> Folder<D> {
     /// Makes the newest whole version current again, if nothing names the current version any more. Its manifest must
     /// be signed by `owner`, and all its parts must be whole. The next change removes parts of newer versions that are
-    /// not whole. `check` must accept that version first, because a dishonest keeper of the folder may have removed
-    /// newer ones.
+    /// not whole. `check` must accept that version and the newer ones that are not whole, because a dishonest keeper of the
+    /// folder may have removed or damaged these.
     ///
     /// # Errors
     /// The errors of `check`. [`Error::Malformed`] for a folder with manifests of several indexes. [`Error::NoIndex`]
@@ -36,7 +36,7 @@ impl<D: Disk> Folder<D> {
     pub fn recover(
         &self,
         owner: &OwnerPublicKey,
-        check: impl FnOnce(&SignedManifest) -> Result<(), Error>,
+        check: impl FnOnce(&SignedManifest, &[(u64, Error)]) -> Result<(), Error>,
     ) -> Result<Recovered, Error> {
         match self.named() {
             Ok(_) | Err(Error::Lost { .. } | Error::Malformed { .. }) => (),
@@ -48,7 +48,7 @@ impl<D: Disk> Folder<D> {
             Ok(current) => {
                 let manifest = self.manifest(&current, owner)?;
                 self.check_whole(&manifest)?;
-                check(&manifest)?;
+                check(&manifest, &[])?;
                 return Ok(Recovered {
                     index: manifest.index,
                     version: current.version,
@@ -65,7 +65,7 @@ impl<D: Disk> Folder<D> {
         for version in versions.into_iter().rev() {
             match self.whole(version, owner) {
                 Ok(manifest) => {
-                    check(&manifest)?;
+                    check(&manifest, &passed)?;
                     self.prepare(&manifest)?;
                     self.switch()?;
                     return Ok(Recovered {

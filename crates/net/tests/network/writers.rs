@@ -76,8 +76,8 @@ impl Team {
     /// Pulls the server's version into a folder.
     fn pull(&self, name: &str, keys: &ReaderKeys, pin: Option<&Pin>) -> Result<Pulled, Error> {
         let folder = Folder::new(&self.path(name), Files);
-        sordino_search::pull(&mut connect(&self.running), keys, &folder, pin, |_, _| {
-            Ok(())
+        sordino_search::pull(&mut connect(&self.running), keys, &folder, pin, |_| {
+            Ok(Vec::new())
         })
     }
 

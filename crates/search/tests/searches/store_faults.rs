@@ -7,3 +7,4 @@ mod damage;
 mod disk;
 mod owner;
 mod power;
+mod pulls;

@@ -145,7 +145,7 @@ fn creation_that_is_interrupted_leaves_no_index_or_a_whole_one() {
                     let refused = create(Files, dir.path(), form, 2).map(drop);
                     assert!(matches!(refused, Err(Error::Lost { .. })), "{refused:?}");
                     let folder = Folder::new(dir.path(), Files);
-                    let recovered = folder.recover(&owner, |_| Ok(())).unwrap();
+                    let recovered = folder.recover(&owner, |_, _| Ok(())).unwrap();
                     assert_eq!(vec![recovered.version], versions);
                     Store::open(dir.path(), &keys()).unwrap().verify().unwrap();
                     contents.check_all(dir.path(), &owner);
