@@ -117,7 +117,7 @@ def check():
         for row in csv.DictReader(table):
             t, width, rows, groups, tolerance = (int(row[name]) for name in ("t", "width", "rows", "groups", "tolerance"))
             refusal = log2_refusal(t, width, rows, groups, tolerance)
-            line = f"| {groups} x {rows:,} x {width:,}, `t = {t}` | {COUNT * BYTES * width / GROUP:.1f} | {seen(tolerance):.4f} |"
+            line = f"| {groups} x {rows:,} x {width:,}, `t = {t}` | {COUNT * BYTES * width / rows:.1f} | {seen(tolerance):.4f} |"
             print(f"{line} an honest reply is refused with probability 2^{refusal:.1f}")
             assert refusal < -40 and (rows < 1000 or refusal > -54), (row, refusal)
             shown.discard(line)

@@ -112,6 +112,16 @@ def estimates():
     aes_terms(rlwe, module, wide, narrow)
 
 
+def most_columns(name, length):
+    """The largest number of columns that a set with Gaussian secrets serves, for records of this length."""
+    keeps = lambda columns: pir_failure.record(pir_failure.levels("simple", name, columns, length, 1, 32, 32), pir_failure.Noise.stated) <= pir_failure.BOUND
+    low, high = 1, 2**20
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return low
+
+
 def aes_terms(rlwe, module, wide, narrow):
     """The terms for distinct blocks of AES, and the rows of modes and fetches: each level and term for one and 2^30 queries."""
     both = lambda bits: f"{bits:.1f}, {bits - 30:.1f}"
@@ -149,8 +159,14 @@ def aes_terms(rlwe, module, wide, narrow):
     keys, request = sum(digits for digits, _, _ in hintless_failure.GADGETS) + hintless_failure.SQUARE[0], 2 * 2**14 // 2**9
     session = term(of_polynomial * keys, *[of_polynomial * request] * REQUESTS)
     loss("retrieval without a hint: keys and 64 requests, at most", f"{keys}, and {REQUESTS} times {request}", session)
-    # With a hint, Gaussian secrets and errors take 129 bits each; the uniform sets take words of 32 and 16 bits.
-    uniform, deviating, least = term((32 * 512 + 16 * 733) / 128), term((1024 + 45_000) * 129 / 128), term((1024 + 190_000) * 129 / 128)
+    # With a hint, Gaussian secrets and errors take 129 bits each; the uniform sets take words of 32 and 16 bits. The shortest page
+    # has 32 bytes with its seal. The shortest bucket has one vector of one coordinate, in 30 bytes, and so the same rounded term.
+    gaussian = lambda columns: term((1024 + columns) * 129 / 128)
+    wider, widest = ({length: most_columns(name, length) for length in (30, 32, 10_000)} for name in ("N1024S32", "N1024S16"))
+    uniform, deviating, least = term((32 * 512 + 16 * 733) / 128), gaussian(wider[32]), gaussian(widest[32])
+    assert power(gaussian(widest[30])) == power(least)
+    states("sheet.md", f"by PIR, more columns, up to {wider[32]:,} for records of 32 bytes and {wider[10_000]:,} for 10,000 bytes: error of deviation 32 |")
+    states("sheet.md", f"by PIR, up to {widest[32]:,} for 32 bytes and {widest[10_000]:,} for 10,000 bytes: deviation 16 |")
     for row, estimate, log2 in (("ring-LWE", rlwe, scores), ("the same at a modulus of 40 bits", rlwe, scores), ("module-LWE of rank 3, and ring-LWE", module, routed),
                                 ("LWE with the most buckets. For fewer buckets, see the rows by PIR below", narrow, least), ("ring-LWE", rlwe, routing), ("LWE", wide, deviating),
                                 ("LWE", narrow, least), ("ring-LWE with circular security", rlwe, session), ("module-LWE of rank 3, and ring-LWE", module, scan)):
@@ -158,9 +174,12 @@ def aes_terms(rlwe, module, wide, narrow):
     states("sheet.md", f"| none on lattices | 2^-128, 2^-98, an advantage | the same | {power(uniform)}, {power(uniform + 30)} |")
     # AES-256-GCM makes a block for 16 bytes, one for each tag and one for the key of the tags. Pages have 1 KiB or more.
     states("sheet.md", f"part of AES-256-GCM's advantage: {power(term(2**26 + 2**20 + 1))} for 1 GiB under one key")
+    # A routed search also sends a query of packing 64 for added records, and one for its pages.
+    added = term(ring(-(-8194 // 64)))
+    most_of_search = math.log2(sum(2**log2 for log2 in (routed, added, scan)))
     readme = " ".join((ROOT / "README.md").read_text().split())
     for row in (f"| MATZOV | {module[5]:.1f} bits | {module[5] - 30:.1f} bits |", f"| core-SVP | {module[6]:.1f} bits | {module[6] - 30:.1f} bits |",
-                f"| AES term, at most | {power(routed)} | {power(routed + 30)} |"):
+                f"| AES term of a routed search that scans pages, at most | {power(most_of_search)} | {power(most_of_search + 30)} |"):
         if row not in readme:
             wrong.append(f"README.md: {row}")
     assert max(scores, scan, session, routing, uniform, deviating, least) <= routed

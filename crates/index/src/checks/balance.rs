@@ -29,7 +29,7 @@
 pub const COUNT: usize = 64;
 
 /// The number of places of a part. This is the smallest number that detects changes above 0.023 of a cosine in groups
-/// of the most columns.
+/// of the most columns, if both residuals have length 0.5. For residuals of length 1, the limit is four times as large.
 pub const PLACES: usize = 512;
 
 /// The number of check rows of a cluster of `places` places: an eighth of them, plus less than 64.

@@ -17,9 +17,12 @@ impl<P: Protocol> Params<P> {
     /// rounded to even, so that the mean of `f` is 0. A row of equal digits would add up any other mean over all columns.
     /// `||D_i||` is the norm of the worst row.
     ///
-    /// The 5/4 on the variance of `r s` covers two things. `||r||^2` exceeds its mean by that factor with a probability
-    /// below `2^-45` for a row. If the digits of a row share a factor `2^v`, then its `r` is a multiple of `2^v`. The
-    /// variance of `r` is then larger by `2^2v / 6`, at most 1/8 of itself with hints of 23 bits or fewer.
+    /// The 5/4 on the variance of `r s` is for rows with a large `||r||^2`. It exceeds its mean by that factor with a
+    /// probability below `2^-45` for a row. The 5/4 does not also cover rows whose digits share a factor `2^v`. Their `r`
+    /// is a multiple of `2^v`, so its variance is larger by `2^2v / 6`. This is at most 1/8 of itself with hints of 23 bits
+    /// or fewer, and at most 1/2 with more bits. For such rows of 1 MiB, the formula with both factors would give
+    /// `2^-39.7`. Their real probability is far lower, because the formula takes the worst error of rounding the answer.
+    /// For the layouts at these limits that the script tries, Chernoff's bound is below `2^-43` for all rows.
     ///
     /// DoublePIR rounds only the query of its first level. Its second level must recover every one of the `kappa (n +
     /// 1)` digits that encode a byte of the record.
