@@ -121,17 +121,6 @@ impl Place {
         Index::manifest_on(self.disk(), &self.root, owner)
     }
 
-    /// The version with this number, if the folder shows that it leads to the newest one.
-    pub(crate) fn pin(&self, owner: &OwnerPublicKey, version: u64) -> Result<Option<Pin>, Search> {
-        let newest = self.manifest(owner)?;
-        let mut line = Vec::new();
-        // The history ends where manifests were forgotten.
-        drop(self.folder().history(&newest, usize::MAX, owner, &mut line));
-        let mut line = std::iter::once(&newest).chain(&line);
-        let found = line.find(|manifest| manifest.version == version);
-        Ok(found.map(Pin::of))
-    }
-
     /// Runs `work` with all stored records that a reader may read. Runs it again if a change removes parts meanwhile.
     pub(crate) fn read<T>(
         &self,

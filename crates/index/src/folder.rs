@@ -20,6 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+mod adopt;
 mod collect;
 mod copy;
 mod free;
@@ -244,17 +245,6 @@ impl<D: Disk> Folder<D> {
     pub fn switch(&self) -> Result<(), Error> {
         let to = self.root.join(CURRENT);
         self.put_in_place(&self.aside(&self.root, CURRENT), &to)?;
-        self.sync_dir(&self.root)
-    }
-
-    /// Removes the name of the newest version, before a different manifest of its number is written. Until
-    /// [`switch`](Self::switch), the directory has no version, and [`recover`](Self::recover) finds the newest whole one.
-    ///
-    /// # Errors
-    /// [`Error::File`] if a file cannot be written.
-    pub fn unname(&self) -> Result<(), Error> {
-        let path = self.root.join(CURRENT);
-        self.run(&path, self.disk.remove(&path))?;
         self.sync_dir(&self.root)
     }
 

@@ -1,6 +1,8 @@
 //! Folders that hold what a server has. An owner or a writer on another machine starts from such a folder.
 
-use sordino_index::folder::{Current, Folder};
+use std::collections::BTreeMap;
+
+use sordino_index::folder::Folder;
 use sordino_index::manifest::{Part, SignedManifest};
 use sordino_index::{Disk, Error, OwnerFault, OwnerPublicKey, Pin};
 use sordino_vault::ReaderKeys;
@@ -42,7 +44,7 @@ pub struct Pulled {
 /// - [`Error::File`] if a file cannot be read or written
 /// - the errors of [`Client::connect`](crate::Client::connect)
 ///
-/// After the errors about versions, the folder is as it was.
+/// After the errors about versions, the folder is as it was, except that it names its newest version again if it named none.
 pub fn pull<D: Disk>(
     transport: &mut impl Transport,
     keys: &ReaderKeys,
@@ -64,14 +66,12 @@ pub fn pull<D: Disk>(
         let (found, pinned) = (manifest.index, own.index);
         return Err(Error::OtherIndex { found, pinned });
     }
-    // Each walk leads from the offered version back to a known one, so the longest one includes the others.
-    let mut between = Vec::new();
+    // All walks lead back from the offered version, so they have the same manifest where they have the same number.
+    let mut between = BTreeMap::new();
     let mut follow = |base: &Pin| {
         let (walked, shown) = at_once(history::between(base, &manifest, transport, keys))?;
         bytes += shown;
-        if walked.len() > between.len() {
-            between = walked;
-        }
+        between.extend(walked.into_iter().map(|it| (it.version, it)));
         Ok(())
     };
     after.or(own.as_ref()).map_or(Ok(()), &mut follow)?;
@@ -79,27 +79,15 @@ pub fn pull<D: Disk>(
         .iter()
         .filter(|pin| Some(**pin) != own)
         .try_for_each(|pin| follow(pin).map_err(undone))?;
+    let between: Vec<SignedManifest> = between.into_values().collect();
     let wanted = wanted(folder, &manifest)?;
-    let absent = |version: &&SignedManifest| {
-        let named = Current {
-            version: version.version,
-            manifest: version.digest(),
-        };
-        folder.manifest(&named, keys.owner()).is_err()
-    };
-    // After a crash in a new folder, the newest version must be there.
-    let absent: Vec<&SignedManifest> = [&manifest]
-        .into_iter()
-        .chain(&between)
-        .filter(absent)
-        .collect();
     let mut pulled = Pulled {
         version: manifest.version,
         parts: wanted.len(),
         bytes,
     };
     let is_held = own == Some(Pin::of(&manifest));
-    if is_held && wanted.is_empty() && absent.is_empty() {
+    if is_held && wanted.is_empty() && between.is_empty() {
         return Ok(pulled);
     }
     if lock.is_none() {
@@ -112,17 +100,7 @@ pub fn pull<D: Disk>(
     let numbered: Vec<(u16, &Part)> = wanted.iter().map(|(at, part)| (*at, part)).collect();
     let put = |_: &Part, bytes: &[u8]| folder.put(bytes).map(drop);
     pulled.bytes += at_once(fetch(transport, &manifest, &numbered, put))?;
-    folder.prepare(&manifest)?;
-    let replaced = |version: &&SignedManifest| {
-        own.is_some_and(|own| own.version == version.version && own.manifest != version.digest())
-    };
-    if absent.iter().any(replaced) {
-        folder.unname()?;
-    }
-    for version in absent {
-        folder.put_manifest(version)?;
-    }
-    folder.switch()?;
+    folder.adopt(&manifest, &between, keys.owner())?;
     folder.keep();
     folder.drop_shown(&manifest);
     // What cannot be removed now is removed by the next change.

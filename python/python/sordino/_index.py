@@ -888,8 +888,7 @@ def pull(
     known = None if pin is None else pin_parts(pin)
     no_text(key, "an OwnerKey, a ReaderKey or a WriterKey")
     _sordino.pull(local(path), key, _door(url, client_key, token, roots, wait), known)
-    # With a pin, the owner's key forgets the versions that were given up.
-    return open(path, key=key, restored=pin is not None and isinstance(key, _sordino.OwnerKey))
+    return open(path, key=key)
 
 
 def _door(

@@ -96,6 +96,9 @@ class Replica:
 
     def _offered(self, server: str) -> bool | None:
         """Sends the newest version once. None if another push began while the server received this one."""
+        if not (self._home.index / "CURRENT").exists() and (self._home.index / "manifests").exists():
+            # A pull was interrupted while it replaced a version. The next pull completes it.
+            return False
         try:
             self._home.opened(self._key).push(server, roots=self._home.settings.roots, wait=5.0)
         except (ForkError, RollbackError, OvertakenError):

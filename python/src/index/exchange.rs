@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use pyo3::prelude::*;
 use sordino_net::{ChangeSigner, Connection, Endpoint};
-use sordino_search::{Files, Folder, Pin, Retry};
+use sordino_search::{Error, Files, Folder, Kind, Pin, Pins, Retry, SignedManifest};
 
 use crate::compute::stoppable;
 use crate::errors;
@@ -66,25 +67,39 @@ pub(crate) fn pull(
 ) -> PyResult<u64> {
     let keys = keys::reader_of(key)?;
     let owner = key.cast::<OwnerKey>().ok();
-    let pins = owner.map(|key| Arc::clone(&key.get().1));
+    let owner = owner.map(|key| (key.get().0.clone(), Arc::clone(&key.get().1)));
     let pin = pin.map(pin_of);
     let (endpoint, retry) = (door.endpoint(), door.retry());
-    let pulled = stoppable(py, move |_| {
+    let pulled = stoppable(py, move |stop| {
         let folder = Folder::new(&path, Files);
-        retry.call(|| {
+        let known = |found: &SignedManifest| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::transport(Kind::Local, "the call was stopped"));
+            }
+            let Some((_, pins)) = &owner else {
+                return Ok(Vec::new());
+            };
+            let mut known = pins.expected(&path, found)?;
+            // With a pin, an owner gives up versions that it knows, but not the index.
+            known.retain(|known| pin.is_none() || known.index != found.index);
+            Ok(known)
+        };
+        let pulled = retry.call(|| {
             let mut connection = Connection::open(endpoint.clone())?;
-            sordino_search::pull(&mut connection, &keys, &folder, pin.as_ref(), |found| {
-                let Some(pins) = &pins else {
-                    return Ok(Vec::new());
-                };
-                let mut known = pins.expected(&path, found)?;
-                // With a pin, an owner gives up versions that it knows, but not the index.
-                known.retain(|known| pin.is_none() || known.index != found.index);
-                Ok(known)
-            })
-        })
+            sordino_search::pull(&mut connection, &keys, &folder, pin.as_ref(), &known)
+        })?;
+        // The owner's key knows the version from here on, also if Ctrl-C came meanwhile.
+        if let Some((keys, pins)) = &owner {
+            let place = Pins::place(&path);
+            match pin {
+                Some(_) => pins.open_restored(Files, &path, &place, keys)?,
+                None => pins.open(Files, &path, &place, keys)?,
+            };
+        }
+        Ok(pulled)
     })?;
-    Ok(pulled.map_err(|error| errors::search(py, &error))?.version)
+    let pulled = pulled.map_err(|error: Error| errors::search(py, &error))?;
+    Ok(pulled.version)
 }
 
 /// Brings a server's index to the newest version of a directory. Returns the version.

@@ -110,13 +110,13 @@ impl Args {
         let Some(version) = self.after else {
             return Ok(None);
         };
-        let after = place.pin(reader.owner(), version);
+        // An interrupted pull may have left a folder that names no version.
+        let folder = Folder::new(place.root(), Files);
+        let after = folder.shown(version, reader.owner());
         let after = after.map_err(Error::index(&self.index))?;
         let missing = || {
             let index = self.index.display();
-            let why = format!(
-                "{index}: the folder shows no version {version} that leads to its newest one"
-            );
+            let why = format!("{index}: the folder has no version {version}");
             Error::Arguments(why)
         };
         after.map(Some).ok_or_else(missing)

@@ -66,11 +66,13 @@ fn a_pull_that_is_interrupted_at_any_moment_is_completed_by_the_next() {
         (Some(&[][..]), two, false),
         (Some(&[(Delete, 9)][..]), &[(Upsert, 10)][..], true),
         (Some(&[(Delete, 9)][..]), two, true),
-        (Some(&[(Delete, 9), (Delete, 11)][..]), two, true),
+        (Some(&[(Delete, 9), (Upsert, 12)][..]), two, true),
     ] {
         let server = changed(&start, there);
         let new = Index::open_dir(server.path(), &owner).unwrap();
-        let before = here.map_or(Content::new(), |here| files(changed(&start, here).path()));
+        // The model of a disk has no locks, so a new folder begins with its lock file.
+        let new_folder = || Content::from([(PathBuf::from("LOCK"), Vec::new())]);
+        let before = here.map_or_else(new_folder, |here| files(changed(&start, here).path()));
         let after = abandoned.then_some(&known[0]);
         let known = if abandoned { &[][..] } else { &known[..] };
 
@@ -118,6 +120,23 @@ fn a_pull_that_is_interrupted_at_any_moment_is_completed_by_the_next() {
             }
         }
         assert_eq!(lost > 0, here.is_none() || abandoned, "{here:?} {there:?}");
+
+        // An operation fails on a full disk, and the next pull succeeds.
+        for at in 0..ops.len() {
+            let dir = tempfile::tempdir().unwrap();
+            write_all(dir.path(), &before);
+            let disk = Faulty::new(dir.path(), Fault::Full(at));
+            let pulled = pull(server.path(), &Folder::new(dir.path(), disk), after, known);
+            let found = Index::open_dir(dir.path(), &owner).ok();
+            assert!(pulled.is_err() || found.as_ref() == Some(&new), "{at}");
+            let may_be_none = here.is_none() || abandoned;
+            assert!(
+                found == old || found.as_ref() == Some(&new) || (may_be_none && found.is_none()),
+                "{at}"
+            );
+            pull(server.path(), &Folder::new(dir.path(), Files), after, known).unwrap();
+            assert!(Index::open_dir(dir.path(), &owner).unwrap() == new, "{at}");
+        }
     }
 }
 
@@ -163,6 +182,7 @@ fn a_pull_refuses_a_history_without_the_versions_that_the_owner_knows() {
                 panic!("{refused:?}");
             };
             assert!(matches!(*fault, Error::Rollback { .. }), "{fault}");
+            assert_eq!(root.exists(), !before.is_empty());
             assert!(before.is_empty() || files(&root) == before);
         }
     }
