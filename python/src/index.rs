@@ -286,8 +286,7 @@ impl Index {
         let found = self.manifest(py)?;
         let known = pins.expected(&self.path, &found);
         let known = known.map_err(|error| errors::search(py, &error))?;
-        let newest = known.first();
-        Ok(newest.map(|pin| (pin.index, pin.version, pin.manifest)))
+        Ok(known.first().map(exchange::parts_of))
     }
 
     /// Facts about the index from its signed manifest, as a dict.

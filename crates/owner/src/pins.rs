@@ -25,6 +25,7 @@ use crate::store::Store;
 
 mod file;
 mod line;
+mod place;
 
 use line::Line;
 
@@ -108,22 +109,7 @@ impl Pins {
     /// The name of a folder's place. A folder that does not exist has the name that it gets when it is created.
     #[must_use]
     pub fn place(folder: &Path) -> String {
-        let given = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        let (mut there, mut missing) = (given.as_path(), Vec::new());
-        loop {
-            if let Ok(whole) = there.canonicalize() {
-                let whole = missing
-                    .iter()
-                    .rev()
-                    .fold(whole, |path, name| path.join(name));
-                return line::name(&whole);
-            }
-            let (Some(parent), Some(name)) = (there.parent(), there.file_name()) else {
-                return line::name(&given);
-            };
-            missing.push(name);
-            there = parent;
-        }
+        place::name(folder)
     }
 
     /// Refuses a version found in a place, if it is older than the known version of the index there, or belongs to another index.
@@ -360,25 +346,4 @@ fn places(place: &str, dir: &Path) -> Vec<String> {
         places.insert(0, given);
     }
     places
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_has_one_name_before_and_after_it_is_created() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("other")).unwrap();
-        let given = dir
-            .path()
-            .join("other")
-            .join("..")
-            .join("new")
-            .join("index");
-        let before = Pins::place(&given);
-        std::fs::create_dir_all(&given).unwrap();
-        assert_eq!(before, Pins::place(&given));
-        assert_eq!(before, Pins::place(&dir.path().join("new").join("index")));
-    }
 }

@@ -24,6 +24,10 @@ pub(super) fn pin_of((index, version, manifest): PinParts) -> Pin {
     }
 }
 
+pub(super) fn parts_of(pin: &Pin) -> PinParts {
+    (pin.index, pin.version, pin.manifest)
+}
+
 /// The settings of a connection, apart from the address.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
