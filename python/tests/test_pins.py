@@ -143,3 +143,29 @@ def test_an_index_of_tasks_is_remembered(tmp_path, vectors, owner):
     show(path, tmp_path / "before")
     with pytest.raises(sordino.RollbackError):
         index.delete([np.int64(4)])
+
+
+def test_a_pull_follows_from_the_version_that_the_owner_knows(tmp_path, vectors):
+    key = sordino.keygen()
+    index = sordino.build(tmp_path / "index", vectors, key=key, mode="local")
+    shutil.copytree(tmp_path / "index", tmp_path / "older")
+    version = index.delete([0])
+
+    def served(name):
+        return sordino.serve(tmp_path / name, listen="127.0.0.1:0", public_key=key.public(), plaintext=True, anyone=True)
+
+    with served("older") as server:
+        with pytest.raises(sordino.RollbackError, match="its owner knows version"):
+            sordino.pull(tmp_path / "new", server.url, key=key)
+        assert not (tmp_path / "new").exists()
+        # A reader's key knows no versions.
+        assert sordino.pull(tmp_path / "reader", server.url, key=key.reader()).info()["version"] == version - 1
+    with served("index") as server:
+        new = sordino.pull(tmp_path / "new", server.url, key=key)
+        assert new.info()["version"] == version
+        assert new.delete([1]) == version + 1
+        pin = sordino.Client(tmp_path / "index", key=key.reader()).pin()
+        # The folder's own version is given up.
+        given_up = sordino.pull(tmp_path / "new", server.url, key=key, pin=pin)
+        assert given_up.info()["version"] == version
+        assert given_up.delete([2]) > version
