@@ -113,7 +113,7 @@ fi
 # queries.
 if [ -n "${SORDINO_TEXTS-}" ]; then
     try scripts/texts.py target/release/sordino "$SORDINO_TEXTS" "$SORDINO_TEXTS_QUERIES" --id-column id \
-        --name "${SORDINO_TEXTS_NAME-texts}" --rounds 3 --pin "$pin" >"$run/texts.jsonl"
+        --name "${SORDINO_TEXTS_NAME-texts}" --rounds 1 --pin "$pin" >"$run/texts.jsonl"
 fi
 try example network_search --load --json >"$run/load.jsonl"
 try example wire_sizes >"$run/sizes.jsonl"
