@@ -3,8 +3,8 @@
 use crate::Error;
 use sordino_search::{
     AnyDisk, Bytes, Contents, Copied, Disk, Encodings, Error as Search, Files, Folder, Index,
-    OpenOptions, OwnerPublicKey, Pin, Pins, ReaderKeys, Recovered, Server, Shard, SignedManifest,
-    Store, Verified,
+    OpenOptions, OwnerPublicKey, Pins, ReaderKeys, Recovered, Server, Shard, SignedManifest, Store,
+    Verified,
 };
 use std::path::{Path, PathBuf};
 
