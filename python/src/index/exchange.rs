@@ -90,7 +90,7 @@ pub(crate) fn pull(
         };
         let pulled = retry.call(|| {
             let mut connection = Connection::open(endpoint.clone())?;
-            sordino_search::pull(&mut connection, &keys, &folder, pin.as_ref(), &known)
+            sordino_search::pull(&mut connection, &keys, &folder, pin.as_ref(), known)
         })?;
         // The owner's key knows the version from here on, also if Ctrl-C came meanwhile.
         if let Some((keys, pins)) = &owner {
