@@ -115,7 +115,7 @@ fn exists<D: Disk>(folder: &Folder<D>, owner: &OwnerPublicKey) -> Result<bool, E
     match folder.current() {
         Err(Error::NoIndex { .. }) => folder.check_free().map(|()| false),
         Err(Error::Lost { path, versions }) => {
-            // A newer version that is not whole may be a change that nobody else has.
+            // A newer version that is not whole may be a change that no other folder has.
             let whole = |_: &SignedManifest, passed: &[(u64, Error)]| match passed.is_empty() {
                 true => Ok(()),
                 false => Err(Error::Lost { path, versions }),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use sordino_net::{ChangeSigner, Connection, Endpoint};
-use sordino_search::{Error, Files, Folder, Kind, Pin, Pins, Retry, SignedManifest};
+use sordino_search::{Error, Files, Folder, Kind, Pin, Retry, SignedManifest};
 
 use crate::compute::stoppable;
 use crate::errors;
@@ -80,13 +80,10 @@ pub(crate) fn pull(
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::transport(Kind::Local, "the call was stopped"));
             }
-            let Some((_, pins)) = &owner else {
-                return Ok(Vec::new());
-            };
-            let mut known = pins.expected(&path, found)?;
-            // With a pin, an owner gives up versions that it knows, but not the index.
-            known.retain(|known| pin.is_none() || known.index != found.index);
-            Ok(known)
+            match &owner {
+                Some((_, pins)) => pins.before_pull(&path, found, pin.is_some()),
+                None => Ok(Vec::new()),
+            }
         };
         let pulled = retry.call(|| {
             let mut connection = Connection::open(endpoint.clone())?;
@@ -94,11 +91,7 @@ pub(crate) fn pull(
         })?;
         // The owner's key knows the version from here on, also if Ctrl-C came meanwhile.
         if let Some((keys, pins)) = &owner {
-            let place = Pins::place(&path);
-            match pin {
-                Some(_) => pins.open_restored(Files, &path, &place, keys)?,
-                None => pins.open(Files, &path, &place, keys)?,
-            };
+            pins.after_pull(Files, &path, keys, pin.is_some())?;
         }
         Ok(pulled)
     })?;

@@ -9,8 +9,8 @@ use clap::Args as ClapArgs;
 use serde::Serialize;
 use sordino_net::{Connection, Error as Net};
 use sordino_search::{
-    Error as Search, Files, Folder, OwnerFault, OwnerKeys, Pin, Pins, Pulled, ReaderKeys, Retry,
-    WriterKeys, plan::Bytes,
+    Error as Search, Files, Folder, OwnerFault, Pin, Pulled, ReaderKeys, Retry, WriterKeys,
+    plan::Bytes,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,24 +82,23 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
     let after = args.given_up(&reader, &place)?;
     let retry = Retry::all(Duration::from_secs(args.wait.into()));
     let folder = Folder::new(place.root(), Files);
-    let pulled = retry.call(|| {
-        let mut connection = Connection::open(endpoint.clone())?;
-        sordino_search::pull(&mut connection, &reader, &folder, after.as_ref(), |found| {
-            let Some((_, pins)) = &owner else {
-                return Ok(Vec::new());
-            };
-            let mut known = pins.expected(place.root(), found)?;
-            // With --after, the owner gives up versions that it knows, but not the index.
-            known.retain(|pin| after.is_none() || pin.index != found.index);
-            Ok(known)
-        })
-    });
+    let pulled =
+        retry.call(|| {
+            let mut connection = Connection::open(endpoint.clone())?;
+            sordino_search::pull(&mut connection, &reader, &folder, after.as_ref(), |found| {
+                match &owner {
+                    Some((_, pins)) => pins.before_pull(place.root(), found, after.is_some()),
+                    None => Ok(Vec::new()),
+                }
+            })
+        });
     let pulled = pulled.map_err(|error| match Net::of(&error) {
         Some(net) if net.is_of_connecting() => refused(error),
         _ => args.named(&author, &place, error),
     })?;
     if let Some((keys, pins)) = &owner {
-        args.remember(keys, pins, &place)?;
+        pins.after_pull(Files, place.root(), keys, after.is_some())
+            .map_err(Error::index(&args.index))?;
     }
     args.report(pulled, output)
 }
@@ -120,16 +119,6 @@ impl Args {
             Error::Arguments(why)
         };
         after.map(Some).ok_or_else(missing)
-    }
-
-    /// Remembers the folder's version as the newest, and forgets the dropped versions.
-    fn remember(&self, keys: &OwnerKeys, pins: &Pins, place: &Place) -> Result<(), Error> {
-        let (disk, root, name) = (place.disk(), place.root(), place.name());
-        let store = match self.after {
-            Some(_) => pins.open_restored(disk, root, &name, keys),
-            None => pins.open(disk, root, &name, keys),
-        };
-        store.map(drop).map_err(Error::index(&self.index))
     }
 
     /// Explains an error about a folder that does not lead to the server's version.

@@ -153,13 +153,16 @@ impl Stream {
     ) -> Result<u64, Error> {
         let before = draft.records.sets.len();
         for batch in batches {
-            let (ids, vectors, attributes) = self.checked(batch?)?;
+            let (ids, vectors, mut all) = self.checked(batch?)?;
             let (mut ids, mut from) = (ids.into_iter(), 0);
             // Only a part of a batch waits at a time, because a batch may have all records of an index.
             for rows in vectors.as_slice().chunks(PART * vectors.dim()) {
                 let range = from..from + rows.len() / vectors.dim();
                 from = range.end;
-                let attributes = attributes.select(&range.clone().collect::<Vec<_>>());
+                let attributes = match range.len() == vectors.len() {
+                    true => std::mem::take(&mut all),
+                    false => all.select(&range.clone().collect::<Vec<_>>()),
+                };
                 self.waiting
                     .push(ids.by_ref().take(range.len()), rows, attributes)?;
                 while self.waiting.len() > draft.capacity() {

@@ -52,6 +52,14 @@ fn pull<D: sordino_search::Disk>(
     })
 }
 
+/// The fault of a pull that is refused because of what the owner knows.
+fn undone(pulled: Result<Pulled, Error>) -> Error {
+    match pulled {
+        Err(Error::Owner(OwnerFault::Undone(fault))) => *fault,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A crash leaves the old version or the new one, or no version if a version was abandoned. The next pull completes the folder.
 #[test]
 fn a_pull_that_is_interrupted_at_any_moment_is_completed_by_the_next() {
@@ -168,22 +176,18 @@ fn a_pull_refuses_a_history_without_the_versions_that_the_owner_knows() {
             if !before.is_empty() {
                 write_all(&root, &before);
             }
-            let refused = pull(skipping.path(), &Folder::new(&root, Files), None, &[known]);
-            let Err(Error::Owner(OwnerFault::Undone(fault))) = refused else {
-                panic!("{refused:?}");
-            };
-            assert!(matches!(*fault, Error::Fork { .. }), "{fault}");
-            assert_eq!(root.exists(), !before.is_empty());
-            assert!(before.is_empty() || files(&root) == before);
             // An older version than the known one is refused, too.
             let older = changed(&start, &[]);
-            let refused = pull(older.path(), &Folder::new(&root, Files), None, &[known]);
-            let Err(Error::Owner(OwnerFault::Undone(fault))) = refused else {
-                panic!("{refused:?}");
-            };
-            assert!(matches!(*fault, Error::Rollback { .. }), "{fault}");
-            assert_eq!(root.exists(), !before.is_empty());
-            assert!(before.is_empty() || files(&root) == before);
+            for (server, is_fork) in [(&skipping, true), (&older, false)] {
+                let folder = Folder::new(&root, Files);
+                let fault = undone(pull(server.path(), &folder, None, &[known]));
+                match is_fork {
+                    true => assert!(matches!(fault, Error::Fork { .. }), "{fault}"),
+                    false => assert!(matches!(fault, Error::Rollback { .. }), "{fault}"),
+                }
+                assert_eq!(root.exists(), !before.is_empty());
+                assert!(before.is_empty() || files(&root) == before);
+            }
         }
     }
 }
