@@ -12,7 +12,7 @@ impl Pins {
     /// refused.
     ///
     /// # Errors
-    /// [`OwnerFault::Pins`] if the memory cannot be read or written.
+    /// [`OwnerFault::Pins`](sordino_index::OwnerFault::Pins) if the memory cannot be read or written.
     pub fn before_pull(
         &self,
         dir: &Path,
