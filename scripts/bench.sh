@@ -124,15 +124,13 @@ python=target/peers/python/bin/python
 if [ -x "$python" ]; then
     try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 100000 --modes masked,routed,open,sealed,local >"$run/served.jsonl"
     try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 1000000 >>"$run/served.jsonl"
+    # Ten million vectors need 20 GiB of memory for a server and a client, and 60 GB on a disk.
+    free=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo 0)
+    if [ "$free" -ge 20 ]; then
+        try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 10000000 --rates 100 \
+            --modes masked,routed --bench "$run/bench" >>"$run/served.jsonl"
+    fi
 fi
-# Ten million vectors: all cores build, and one thread searches. The numbers are GiB of free memory.
-free=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo 0)
-for needs in masked:20 routed:28; do
-    mode=${needs%:*}
-    [ "$free" -ge "${needs#*:}" ] || continue
-    try target/release/sordino bench --json --set clustered --n 10000000 --mode "$mode" --searches 20 \
-        >"$run/bench/clustered-10000000.$mode.json"
-done
 try cargo run --quiet --profile bench -p sordino-authz --example authz -- 10 --json >"$run/authz.jsonl"
 
 for n in 100000 1000000 10000000 100000000 1000000000; do for line in 10 100 1000; do for queries in 1 10 100 1000; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Searches with texts between two processes, over lines of several rates: a line of JSON for each, for scripts/compare.
 
-  scripts/lines.py SORDINO [--sizes 100000,1000000] [--rates 10,100,1000] [--delay MS] [--modes masked,routed,local] [--pin COMMAND]
+  scripts/lines.py SORDINO [--sizes 100000,1000000] [--rates 10,100,1000] [--delay MS] [--modes masked,routed,local] [--bench FOLDER] [--pin COMMAND]
 
 Needs numpy and pyarrow, and Linux for the memory. Generates clustered vectors of 128 dimensions with a text of about 300 bytes each.
 Builds an index of each mode with all processors, and serves it on one core. A client then searches through a relay. The relay passes
@@ -25,11 +25,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("peers/python", ".")]
-from sets import DIM, clustered  # noqa: E402
+from sets import DIM, PART, clustered_parts  # noqa: E402
 from texts import free_port, memory, wait_for  # noqa: E402
 
 # The searches of a client, by the line's rate in Mbit/s: slow lines have few, since each takes seconds.
 SEARCHES = {0: 50, 10: 3, 100: 10, 1000: 30}
+K = 10  # results of a search
 WORDS = ("river", "stone", "winter", "engine", "market", "letter", "garden", "signal", "copper", "island", "theory", "window")
 
 
@@ -42,11 +43,27 @@ def texts(n):
 
 
 def write(folder, n):
-    """The table of vectors and texts, and the file of queries."""
-    base, queries = clustered(n)
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(base.ravel()), DIM)
-    pq.write_table(pa.table({"id": pa.array(np.arange(n)), "vector": vectors, "text": texts(n)}), folder / f"{n}.parquet")
+    """Writes the table of vectors and texts, and the file of queries. Returns the true neighbours of each query."""
+    schema = pa.schema({"id": pa.int64(), "vector": pa.list_(pa.float32(), DIM), "text": pa.string()})
+    parts = clustered_parts(n)
+    queries = next(parts)
     np.save(folder / "queries.npy", queries)
+    scores, ids = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+    first = 0
+    # Each part has the same texts: records are compressed one by one.
+    words = pa.array(texts(min(n, PART)))
+    with pq.ParquetWriter(folder / f"{n}.parquet", schema) as table:
+        for part in parts:
+            numbers = np.arange(first, first + len(part))
+            vectors = pa.FixedSizeListArray.from_arrays(pa.array(part.ravel()), DIM)
+            table.write_table(pa.table([pa.array(numbers), vectors, words[: len(part)]], schema=schema))
+            scores = np.hstack([scores, queries @ part.T])
+            ids = np.hstack([ids, np.broadcast_to(numbers, (len(queries), len(part)))])
+            best = np.argpartition(-scores, K - 1, axis=1)[:, :K]
+            scores, ids = np.take_along_axis(scores, best, 1), np.take_along_axis(ids, best, 1)
+            first += len(part)
+    np.save(folder / "truth.npy", np.take_along_axis(ids, np.argsort(-scores, 1), 1))
+    return [set(row) for row in ids.tolist()]
 
 
 class Line:
@@ -144,7 +161,16 @@ class Bed:
         report = json.loads((self.folder / "report").read_text())
         return {"build_s": report["seconds"], "build_bytes": peak, "disk_bytes": report["bytes"], "fetch": (report["fetched"] or {}).get("way")}
 
-    def searches(self, n, mode):
+    def bench(self, n, mode, built):
+        """The searches of `sordino bench` of this index, on one thread of one process."""
+        words = ("bench", "--index", f"{n}.{mode}", "--key", "reader.key", "--queries", "queries.npy", "--truth", "truth.npy")
+        report = json.loads(self.call(*words, "--searches", "20", "--json"))
+        for row in report["measured"]:
+            row["build_s"] = built["build_s"]
+        self.args.bench.mkdir(parents=True, exist_ok=True)
+        (self.args.bench / f"clustered-{n}.{mode}.json").write_text(json.dumps(report | {"set": "clustered"}))
+
+    def searches(self, n, mode, truth):
         """Serves an index, and searches it over each line."""
         port = free_port()
         words = [*shlex.split(self.args.pin), self.sordino, "serve", f"{n}.{mode}", "--key", "owner.pub", "--plaintext", "--anyone"]
@@ -154,13 +180,13 @@ class Bed:
             wait_for(port, server)
             start_s = time.monotonic() - start
             for rate in (0, *self.args.rates):
-                yield {"start_s": start_s, **self.session(port, rate), "server_bytes": memory(server, "RssAnon")}
+                yield {"start_s": start_s, **self.session(port, rate, truth), "server_bytes": memory(server, "RssAnon")}
         finally:
             server.terminate()
             server.wait()
 
-    def session(self, port, rate):
-        """One client on one line: the first search from the start of the process, and the median of the others."""
+    def session(self, port, rate, truth):
+        """One client on one line: the first search from the start of the process, the median of the others, and the recall."""
         relay = Relay(port, rate * 1e6 / 8, self.args.delay / 2e3) if rate else None
         queries = np.load(self.folder / "queries.npy")
 
@@ -178,6 +204,7 @@ class Bed:
             relay.stop()
         # The second session has `count` searches more than the first.
         each = [(total - 2 * alone) / count for total, alone in zip(both, one)]
+        found = [{hit["id"] for hit in query["hits"]} for query in report["queries"]]
         return {
             "rate": rate,
             "first_ms": first_s * 1e3,
@@ -186,6 +213,7 @@ class Bed:
             "line_bytes_up": each[0],
             "line_bytes_down": each[1],
             "searches": count,
+            "recall": sum(len(hits & near) for hits, near in zip(found, truth)) / (K * len(found)),
         }
 
 
@@ -197,16 +225,19 @@ def main():
     parser.add_argument("--rates", type=numbers, default=[10, 100, 1000], help="in Mbit/s")
     parser.add_argument("--delay", type=float, default=20.0, help="the round trip, in milliseconds")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["masked", "routed", "local"])
+    parser.add_argument("--bench", type=Path, help="a folder for the report of `sordino bench` of each index")
     parser.add_argument("--pin", default="", help="a command in front of the server: taskset -c 1")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
         folder = Path(name)
         bed = Bed(args, folder)
         for n in args.sizes:
-            write(folder, n)
+            truth = write(folder, n)
             for mode in args.modes:
                 built = bed.build(n, mode)
-                for line in bed.searches(n, mode):
+                if args.bench:
+                    bed.bench(n, mode, built)
+                for line in bed.searches(n, mode, truth):
                     date = datetime.now(timezone.utc).strftime("%d %B %Y")
                     print(json.dumps({"n": n, "dim": DIM, "mode": mode, "date": date, "delay_ms": args.delay, **built, **line}), flush=True)
 

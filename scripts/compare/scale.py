@@ -62,7 +62,7 @@ def largest(run: Run) -> str:
     n = max(modes.sizes(run, "clustered"), default=0)
     if n <= MEASURED:
         return "This run did not measure ten million vectors, because they need 20 GiB of free memory."
-    return f"The largest index that this run measured has {n:,} vectors: [every mode](#every-mode-on-every-set)."
+    return f"The largest index that this run measured has {n:,} vectors: [between two processes](#between-two-processes-with-texts)."
 
 
 def section(run: Run) -> str:

@@ -9,6 +9,7 @@ from compare.table import digits, markdown, notes, size, time
 
 HEAD = (
     "vectors, mode",
+    "recall@10",
     "a search",
     "first search of a new process",
     "bytes once",
@@ -34,6 +35,7 @@ def ms(x: float) -> str:
 def row(line: dict) -> list[str]:
     return [
         f"{line['n']:,}, {line['mode']}",
+        f"{line['recall']:.3f}",
         f"**{ms(line['search_ms'])}**",
         ms(line["first_ms"]),
         size(line["bytes_once"]),

@@ -10,8 +10,9 @@ use std::ops::Range;
 use sordino_ckks::column::{Database, Hint, Segments};
 use sordino_lwe::{Seed, Table};
 
-use crate::Error;
+use crate::folder::Folder;
 use crate::manifest::{ENTRY_LEN, Grid, Routed};
+use crate::{Disk, Error};
 
 /// An empty list of segments for the hint of a table.
 ///
@@ -110,21 +111,19 @@ pub fn group_hint(
     Ok(segments.encode_modular(&hint)?)
 }
 
-/// The hint of some groups that clients download, from the groups' rows. The rows are freed as soon as they are in the
-/// table. `each` is called after each group.
+/// The hint of all groups that clients download, from the table in a folder. `each` is called after each group.
 ///
 /// # Errors
-/// [`Error`] if the rows do not fit the mode, and the errors of `each`.
-pub fn downloaded(
+/// [`Error`] if the table cannot be read or does not fit the mode, and the errors of `each`.
+pub fn downloaded<D: Disk>(
     mode: &Routed,
     width: usize,
-    groups: Range<usize>,
-    rows: impl std::ops::Deref<Target = [u8]>,
+    folder: &Folder<D>,
     mut each: impl FnMut() -> Result<(), Error>,
 ) -> Result<Vec<u8>, Error> {
-    let mut table = Filling::new(mode, width, groups)?;
-    table.take(&rows);
-    drop(rows);
+    let part = mode.table_part(width);
+    let mut table = Filling::new(mode, width, 0..mode.grid.groups as usize)?;
+    folder.part_pieces(&part, &(0..part.len).into(), &mut |bytes| table.take(bytes))?;
     let table = table.finish()?;
     let segments = segments(mode)?;
     let groups = table.shape().groups();

@@ -16,11 +16,13 @@ use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
 use crate::build_context::Build;
-use crate::cluster::{self, Lists};
+use crate::cluster;
+use crate::lifted::Lifted;
+use crate::lists::Lists;
 use crate::measurement::Measurement;
 use crate::plan::{Plan, Way};
 use crate::probe::{SAMPLE, Sample, first_enough, reaches};
-use crate::rows::{Lifted, Rows};
+use crate::rows::Rows;
 use crate::segment::WrittenSegment;
 use crate::step::Step;
 use crate::trained_centroids::{Assignment, TrainedCentroids};
@@ -48,8 +50,7 @@ impl Base {
         frame: &Frame,
     ) -> Result<Self, Error> {
         let chosen = plan.chosen();
-        let units = &rows.lifted(frame)?;
-        let lifted = Lifted::new(rows, units);
+        let lifted = Lifted::new(rows, frame);
         build.tell(Step::Cluster);
         let pir_seed = build.seed();
         let (trained, lists) = if let Some(given) = given {
@@ -57,7 +58,7 @@ impl Base {
         } else {
             let seed = build.seed();
             let mut pulse = || build.tell(Step::Cluster);
-            let trained = TrainedCentroids::new(units, chosen.clusters, seed, &mut pulse)?;
+            let trained = TrainedCentroids::new(&lifted, chosen.clusters, seed, &mut pulse)?;
             (trained, None)
         };
         build.tell(Step::Assign);
@@ -65,9 +66,9 @@ impl Base {
         let plain = trained.filled(lifted, lists, &chosen.layout, &mut pulse);
         build.tell(Step::Probe);
         let mut pulse = || build.tell(Step::Probe);
-        let probes = Probes::measured(&trained.centres, &plain, lifted, plan, frame, &mut pulse)?;
+        let probes = Probes::measured(&trained.centres, &plain, lifted, plan, &mut pulse)?;
         build.tell(Step::Seal);
-        let sealed = Buckets::sealed(build, lifted, plan, trained, plain);
+        let sealed = Buckets::sealed(build, rows, plan, trained, plain);
         build.tell(Step::Hint);
         sealed.finish(plan, &probes, pir_seed)
     }
@@ -88,18 +89,17 @@ impl Probes {
         plain: &[Vec<u8>],
         lifted: Lifted<'_>,
         plan: &Plan,
-        frame: &Frame,
         pulse: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         let layout = plan.chosen().layout;
         let read = |plain: &Vec<u8>| {
             let mut opened = DecodedRows::default();
-            BucketCodec(layout).read(plain, frame, &mut opened)?;
+            BucketCodec(layout).read(plain, lifted.frame, &mut opened)?;
             Ok(opened)
         };
         let opened: Result<Vec<DecodedRows>, Error> = plain.par_iter().map(read).collect();
         let opened = opened?;
-        let sample = Sample::new(frame, lifted, SAMPLE, plan.wish().k);
+        let sample = Sample::new(lifted, SAMPLE, plan.wish().k);
         let most = plan.most_probes();
         let curve = sample.curve(sample.queries(), centres, &opened, most, pulse);
         let wanted = plan.wish().recall;
@@ -125,7 +125,7 @@ impl Buckets {
     /// Seals buckets, centroids and chunks under one new id.
     fn sealed<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
-        Lifted { rows, units }: Lifted<'_>,
+        rows: &Rows,
         plan: &Plan,
         trained: TrainedCentroids,
         plain: Vec<Vec<u8>>,
@@ -134,20 +134,18 @@ impl Buckets {
         let layout = plan.chosen().layout;
         // The clusters are drawn at random. The randomness fixes the bucket of a vector only up to the rounding of sums,
         // which may differ between processors. So the id must also be bound to the content of the buckets.
-        let drawn = trained.centres.as_slice().iter().chain(units.as_slice());
-        let drawn = drawn.chain(rows.vectors.as_slice());
-        let drawn = drawn.map(|x| x.to_bits());
+        let drawn = trained.centres.as_slice().iter();
+        let drawn = drawn.chain(rows.vectors.as_slice()).map(|x| x.to_bits());
         let contents = plain.iter().flat_map(|plain| words(plain));
         let id = writer.base_id(build.rng, rows, plan, drawn.chain(contents));
         let reader = writer.key();
         let seal = reader.seal(Purpose::Bucket, &id, writer.version());
-        let sealed: Vec<u8> = plain
-            .into_par_iter()
-            .enumerate()
-            .flat_map_iter(|(bucket, plain)| {
-                BucketCodec(layout).seal(&seal, u32_of(bucket), &plain)
-            })
-            .collect();
+        let mut sealed = vec![0; plain.len() * layout.sealed_len()];
+        let buckets = sealed.par_chunks_exact_mut(layout.sealed_len());
+        let buckets = buckets.zip(plain.into_par_iter()).enumerate();
+        buckets.for_each(|(bucket, (sealed, plain))| {
+            sealed.copy_from_slice(&BucketCodec(layout).seal(&seal, u32_of(bucket), &plain));
+        });
         let centroids = match plan.chosen().routing {
             Routing::Downloaded => {
                 let seal = reader.seal(Purpose::Centroids, &id, writer.version());
@@ -218,17 +216,17 @@ impl TrainedCentroids {
     /// them.
     fn filled(
         &self,
-        Lifted { rows: all, units }: Lifted<'_>,
+        lifted: Lifted<'_>,
         lists: Option<Lists>,
         layout: &Layout,
         pulse: &mut dyn FnMut(),
     ) -> Vec<Vec<u8>> {
-        let lists = lists.unwrap_or_else(|| cluster::lists(units, &self.centres, pulse));
-        let buckets = cluster::buckets(units, &self.centres, &lists, layout.slots as usize);
-        drop(lists);
+        let lists = lists.unwrap_or_else(|| cluster::lists(&lifted, &self.centres, pulse));
+        let buckets = cluster::buckets(&lifted, &self.centres, lists, layout.slots as usize);
         let filled = buckets.par_iter().enumerate().map(|(bucket, rows)| {
-            let entries = rows.iter().map(|&row| row as usize);
-            let entries = entries.map(|row| all.entry(row, units.row(row)));
+            let units: Vec<_> = rows.iter().map(|&row| lifted.unit(row as usize)).collect();
+            let entries = rows.iter().zip(&units);
+            let entries = entries.map(|(&row, unit)| lifted.rows.entry(row as usize, unit));
             BucketCodec(*layout).write(self.centres.row(bucket), &entries.collect::<Vec<_>>())
         });
         filled.collect()

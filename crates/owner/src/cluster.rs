@@ -5,15 +5,19 @@
 //! to the next nearest centroid. The remaining places are filled with second copies of vectors that lie near a
 //! boundary.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use chacha20::ChaCha20Rng;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 use rand_core::SeedableRng;
 use rayon::prelude::*;
 use sordino_vectors::rotation::below;
 use sordino_vectors::u32_of;
 use sordino_vectors::{Vectors, normalise};
+
+use crate::lists::Lists;
 
 /// The number of assign-and-average rounds. After the eighth round, recall at a fixed number of probes rises by less
 /// than a percent (measured on image descriptors).
@@ -27,8 +31,33 @@ pub(crate) const SAMPLE: usize = 64;
 /// to the bucket of a later one.
 pub(crate) const NEAREST: usize = 24;
 
-/// For each vector its nearest centroids with their scores, best first.
-pub(crate) type Lists = Vec<Vec<(u32, f32)>>;
+/// Vectors that are compared with centroids. A large index computes them when they are needed, and does not hold all of
+/// them.
+pub(crate) trait Points: Sync {
+    /// The number of vectors.
+    fn len(&self) -> usize;
+
+    /// The number of coordinates of each vector.
+    fn dim(&self) -> usize;
+
+    /// Some of the vectors, one after the other.
+    fn some(&self, rows: Range<usize>) -> Cow<'_, [f32]>;
+}
+
+impl Points for Vectors {
+    fn len(&self) -> usize {
+        Vectors::len(self)
+    }
+
+    fn dim(&self) -> usize {
+        Vectors::dim(self)
+    }
+
+    fn some(&self, rows: Range<usize>) -> Cow<'_, [f32]> {
+        let dim = Vectors::dim(self);
+        self.as_slice()[rows.start * dim..rows.end * dim].into()
+    }
+}
 
 /// The number of vectors that are scored at the same time, so that the block of scores stays in the second-level cache.
 const ROWS: usize = 128;
@@ -44,7 +73,7 @@ const BLOCKS: usize = 32;
 /// Panics if `clusters` is 0 or exceeds the number of vectors.
 #[must_use]
 pub(crate) fn centroids(
-    data: &Vectors,
+    data: &impl Points,
     clusters: usize,
     seed: [u8; 32],
     pulse: &mut dyn FnMut(),
@@ -96,7 +125,7 @@ pub(crate) fn centroids(
 
 /// Vectors that differ from each other, at which empty clusters restart. The vectors that fit their own cluster worst
 /// come first. If there are fewer such vectors than empty clusters, the remaining clusters stay unchanged.
-fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<Item = &'a [f32]> {
+fn worst<'a>(sample: &'a Vectors, nearest: &Lists) -> impl Iterator<Item = &'a [f32]> {
     let mut worst: Vec<(f32, &[f32])> = (nearest.iter())
         .zip(sample.rows())
         .map(|(near, row)| (near[0].1, row))
@@ -110,20 +139,21 @@ fn worst<'a>(sample: &'a Vectors, nearest: &[Vec<(u32, f32)>]) -> impl Iterator<
 /// The lists from which rows are assigned to buckets. A row's list does not depend on other rows. `pulse` is called
 /// often.
 #[must_use]
-pub(crate) fn lists(data: &Vectors, centroids: &Vectors, pulse: &mut dyn FnMut()) -> Lists {
-    nearest(data, centroids, NEAREST.min(centroids.len()), pulse)
+pub(crate) fn lists(data: &impl Points, centroids: &Vectors, pulse: &mut dyn FnMut()) -> Lists {
+    nearest(data, centroids, NEAREST, pulse)
 }
 
 /// For each centroid the rows of its bucket, at most `slots` of them. Every row is in one bucket. Second copies follow
-/// until all places are taken, or no row has a near centroid with a free place. `nearest` are the rows' lists.
+/// until all places are taken, or no row has a near centroid with a free place. `nearest` are the rows' lists. Their
+/// memory is reused.
 ///
 /// # Panics
 /// Panics if the buckets are too small for all rows: `slots * centroids < rows`.
 #[must_use]
 pub(crate) fn buckets(
-    data: &Vectors,
+    data: &impl Points,
     centroids: &Vectors,
-    nearest: &[Vec<(u32, f32)>],
+    nearest: Lists,
     slots: usize,
 ) -> Vec<Vec<u32>> {
     assert!(
@@ -132,23 +162,22 @@ pub(crate) fn buckets(
         data.len()
     );
     let mut buckets = vec![Vec::with_capacity(slots); centroids.len()];
-    let home = place_all(data, centroids, nearest, slots, &mut buckets);
+    let home = place_all(data, centroids, &nearest, slots, &mut buckets);
     fill(centroids, nearest, &home, slots, &mut buckets);
     buckets
 }
 
 /// Places every row once. Rows that would lose most without their nearest centroid come first.
 fn place_all(
-    data: &Vectors,
+    data: &impl Points,
     centroids: &Vectors,
-    nearest: &[Vec<(u32, f32)>],
+    nearest: &Lists,
     slots: usize,
     buckets: &mut [Vec<u32>],
 ) -> Vec<(u32, f32)> {
-    let regret = |row: usize| {
-        nearest[row]
-            .get(1)
-            .map_or(0.0, |second| nearest[row][0].1 - second.1)
+    let regret = |row: usize| match nearest.list(row) {
+        [(_, first), (_, second), ..] => first - second,
+        _ => 0.0,
     };
     let mut order: Vec<usize> = (0..data.len()).collect();
     order.sort_by(|&a, &b| regret(b).total_cmp(&regret(a)));
@@ -156,23 +185,19 @@ fn place_all(
     let mut home = vec![(0, 0.0); data.len()];
     for row in order {
         let has_room = |near: &&(u32, f32)| buckets[near.0 as usize].len() < slots;
-        let place = nearest[row]
-            .iter()
-            .find(has_room)
-            .copied()
-            .unwrap_or_else(|| {
-                // All near buckets are full, so the row goes to the nearest one that is not full.
-                let open = (0..centroids.len()).filter(|&c| buckets[c].len() < slots);
-                let scored = open.map(|c| {
-                    (
-                        u32_of(c),
-                        sordino_vectors::dot(centroids.row(c), data.row(row)),
-                    )
-                });
-                scored
-                    .max_by(|a, b| a.1.total_cmp(&b.1))
-                    .expect("all rows fit")
+        let mut list = nearest.list(row).iter();
+        let place = list.find(has_room).copied().unwrap_or_else(|| {
+            // All near buckets are full, so the row goes to the nearest one that is not full.
+            let vector = data.some(row..row + 1);
+            let open = (0..centroids.len()).filter(|&c| buckets[c].len() < slots);
+            let scored = open.map(|c| {
+                let score = sordino_vectors::dot(centroids.row(c), &vector);
+                (u32_of(c), score)
             });
+            scored
+                .max_by(|a, b| a.1.total_cmp(&b.1))
+                .expect("all rows fit")
+        });
         buckets[place.0 as usize].push(u32_of(row));
         home[row] = place;
     }
@@ -186,81 +211,82 @@ fn place_all(
 /// + (r' . r)^2 / |r|^2.
 fn fill(
     centroids: &Vectors,
-    nearest: &[Vec<(u32, f32)>],
+    mut nearest: Lists,
     home: &[(u32, f32)],
     slots: usize,
     buckets: &mut [Vec<u32>],
 ) {
-    let mut alternatives: Vec<(f32, u32, Vec<u32>)> = (0..nearest.len())
-        .into_par_iter()
-        .map(|row| {
-            let (first, s) = home[row];
-            // Vectors and centroids have length 1, so inner products give the residuals.
-            let r2 = (2.0 - 2.0 * s).max(1e-6);
-            let mut costs: Vec<(f32, u32)> = nearest[row]
-                .iter()
-                .filter(|near| near.0 != first)
-                .map(|&(other, s2)| {
-                    let between = sordino_vectors::dot(
-                        centroids.row(first as usize),
-                        centroids.row(other as usize),
-                    );
-                    let along = 1.0 - s - s2 + between;
-                    (2.0 - 2.0 * s2 + along * along / r2, other)
-                })
-                .collect();
-            costs.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let boundary = costs.first().map_or(f32::INFINITY, |best| best.0 - r2);
-            (
-                boundary,
-                u32_of(row),
-                costs.into_iter().map(|(_, other)| other).collect(),
-            )
-        })
-        .collect();
-    alternatives.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // Each list becomes the row's other centroids with their costs, the cheapest first. The row's own centroid has no cost
+    // and comes last.
+    let each = nearest.each();
+    let lists = nearest.entries_mut().par_chunks_exact_mut(each);
+    let boundaries = lists.zip(home).map(|(list, &(first, s))| {
+        // Vectors and centroids have length 1, so inner products give the residuals.
+        let r2 = (2.0 - 2.0 * s).max(1e-6);
+        for (other, score) in list.iter_mut() {
+            let (own, s2) = (centroids.row(first as usize), *score);
+            let between = sordino_vectors::dot(own, centroids.row(*other as usize));
+            let along = 1.0 - s - s2 + between;
+            *score = match *other == first {
+                true => f32::INFINITY,
+                false => 2.0 - 2.0 * s2 + along * along / r2,
+            };
+        }
+        list.sort_by(|a, b| a.1.total_cmp(&b.1));
+        list[0].1 - r2
+    });
+    let boundaries: Vec<f32> = boundaries.collect();
+    // For each row its first alternative that may have a free place. A place that was taken is never free again.
+    let mut rows: Vec<(u32, u32)> = (0..u32_of(boundaries.len())).map(|row| (row, 0)).collect();
+    rows.sort_by(|a, b| boundaries[a.0 as usize].total_cmp(&boundaries[b.0 as usize]));
 
     let mut placed = true;
     while placed {
         placed = false;
-        for (_, row, others) in &mut alternatives {
-            if let Some(at) = others
-                .iter()
-                .position(|&c| buckets[c as usize].len() < slots)
-            {
-                buckets[others.remove(at) as usize].push(*row);
-                placed = true;
-            }
+        for (row, next) in &mut rows {
+            let (first, list) = (home[*row as usize].0, nearest.list(*row as usize));
+            let free = |&(c, _): &(u32, f32)| c != first && buckets[c as usize].len() < slots;
+            let rest = &list[*next as usize..];
+            let Some(at) = rest.iter().position(free) else {
+                *next = u32_of(each);
+                continue;
+            };
+            buckets[rest[at].0 as usize].push(*row);
+            *next += u32_of(at + 1);
+            placed = true;
         }
     }
 }
 
-/// For each row its `count` nearest centroids with their scores, best first. `pulse` is called often.
+/// For each row its `count` nearest centroids, or all if there are fewer. `pulse` is called often.
 #[must_use]
 pub(crate) fn nearest(
-    data: &Vectors,
+    data: &impl Points,
     centroids: &Vectors,
     count: usize,
     pulse: &mut dyn FnMut(),
 ) -> Lists {
     let transposed = centroids.view(0..centroids.len()).reversed_axes();
     let starts: Vec<usize> = (0..data.len()).step_by(ROWS).collect();
-    let mut nearest = Vec::with_capacity(data.len());
+    let count = count.min(centroids.len());
+    let mut nearest = Vec::with_capacity(data.len() * count);
     for starts in starts.chunks(BLOCKS) {
         let blocks = starts.into_par_iter().flat_map_iter(|&start| {
             let end = data.len().min(start + ROWS);
-            let scores: Array2<f32> = data.view(start..end).dot(&transposed);
+            let block = data.some(start..end);
+            let block = ArrayView2::from_shape((end - start, data.dim()), &block);
+            let scores: Array2<f32> = block.expect("whole vectors").dot(&transposed);
             // Vectors of one coordinate give a column-major matrix.
             let scores = scores.as_standard_layout();
             let rows = scores
                 .outer_iter()
-                .map(|row| best(row.as_slice().expect("contiguous"), count));
+                .flat_map(|row| best(row.as_slice().expect("contiguous"), count));
             rows.collect::<Vec<_>>()
         });
         nearest.par_extend(blocks);
         pulse();
     }
-    nearest
+    Lists::new(count, nearest)
 }
 
 /// The `count` largest scores with their positions, best first.
@@ -281,17 +307,16 @@ fn best(scores: &[f32], count: usize) -> Vec<(u32, f32)> {
 }
 
 /// `count` rows in random order. No row is chosen twice.
-fn sample(rng: &mut ChaCha20Rng, data: &Vectors, count: usize) -> Vectors {
+fn sample(rng: &mut ChaCha20Rng, data: &impl Points, count: usize) -> Vectors {
     let mut rows: Vec<usize> = (0..data.len()).collect();
     for place in 0..count {
         let from = place + below(rng, data.len() - place);
         rows.swap(place, from);
     }
-    let sampled = rows[..count]
-        .iter()
-        .flat_map(|&row| data.row(row))
-        .copied()
-        .collect();
+    let mut sampled = Vec::with_capacity(count * data.dim());
+    for &row in &rows[..count] {
+        sampled.extend_from_slice(&data.some(row..row + 1));
+    }
     Vectors::new(data.dim(), sampled).expect("rows of a matrix")
 }
 
@@ -311,7 +336,7 @@ mod tests {
         for (clusters, slots) in [(60, 100), (100, 31), (1, 3000), (3000, 1), (1500, 4)] {
             let centroids = centroids(&data, clusters, [1; 32], &mut || ());
             let lists = lists(&data, &centroids, &mut || ());
-            let buckets = buckets(&data, &centroids, &lists, slots);
+            let buckets = buckets(&data, &centroids, lists, slots);
             let mut copies = vec![0; data.len()];
             for bucket in &buckets {
                 assert!(bucket.len() <= slots);
@@ -339,7 +364,7 @@ mod tests {
         let data = data();
         let centroids = centroids(&data, 40, [1; 32], &mut || ());
         let lists = lists(&data, &centroids, &mut || ());
-        let buckets = buckets(&data, &centroids, &lists, 3000);
+        let buckets = buckets(&data, &centroids, lists, 3000);
         let near = nearest(&data, &centroids, 1, &mut || ());
         for (row, near) in near.iter().enumerate() {
             assert!(buckets[near[0].0 as usize].contains(&u32_of(row)));
@@ -358,13 +383,10 @@ mod tests {
                 // The rows come in reverse order, as they may after they were sorted by their ids.
                 let rows = (first..end).rev().flat_map(|row| data.row(row)).copied();
                 let some = Vectors::new(dim, rows.collect()).unwrap();
-                let mut found = lists(&some, &centroids, &mut || ());
-                found.reverse();
-                assert_eq!(
-                    found,
-                    all[first..end],
-                    "{first}..{end} of {dim} coordinates"
-                );
+                let found = lists(&some, &centroids, &mut || ());
+                let expected = (first..end).rev().map(|row| all.list(row));
+                let same = found.iter().eq(expected);
+                assert!(same, "{first}..{end} of {dim} coordinates");
             }
         }
     }

@@ -5,6 +5,8 @@
 //! its nearest vectors that no earlier cluster holds. Their number is the weight of a pair whose second cluster is
 //! `j`th, summed over many queries. The deal makes the sum of weights inside groups small.
 
+use crate::lists::Lists;
+
 /// The weight of each pair of clusters.
 pub(crate) struct Demand {
     clusters: usize,
@@ -14,9 +16,9 @@ pub(crate) struct Demand {
 impl Demand {
     /// Computes the weights from the orders of clusters for some queries, best first. `gains[j]` is the share of a
     /// query's nearest vectors that it finds first in its `j`th cluster.
-    pub(crate) fn new(clusters: usize, orders: &[Vec<(u32, f32)>], gains: &[f32]) -> Self {
+    pub(crate) fn new(clusters: usize, orders: &Lists, gains: &[f32]) -> Self {
         let mut weights = vec![0.0; clusters * clusters];
-        for order in orders {
+        for order in orders.iter() {
             for (j, (second, _)) in order.iter().enumerate().take(gains.len()) {
                 for (first, _) in &order[..j] {
                     weights[*first as usize * clusters + *second as usize] += gains[j];
@@ -130,7 +132,7 @@ mod tests {
         let orders: Vec<Vec<(u32, f32)>> = (0..24u32)
             .map(|first| (0..6).map(|at| ((first + at) % 24, 0.0)).collect())
             .collect();
-        let wanted = Demand::new(24, &orders, &[1.0; 6]);
+        let wanted = Demand::new(24, &orders.into(), &[1.0; 6]);
         let dealt = wanted.dealt(6);
         let mut all = dealt.clone();
         all.sort_unstable();
@@ -147,7 +149,7 @@ mod tests {
 
     #[test]
     fn one_group_and_as_many_as_clusters_are_deals_too() {
-        let wanted = Demand::new(5, &[vec![(1, 0.0), (2, 0.0)]], &[0.5, 0.5]);
+        let wanted = Demand::new(5, &vec![vec![(1, 0.0), (2, 0.0)]].into(), &[0.5, 0.5]);
         for groups in [1, 5] {
             let mut dealt = wanted.dealt(groups);
             dealt.sort_unstable();

@@ -24,6 +24,8 @@ mod encoded_group;
 mod frame;
 mod groups;
 mod laying;
+mod lifted;
+mod lists;
 mod pages;
 mod payload;
 mod routed;

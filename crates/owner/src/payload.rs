@@ -19,6 +19,7 @@ use crate::encoded_group::{EncodedGroup, Group};
 use crate::laying::Laying;
 use crate::pages::{self, Laid};
 use crate::plan::{Conditions, Way, best_pages};
+use crate::room;
 use crate::segment::{SegmentWriter, bound};
 
 /// Payloads in their stored form, with their hint and their records' places.
@@ -133,6 +134,8 @@ impl SegmentWriter<'_> {
             });
             written.groups = groups.collect();
         }
+        // All pages are held twice: in clear and sealed.
+        room::check_bytes(2 * written.content_part().len)?;
         let lists = groups.iter().zip(&laid);
         let lists = lists.map(|(group, it)| self.list(&written, group, &it.laid));
         let places = joined(lists.collect(), own);
@@ -230,6 +233,7 @@ fn offered<R: CryptoRng + ?Sized>(
             (Fetch::Hintless { seed }, None)
         }
         Some(Way::Scan(scan)) => {
+            room::check(content.len(), scan.copies().max(1) as usize)?;
             let (seed, hint_seed) = (Seed::random(rng).0, Seed::random(rng).0);
             let made = scan.downloaded(&scan.table(seed, content)?, hint_seed)?;
             let fetch = Fetch::Scan {
@@ -242,6 +246,7 @@ fn offered<R: CryptoRng + ?Sized>(
             (fetch, Some(made))
         }
         Some(Way::Simple(params)) => {
+            room::check(content.len(), 1)?;
             let seed = Seed::random(rng);
             let database = Database::from_slice(&params, content)?;
             let (_, made) = simple::Server::setup(database, &params, &seed)?;

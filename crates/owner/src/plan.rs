@@ -43,7 +43,7 @@ pub use routed::{Grouping, Most, Once};
 pub(crate) use routed::{best as best_cut, cost as routed_cost, divisors};
 pub(crate) use scoring::cheapest as cheapest_scoring;
 pub use scoring::{Scoring, packings};
-pub(crate) use segments::capacity;
+pub(crate) use segments::{capacity, clustering_bytes};
 pub use speed::Speed;
 pub use table::{Row, Table};
 pub use terms::Terms;

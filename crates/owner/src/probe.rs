@@ -10,8 +10,10 @@ use sordino_vectors::metric::{Metric, length};
 use sordino_vectors::recall::{Scored, TopK};
 use sordino_vectors::{Vectors, to_f32, u32_of};
 
+use crate::cluster::Points;
+use crate::lifted::Lifted;
 use crate::recall::{Nearness, share};
-use crate::rows::{Lifted, Rows};
+use crate::rows::Rows;
 
 /// The number of vectors that serve as queries when the number of probes is measured.
 pub(crate) const SAMPLE: usize = 500;
@@ -82,15 +84,9 @@ pub(crate) struct Query {
 }
 
 impl<'a> Sample<'a> {
-    /// Takes every `len / count`-th of these rows as a query, in the form that a client asks. `units` are the unit vectors to
-    /// which the rows are lifted.
-    pub(crate) fn new(
-        frame: &Frame,
-        Lifted { rows, units }: Lifted<'a>,
-        count: usize,
-        k: usize,
-    ) -> Self {
-        let len = units.len();
+    /// Takes every `len / count`-th of these rows as a query, in the form that a client asks.
+    pub(crate) fn new(points: Lifted<'a>, count: usize, k: usize) -> Self {
+        let (Lifted { rows, frame }, len) = (points, points.len());
         let count = count.min(len);
         let places = (0..count).map(|i| i * len / count);
         let y = |row: usize| rows.whole(frame, row);
@@ -105,8 +101,8 @@ impl<'a> Sample<'a> {
         let lifted: Vec<f32> = lifted.copied().collect();
         // If all rows are zero, a search for the inner product has no queries.
         let lifted = match lifted.is_empty() {
-            true => Vectors::new(units.dim(), units.row(0).to_vec()),
-            false => Vectors::new(units.dim(), lifted),
+            true => Vectors::new(points.dim(), points.unit(0)),
+            false => Vectors::new(points.dim(), lifted),
         };
         let lifted = lifted.expect("the same number of coordinates as before");
         let query = |(near, (itself, asked, near_to)): (Vec<u32>, (u32, FrameQuery, Nearness))| {
@@ -194,7 +190,8 @@ impl<'a> Sample<'a> {
     ) -> Vec<f64> {
         let most = most.min(opened.len());
         let order = crate::cluster::nearest(routed, centroids, most, pulse);
-        let hits = self.queries.par_iter().zip(&order).map(|(query, order)| {
+        let hits = self.queries.par_iter().enumerate().map(|(at, query)| {
+            let order = order.list(at);
             let mut best = Best::new(self.k, self.k);
             let after = order.iter().map(|&(bucket, _)| {
                 let bucket = &opened[bucket as usize];
@@ -318,9 +315,8 @@ mod tests {
     use sordino_vault::ids::Ids;
     use sordino_vectors::synthetic;
 
-    /// Vectors as rows of a frame about the origin, with their lifted vectors. For the cosine, these are the same vectors after
-    /// rotation.
-    fn rows(data: &Vectors) -> (Frame, Rows, Vectors) {
+    /// Vectors as rows of a frame about the origin.
+    fn rows(data: &Vectors) -> (Frame, Rows) {
         let frame = Frame::origin(Metric::Cosine, [0; 32], data.dim());
         let ids: Vec<sordino_index::Id> = (0..data.len() as u64).map(Into::into).collect();
         let rows = Rows {
@@ -330,17 +326,17 @@ mod tests {
             attributes: Attributes::none(data.len()),
         };
         let rows = rows.framed(&frame).unwrap();
-        let units = rows.lifted(&frame).unwrap();
-        (frame, rows, units)
+        (frame, rows)
     }
 
     #[test]
     fn probing_everything_finds_everything_and_probing_more_finds_more() {
         let (data, _) = synthetic::clustered(2000, 1, 48, 2);
-        let (frame, rows, units) = rows(&data);
+        let (frame, rows) = rows(&data);
+        let units = Lifted::new(&rows, &frame);
         let centroids = cluster::centroids(&units, 20, [1; 32], &mut || ());
         let lists = cluster::lists(&units, &centroids, &mut || ());
-        let opened: Vec<DecodedRows> = cluster::buckets(&units, &centroids, &lists, 200)
+        let opened: Vec<DecodedRows> = cluster::buckets(&units, &centroids, lists, 200)
             .iter()
             .map(|members| {
                 let mut opened = DecodedRows::default();
@@ -350,7 +346,7 @@ mod tests {
                 opened
             })
             .collect();
-        let sample = Sample::new(&frame, Lifted::new(&rows, &units), 100, 10);
+        let sample = Sample::new(Lifted::new(&rows, &frame), 100, 10);
         let curve = sample.curve(sample.queries(), &centroids, &opened, 20, &mut || ());
         assert_eq!(curve.len(), 20);
         assert!(curve[19] > 0.998, "{curve:?}");
@@ -365,13 +361,13 @@ mod tests {
         let data =
             angles.flat_map(|degrees| [degrees.to_radians().cos(), degrees.to_radians().sin()]);
         let data = Vectors::new(2, data.collect()).unwrap();
-        let (frame, rows, units) = rows(&data);
+        let (frame, rows) = rows(&data);
         let found = |sample: &Sample<'_>, ids: std::ops::Range<u32>| {
             sample.recall(|query| ids.clone().map(|id| sample.scored(id, query)).collect())
         };
         for candidates in [None, Some(32)] {
-            let lifted = Lifted::new(&rows, &units);
-            let sample = Sample::new(&frame, lifted, 1, 10).with_candidates(candidates);
+            let sample = Sample::new(Lifted::new(&rows, &frame), 1, 10);
+            let sample = sample.with_candidates(candidates);
             for (first, recall) in [(10, 0.1), (9, 0.2), (4, 0.7), (1, 1.0), (0, 1.0)] {
                 let measured = found(&sample, first..60);
                 assert!((measured - recall).abs() < 1e-9, "{first}: {measured}");
@@ -384,8 +380,8 @@ mod tests {
     #[test]
     fn rows_are_not_found_because_all_scores_are_alike() {
         let data = synthetic::uniform(400, 8, 1);
-        let (frame, rows, units) = rows(&data);
-        let sample = Sample::new(&frame, Lifted::new(&rows, &units), 50, 10);
+        let (frame, rows) = rows(&data);
+        let sample = Sample::new(Lifted::new(&rows, &frame), 50, 10);
         let alike = |_: &Query| (0..400).map(|id| Scored { id, score: 0.5 }).collect();
         let recall = sample.recall(alike);
         assert!(recall < 0.1, "{recall}");
@@ -409,8 +405,8 @@ mod tests {
     #[test]
     fn of_one_record_all_others_are_found() {
         let data = synthetic::uniform(1, 8, 1);
-        let (frame, rows, units) = rows(&data);
-        let sample = Sample::new(&frame, Lifted::new(&rows, &units), 500, 1);
+        let (frame, rows) = rows(&data);
+        let sample = Sample::new(Lifted::new(&rows, &frame), 500, 1);
         assert!(sample.recall(|_| Vec::new()) > 0.999);
         assert!(target(0.993) <= 1.0 && target(0.9) > 0.9);
         let sum: f64 = (0..20).map(|at| if at % 2 == 0 { 0.9 } else { 1.0 }).sum();

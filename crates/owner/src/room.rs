@@ -8,7 +8,7 @@ use sordino_index::{Error, room};
 pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 
 /// The number of additional bytes, for threads and their working memory.
-const BESIDE: usize = 32 << 20;
+const BESIDE: u64 = 32 << 20;
 
 /// Refuses work that needs `each` bytes for each of some coordinates, if they are not available. On systems other than
 /// Linux, the function only tries to allocate these bytes.
@@ -16,10 +16,18 @@ const BESIDE: usize = 32 << 20;
 /// # Errors
 /// [`Error::Memory`] if these bytes are not available.
 pub(crate) fn check(coordinates: usize, each: usize) -> Result<(), Error> {
-    let needed = coordinates.saturating_mul(each).saturating_add(BESIDE);
+    check_bytes(coordinates.saturating_mul(each) as u64)
+}
+
+/// Refuses work that needs these bytes, if they are not available.
+///
+/// # Errors
+/// [`Error::Memory`] if these bytes are not available.
+pub(crate) fn check_bytes(needed: u64) -> Result<(), Error> {
+    let needed = needed.saturating_add(BESIDE);
     // Each thread allocates a stack and an arena when it first works. These must not come out of the memory that is checked here.
     rayon::broadcast(|_| drop(std::hint::black_box(Box::new([0u8; 1024]))));
-    room::check(needed as u64)
+    room::check(needed)
 }
 
 /// Checks that a vector can grow.

@@ -18,12 +18,14 @@ use sordino_vectors::Vectors;
 use sordino_vectors::u32_of;
 
 use crate::build_context::Build;
-use crate::cluster::{self, Lists};
+use crate::cluster::{self, Points};
 use crate::groups::Demand;
+use crate::lifted::Lifted;
+use crate::lists::Lists;
 use crate::measurement::Measurement;
 use crate::plan::{Grouping, Wish};
 use crate::probe::{SAMPLE, Sample};
-use crate::rows::{Lifted, Rows};
+use crate::rows::Rows;
 use crate::step::Step;
 use crate::trained_centroids::{Assignment, TrainedCentroids};
 use dealt::Dealt;
@@ -47,25 +49,23 @@ impl Base {
         wish: &Wish,
         frame: &Frame,
     ) -> Result<Self, Error> {
-        let units = rows.lifted(frame)?;
-        let (n, dim) = (units.len(), units.dim());
-        let lifted = Lifted::new(&rows, &units);
-        let sample = Sample::new(frame, lifted, SAMPLE, wish.k);
+        let lifted = Lifted::new(&rows, frame);
+        let (n, dim) = (lifted.len(), lifted.dim());
+        let sample = Sample::new(lifted, SAMPLE, wish.k);
         let sample = sample.with_candidates(wish.second_look);
         let (planned, clusters, wanted) = match given {
-            None => Clusters::planned(build, lifted, planned, wish, &sample, frame)?,
+            None => Clusters::planned(build, lifted, planned, wish, &sample)?,
             Some(given) => {
-                let clusters = Clusters::given(&units, &planned.grid, given, build.progress)?;
+                let clusters = Clusters::given(lifted, &planned.grid, given, build.progress)?;
                 build.tell(Step::Probe);
-                let wanted = clusters.wanted(&sample, frame, lifted)?;
+                let wanted = clusters.wanted(&sample, lifted)?;
                 (*planned, clusters, wanted)
             }
         };
         let chosen = Chosen::measured(&clusters, &wanted, &sample, &planned, wish, build.progress)?;
         drop((sample, wanted));
-        drop(units);
         build.tell(Step::Mask);
-        let dealt = clusters.dealt(&chosen.order, chosen.grid.slots, dim);
+        let dealt = clusters.dealt(&chosen.order, dim);
         let (mode, ids) = dealt.written(build, rows, chosen.grid, wish)?;
         Ok(Self {
             mode,
@@ -101,80 +101,76 @@ impl Clusters {
         planned: &Grouping,
         wish: &Wish,
         sample: &Sample<'_>,
-        frame: &Frame,
     ) -> Result<(Grouping, Self, Demand), Error> {
-        let units = lifted.units;
-        let clusters = Self::trained(build, units, &planned.grid)?;
+        let clusters = Self::trained(build, lifted, &planned.grid)?;
         build.tell(Step::Probe);
-        let wanted = clusters.wanted(sample, frame, lifted)?;
+        let wanted = clusters.wanted(sample, lifted)?;
         let order = wanted.dealt(planned.grid.groups as usize);
         let recall = clusters.recall(sample, &order, &planned.grid);
-        let Some(planned) = planned.refitted(units.len(), units.dim(), wish, recall) else {
+        let Some(planned) = planned.refitted(lifted.len(), lifted.dim(), wish, recall) else {
             return Ok((*planned, clusters, wanted));
         };
         drop(clusters);
-        let clusters = Self::trained(build, units, &planned.grid)?;
-        let wanted = clusters.wanted(sample, frame, lifted)?;
+        let clusters = Self::trained(build, lifted, &planned.grid)?;
+        let wanted = clusters.wanted(sample, lifted)?;
         Ok((planned, clusters, wanted))
     }
 
     fn trained<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
-        units: &Vectors,
+        lifted: Lifted<'_>,
         grid: &Grid,
     ) -> Result<Self, Error> {
         build.tell(Step::Cluster);
-        let mean = Mean::of(units);
-        let centred = mean.centred_all(units)?;
+        let mean = lifted.mean();
+        let centred = lifted.centred(&mean);
         let (count, seed) = (grid.all_clusters(), build.seed());
         let mut pulse = || build.tell(Step::Cluster);
         let trained = TrainedCentroids::new(&centred, count, seed, &mut pulse)?;
         build.tell(Step::Assign);
         let mut pulse = || build.tell(Step::Assign);
         let lists = cluster::lists(&centred, &trained.centres, &mut pulse);
-        Self::placed(units, centred, grid, mean, trained, lists)
+        Self::placed(lifted, grid, mean, trained, lists)
     }
 
     /// The clusters of these centroids, filled from existing lists.
     fn given(
-        units: &Vectors,
+        lifted: Lifted<'_>,
         grid: &Grid,
         given: Assignment,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
         progress(Step::Assign);
-        let mean = given.mean.unwrap_or_else(|| Mean::of(units));
-        let centred = mean.centred_all(units)?;
-        Self::placed(units, centred, grid, mean, given.trained, given.lists)
+        let mean = given.mean.unwrap_or_else(|| lifted.mean());
+        Self::placed(lifted, grid, mean, given.trained, given.lists)
     }
 
     fn placed(
-        units: &Vectors,
-        centred: Vectors,
+        lifted: Lifted<'_>,
         grid: &Grid,
         mean: Mean,
         trained: TrainedCentroids,
         lists: Lists,
     ) -> Result<Self, Error> {
-        let (count, slots, dim) = (grid.all_clusters(), grid.slots as usize, units.dim());
+        let (count, slots, dim) = (grid.all_clusters(), grid.slots as usize, lifted.dim());
         let (codes, directions) = (trained.codes, trained.centres);
-        let mut members = cluster::buckets(&centred, &directions, &lists, slots);
-        drop((centred, lists));
+        let centred = lifted.centred(&mean);
+        let mut members = cluster::buckets(&centred, &directions, lists, slots);
         members.iter_mut().for_each(|rows| rows.sort_unstable());
         let shares = members
             .par_iter()
             .zip(0..count)
-            .map(|(members, cluster)| share(units, members, &mean, directions.row(cluster)));
+            .map(|(members, cluster)| share(lifted, members, &mean, directions.row(cluster)));
         let shares: Vec<f32> = shares.collect();
         let codes = codes.chunks_exact(dim).map(<[u8]>::to_vec);
         let encoding: Vec<(f32, Vec<u8>)> = shares.into_iter().zip(codes).collect();
         let one = encode(&mean, encoding.iter());
         let route = Route::from_bytes(&as_one(grid), dim, &one)?;
         let each = members.into_par_iter().zip(0..count);
-        let each = each.map(|(rows, cluster)| coded(units, rows, route.base(cluster), slots));
+        let each = each.map(|(rows, cluster)| coded(lifted, rows, route.base(cluster), slots));
         let (members, codes) = each.collect::<Vec<_>>().into_iter().unzip();
         Ok(Self {
-            n: units.len(),
+            n: lifted.len(),
             mean,
             route,
             encoding,
@@ -184,8 +180,8 @@ impl Clusters {
         })
     }
 
-    /// The clusters in this order, each with `slots` places, which may be slightly more than in training.
-    fn dealt(self, order: &[u32], slots: u32, dim: usize) -> Dealt {
+    /// The clusters in this order.
+    fn dealt(self, order: &[u32], dim: usize) -> Dealt {
         let mut clusters: Vec<_> = (self.members.into_iter())
             .zip(self.codes)
             .map(Some)
@@ -198,9 +194,7 @@ impl Clusters {
             let taken = clusters[cluster as usize].take();
             taken.expect("an order names each cluster once")
         });
-        let (members, mut codes): (Vec<_>, Vec<Vec<i16>>) = taken.unzip();
-        let places = codes.iter_mut();
-        places.for_each(|codes| codes.resize(slots as usize * dim, 0));
+        let (members, codes) = taken.unzip();
         Dealt {
             centroids,
             members,
@@ -225,10 +219,11 @@ fn encode<'a>(mean: &Mean, clusters: impl Iterator<Item = &'a (f32, Vec<u8>)>) -
 }
 
 /// The distance from the mean, in this direction, of the point nearest to all of these vectors.
-fn share(units: &Vectors, members: &[u32], mean: &Mean, direction: &[f32]) -> f32 {
+fn share(lifted: Lifted<'_>, members: &[u32], mean: &Mean, direction: &[f32]) -> f32 {
     let along = |row: &u32| {
-        let unit = units.row(*row as usize).iter().zip(mean.as_slice());
-        let along = unit.zip(direction).map(|((x, mean), d)| (x - mean) * d);
+        let unit = lifted.unit(*row as usize);
+        let along = unit.iter().zip(mean.as_slice()).zip(direction);
+        let along = along.map(|((x, mean), d)| (x - mean) * d);
         along.sum::<f32>()
     };
     let sum: f32 = members.iter().map(along).sum();
@@ -238,9 +233,10 @@ fn share(units: &Vectors, members: &[u32], mean: &Mean, direction: &[f32]) -> f3
 }
 
 /// A cluster of these rows, and the codes of its vectors. The codes of empty places are zeros.
-fn coded(units: &Vectors, rows: Vec<u32>, base: &[f32], slots: usize) -> (Cluster, Vec<i16>) {
-    let unit = |row: u32| units.row(row as usize);
-    let along = rows.iter().map(|&row| Parts::along_of(base, unit(row)));
+fn coded(lifted: Lifted<'_>, rows: Vec<u32>, base: &[f32], slots: usize) -> (Cluster, Vec<i16>) {
+    let units = rows.iter().map(|&row| lifted.unit(row as usize));
+    let units: Vec<Vec<f32>> = units.collect();
+    let along = units.iter().map(|unit| Parts::along_of(base, unit));
     let along: Vec<f32> = along.collect();
     let spread = Spread::of(along.iter().copied());
     let along: Vec<u16> = along.into_iter().map(|part| spread.code(part)).collect();
@@ -249,12 +245,11 @@ fn coded(units: &Vectors, rows: Vec<u32>, base: &[f32], slots: usize) -> (Cluste
         spread,
         along,
     };
-    let mut codes = Vec::with_capacity(slots * units.dim());
-    for (row, parts) in cluster.all() {
-        let mut rest = unit(row).to_vec();
+    let mut codes = Vec::with_capacity(slots * lifted.dim());
+    for ((_, parts), mut rest) in cluster.all().zip(units) {
         parts.rest(base, &mut rest);
         codes.extend(residual::codes(&rest));
     }
-    codes.resize(slots * units.dim(), 0);
+    codes.resize(slots * lifted.dim(), 0);
     (cluster, codes)
 }

@@ -29,13 +29,6 @@ pub(crate) struct Rows {
     pub(crate) attributes: Attributes,
 }
 
-/// Records, and the unit vectors to which their rows are lifted.
-#[derive(Clone, Copy)]
-pub(crate) struct Lifted<'a> {
-    pub(crate) rows: &'a Rows,
-    pub(crate) units: &'a Vectors,
-}
-
 /// The values that belong to a residual in the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Mark {
@@ -49,24 +42,27 @@ pub(crate) struct Mark {
     pub(crate) step: f32,
 }
 
-impl<'a> Lifted<'a> {
-    pub(crate) fn new(rows: &'a Rows, units: &'a Vectors) -> Self {
-        Self { rows, units }
-    }
-}
-
 impl Rows {
     /// The residuals of new vectors.
     pub(crate) fn framed(self, frame: &Frame) -> Result<Self, Error> {
         let (n, dim, width) = (self.vectors.len(), self.vectors.dim(), frame.stored_dim());
-        let (mut residuals, mut marks) = (vec![0.0; n * width], vec![Mark::default(); n]);
-        let rows = residuals.par_chunks_exact_mut(width).zip(&mut marks);
-        let vectors = self.vectors.as_slice().par_chunks_exact(dim);
-        vectors.zip(rows).for_each(|(vector, (residual, mark))| {
+        let mut marks = vec![Mark::default(); n];
+        let residual = |vector: &[f32], mark: &mut Mark| {
             let y = frame.centred(vector);
             mark.base = frame.nearest_base(&y);
-            residual.copy_from_slice(&frame.residual(mark.base, &y));
-        });
+            frame.residual(mark.base, &y)
+        };
+        let mut residuals = self.vectors.into_vec();
+        if width == dim {
+            // Residuals of the same width replace the vectors, so that both are never held.
+            let rows = residuals.par_chunks_exact_mut(dim).zip(&mut marks);
+            rows.for_each(|(row, mark)| row.copy_from_slice(&residual(row, mark)));
+        } else {
+            let rows = residuals.par_chunks_exact(dim).zip(&mut marks);
+            residuals = rows
+                .flat_map_iter(|(vector, mark)| residual(vector, mark))
+                .collect();
+        }
         Ok(Self {
             vectors: Vectors::new(width, residuals)?,
             marks,
@@ -121,15 +117,6 @@ impl Rows {
     /// The `y` of a row before it was rounded.
     pub(crate) fn whole(&self, frame: &Frame, row: usize) -> Vec<f32> {
         frame.whole(self.marks[row].base, &self.unrounded(row))
-    }
-
-    /// The unit vectors that these rows are lifted to.
-    pub(crate) fn lifted(&self, frame: &Frame) -> Result<Vectors, Error> {
-        let rows = self.marks.par_iter().enumerate();
-        let lifted = rows.flat_map_iter(|(row, mark)| {
-            frame.lifted(&frame.whole(mark.base, self.vectors.row(row)))
-        });
-        Ok(Vectors::new(frame.stored_dim(), lifted.collect())?)
     }
 
     /// Row `row` in the form that buckets and chunks store, with the unit vector to which it is lifted.

@@ -246,15 +246,16 @@ impl<'a> SegmentWriter<'a> {
         let n = u32_of(all.vectors.len());
         let segment = Segment::new(*id, self.version, n, [0; 32], Coded::default());
         let layout = segment.layout(u32_of(all.vectors.dim()), codec);
-        let rows: Vec<u32> = (0..n).collect();
-        rows.par_chunks(layout.slots as usize)
-            .enumerate()
-            .flat_map_iter(|(chunk, rows)| {
-                let entries = rows.iter().map(|&row| all.entry(row as usize, &[]));
-                let plain = BucketCodec(layout).write(&[], &entries.collect::<Vec<_>>());
-                BucketCodec(layout).seal(&seal, u32_of(chunk), &plain)
-            })
-            .collect()
+        let mut sealed = vec![0; segment.chunks() as usize * layout.sealed_len()];
+        let chunks = sealed.par_chunks_exact_mut(layout.sealed_len());
+        chunks.zip(0..segment.chunks()).for_each(|(sealed, chunk)| {
+            let first = chunk * layout.slots;
+            let rows = first..n.min(first.saturating_add(layout.slots));
+            let entries = rows.map(|row| all.entry(row as usize, &[]));
+            let plain = BucketCodec(layout).write(&[], &entries.collect::<Vec<_>>());
+            sealed.copy_from_slice(&BucketCodec(layout).seal(&seal, chunk, &plain));
+        });
+        sealed
     }
 
     /// A segment with its vectors in this form, and with sealed ids and attributes.

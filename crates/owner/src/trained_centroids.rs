@@ -4,7 +4,8 @@ use sordino_index::{Error, code};
 use sordino_vault::mean::Mean;
 use sordino_vectors::Vectors;
 
-use crate::cluster::{self, Lists};
+use crate::cluster::{self, Points};
+use crate::lists::Lists;
 
 /// Centroids of k-means.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +23,7 @@ impl TrainedCentroids {
     /// # Panics
     /// Panics if there are more centroids than vectors, or no centroids.
     pub(crate) fn new(
-        vectors: &Vectors,
+        vectors: &impl Points,
         count: usize,
         seed: [u8; 32],
         pulse: &mut dyn FnMut(),
@@ -54,8 +55,8 @@ pub(crate) struct Assignment {
 impl Assignment {
     /// The same assignment for records in this order, which has the number of each record once.
     pub(crate) fn in_order(mut self, order: &[usize]) -> Self {
-        let lists = order.iter().map(|&at| std::mem::take(&mut self.lists[at]));
-        self.lists = lists.collect();
+        let lists = order.iter().flat_map(|&at| self.lists.list(at)).copied();
+        self.lists = Lists::new(self.lists.each(), lists.collect());
         self
     }
 }

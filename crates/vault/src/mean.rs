@@ -12,16 +12,16 @@ use sordino_vectors::Vectors;
 pub struct Mean(Vec<f32>);
 
 impl Mean {
-    /// The mean of the rows of a matrix.
+    /// The mean of some vectors of `dim` coordinates.
     #[must_use]
-    pub fn of(data: &Vectors) -> Self {
-        let mut sums = vec![0.0f64; data.dim()];
-        for row in data.rows() {
-            sums.iter_mut()
-                .zip(row)
-                .for_each(|(sum, x)| *sum += f64::from(*x));
+    pub fn of(dim: usize, vectors: impl IntoIterator<Item = impl AsRef<[f32]>>) -> Self {
+        let (mut sums, mut count) = (vec![0.0f64; dim], 0u64);
+        for vector in vectors {
+            let both = sums.iter_mut().zip(vector.as_ref());
+            both.for_each(|(sum, x)| *sum += f64::from(*x));
+            count += 1;
         }
-        let mean = sums.iter().map(|sum| to_f32(sum / data.len() as f64));
+        let mean = sums.iter().map(|sum| to_f32(sum / count as f64));
         Self(mean.collect())
     }
 
@@ -72,13 +72,13 @@ mod tests {
     #[test]
     fn a_mean_reads_back_and_centres() {
         let (data, _) = synthetic::clustered(500, 1, 24, 4);
-        let mean = Mean::of(&data);
+        let mean = Mean::of(24, data.rows());
         let bytes = mean.to_bytes();
         assert_eq!(bytes.len(), 24 * size_of::<f32>());
         assert_eq!(Mean::from_bytes(&bytes).unwrap(), mean);
         let centred = mean.centred_all(&data).unwrap();
         let length = |data: &Vectors| {
-            let mean = Mean::of(data).0;
+            let mean = Mean::of(24, data.rows()).0;
             mean.iter().map(|x| x * x).sum::<f32>().sqrt()
         };
         assert!(length(&centred) < 0.2 * length(&data));

@@ -157,7 +157,7 @@ mod tests {
             packing: SecretPacking::T64,
         };
         let (data, _) = synthetic::clustered(12, 1, 24, 5);
-        let mean = Mean::of(&data);
+        let mean = Mean::of(data.dim(), data.rows());
         let centred = mean.centred_all(&data).unwrap();
         let mut codes = Vec::new();
         centred.rows().for_each(|row| int8(row, &mut codes));

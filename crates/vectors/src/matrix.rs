@@ -76,6 +76,12 @@ impl Vectors {
         &self.data
     }
 
+    /// All coordinates, row by row, in the memory that held the matrix.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<f32> {
+        self.data
+    }
+
     /// The first `len` vectors, or all of them if there are fewer.
     ///
     /// # Errors

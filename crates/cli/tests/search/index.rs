@@ -2,7 +2,7 @@
 
 use crate::binary::{command, done, failed, json, run};
 use crate::place::{DIM, Place, assert_found, nearest, npy, part};
-use sordino_search::Vectors;
+use sordino_search::{Vectors, synthetic};
 use std::fs;
 
 #[test]
@@ -231,6 +231,49 @@ fn bad_vectors_are_refused_and_leave_nothing() {
     assert!(!place.path("j").join("CURRENT").exists());
 }
 
+/// A command of `sordino` whose process may have this number of kB of address space, as in a container. Returns the exit
+/// status and the messages.
+#[cfg(target_os = "linux")]
+fn limited(kilobytes: usize, line: &[String]) -> (Option<i32>, String) {
+    let plain = command(line);
+    let output = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -v \"$1\"; shift; exec \"$@\"",
+            "sh",
+            &kilobytes.to_string(),
+        ])
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env("RAYON_NUM_THREADS", "2")
+        .env("MALLOC_ARENA_MAX", "1")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), errors)
+}
+
+/// Whatever memory a build may have, it ends with an index or with an error. The system never ends it.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_build_that_clusters_needs_more_memory_than_it_has_checked() {
+    let place = Place::new();
+    let (base, _) = synthetic::clustered(100_000, 1, 128, 1);
+    fs::write(place.path("large.npy"), npy(&base)).unwrap();
+    let mut ends = Vec::new();
+    for kilobytes in [150_000, 190_000, 230_000, 260_000, 300_000, 700_000] {
+        let line = place.line("index build @large.npy @large --key @owner.key --mode routed");
+        let (status, errors) = limited(kilobytes, &line);
+        match status {
+            Some(0) => fs::remove_dir_all(place.path("large")).unwrap(),
+            Some(1) => assert!(errors.contains("MB more memory are needed"), "{errors}"),
+            _ => panic!("{kilobytes} kB: {status:?} {errors}"),
+        }
+        ends.push(status);
+    }
+    assert_eq!([ends[0], ends[5]], [Some(1), Some(0)]);
+}
+
 /// The test limits memory, as a container does. A build that needs more reports that and leaves no
 /// file.
 #[cfg(target_os = "linux")]
@@ -241,17 +284,8 @@ fn a_build_that_does_not_fit_ends_with_an_error() {
     let wide = Vectors::new(512, vec![1.0; 40_000 * 512]).unwrap();
     fs::write(place.path("wide.npy"), npy(&wide)).unwrap();
     let line = place.line("index build @wide.npy @wide --key @owner.key");
-    let plain = command(&line);
-    let output = std::process::Command::new("sh")
-        .args(["-c", "ulimit -v 250000; exec \"$@\"", "sh"])
-        .arg(plain.get_program())
-        .args(plain.get_args())
-        .env("RAYON_NUM_THREADS", "2")
-        .env("MALLOC_ARENA_MAX", "1")
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{errors}");
+    let (status, errors) = limited(250_000, &line);
+    assert_eq!(status, Some(1), "{errors}");
     assert!(errors.contains("MB more memory are needed"), "{errors}");
     assert!(errors.contains("sordino plan"), "{errors}");
     assert!(!place.path("wide").exists());

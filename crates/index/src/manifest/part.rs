@@ -113,6 +113,15 @@ impl Payloads {
     }
 }
 
+impl Routed {
+    /// The table of an index whose stored vectors have `width` coordinates.
+    #[must_use]
+    pub fn table_part(&self, width: usize) -> Part {
+        let len = self.grid.table_len(width);
+        part(PartKind::Table, len, &self.table, Holder::Server).of(0)
+    }
+}
+
 /// The parts of a segment's records next to their vectors.
 fn record_parts(at: usize, segment: &Segment) -> impl Iterator<Item = Part> {
     let ids = coded(PartKind::Ids, &segment.ids, Holder::Everyone);
@@ -256,9 +265,9 @@ impl Manifest {
         let (grid, width) = (&mode.grid, self.stored_dim() as usize);
         let hint = grid.groups as usize * grid.group_hint_len()?;
         let places = grid.members_len(mode.base.n);
-        let (table, route) = (grid.table_len(width), grid.route_len(width));
+        let route = grid.route_len(width);
         let base = [
-            part(PartKind::Table, table, &mode.table, Holder::Server),
+            mode.table_part(width),
             part(PartKind::RowsHint, hint, &mode.hint, Holder::Clients),
             part(
                 PartKind::Centroids,

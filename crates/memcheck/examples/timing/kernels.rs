@@ -168,7 +168,7 @@ fn choices(bench: &mut Bench) {
         packing: SecretPacking::T64,
     };
     let (data, _) = synthetic::clustered(64, 1, WIDTH, 5);
-    let mean = Mean::of(&data);
+    let mean = Mean::of(data.dim(), data.rows());
     let mut codes = Vec::new();
     data.rows().for_each(|row| code::int8(row, &mut codes));
     let encoded = Route::encode(&mean, codes.chunks_exact(WIDTH).map(|codes| (0.5, codes)));

@@ -6,9 +6,15 @@ use super::{Plan, Retrieval, SEGMENT};
 use crate::room;
 
 /// Measured bytes of memory for each coordinate of all vectors while a build clusters them, in addition to the
-/// vectors.
-const ROUTED_BUILD: u64 = 16;
-const SEALED_BUILD: u64 = 24;
+/// vectors. If vectors have few coordinates, the lists of nearest centroids take more: these bytes for each record.
+const ROUTED_COORDINATE: u64 = 5;
+const SEALED_COORDINATE: u64 = 13;
+const LISTS: u64 = 256;
+
+/// Measured bytes of memory for each record beside its vector, for its id and for the order of records.
+const RECORD: u64 = 64;
+
+/// The bytes of memory of a process that builds.
 const BUILD: u64 = 50_000_000;
 
 /// The number of segments of the first size. After these there are eight segments of each size, and each size is
@@ -36,6 +42,16 @@ fn largest(n: usize) -> usize {
     }
 }
 
+/// The bytes of memory that a build of routed or sealed mode needs after all `n` vectors of `dim` coordinates have arrived.
+pub(crate) fn clustering_bytes(mode: ModeKind, n: usize, dim: usize) -> u64 {
+    let coordinate = match mode {
+        ModeKind::Sealed => SEALED_COORDINATE,
+        _ => ROUTED_COORDINATE,
+    };
+    let record = (coordinate * dim as u64).max(LISTS) + RECORD;
+    (n as u64).saturating_mul(record)
+}
+
 impl Plan {
     /// The largest number of bytes of memory that a build of a mode needs at one time. The memory holds one segment or,
     /// in modes that cluster, all vectors. It also holds what all records carry.
@@ -46,8 +62,10 @@ impl Plan {
             ModeKind::Masked | ModeKind::Open | ModeKind::Local => {
                 coordinates(largest(self.n)) * room::SEGMENT as u64
             }
-            ModeKind::Routed => coordinates(self.n) * ROUTED_BUILD,
-            ModeKind::Sealed => coordinates(self.n) * SEALED_BUILD,
+            ModeKind::Routed | ModeKind::Sealed => {
+                let vectors = coordinates(self.n) * size_of::<f32>() as u64;
+                vectors + clustering_bytes(mode, self.n, self.dim)
+            }
         };
         let look = match mode {
             ModeKind::Masked | ModeKind::Open | ModeKind::Routed => self.second_look(),

@@ -13,6 +13,7 @@ use sordino_vectors::u32_of;
 use crate::binding::Content;
 use crate::build_context::Build;
 use crate::plan::Wish;
+use crate::room;
 use crate::rows::Rows;
 use crate::segment::SegmentWriter;
 use crate::spec::TAIL;
@@ -45,7 +46,9 @@ impl Dealt {
         clusters.for_each(|cluster| members.push(cluster));
         let members = members.as_bytes();
         let id = self.id(build.rng, writer, &rows, &grid, members);
-        self.ordered(&writer.key().row_order(&id, grid.slots));
+        self.ordered(&writer.key().row_order(&id, grid.slots), grid.slots);
+        // An index in memory keeps each part that is written.
+        room::check(rows.vectors.as_slice().len(), 2 * size_of::<i16>())?;
         let chunks = writer.chunk_bytes(&id, &rows, code::Codec::Int12);
         let base = writer.written(id, &rows, chunks);
         build.put(&base)?;
@@ -60,27 +63,35 @@ impl Dealt {
         (mode.seed, mode.hint_seed) = (build.seed(), build.seed());
         mode.centroids = folder.put(&sealed(Purpose::Centroids, &self.centroids))?;
         mode.members = folder.put(&sealed(Purpose::Members, members))?;
+        room::check_bytes(2 * mode.table_part(dim).len)?;
         let table = self.masked(writer, &id, &grid);
         drop(self);
         mode.table = folder.put(&table)?;
+        // The hint is made of the table's other form. Memory holds one form at a time.
+        drop(table);
         build.tell(Step::Hint);
         let pulse = || {
             build.tell(Step::Hint);
             Ok(())
         };
-        let groups = 0..mode.grid.groups as usize;
-        let hint = table::downloaded(&mode, dim, groups, table, pulse)?;
+        let hint = table::downloaded(&mode, dim, folder, pulse)?;
         mode.hint = digest::of(&hint);
         Ok((mode, ids))
     }
 
-    /// Moves the codes of each cluster from the order of its list to the order of places.
-    fn ordered(&mut self, order: &RowOrder) {
+    /// Moves the codes of each cluster from the order of its list to the order of its `slots` places. There may be slightly
+    /// more places than in training. These are empty, and have zeros.
+    fn ordered(&mut self, order: &RowOrder, slots: u32) {
         let dim = self.dim;
         self.codes.par_iter_mut().for_each(|codes| {
-            let places = 0..u32_of(codes.len() / dim);
-            let listed = places.map(|place| &codes[order.row(place) as usize * dim..][..dim]);
-            *codes = listed.flatten().copied().collect();
+            let mut ordered = vec![0; slots as usize * dim];
+            for (place, ordered) in (0..slots).zip(ordered.chunks_exact_mut(dim)) {
+                let listed = order.row(place) as usize * dim;
+                if let Some(codes) = codes.get(listed..listed + dim) {
+                    ordered.copy_from_slice(codes);
+                }
+            }
+            *codes = ordered;
         });
     }
 
@@ -154,7 +165,8 @@ mod tests {
 
     #[test]
     fn codes_lie_in_the_order_of_places() {
-        let codes: Vec<i16> = (0..200).collect();
+        // The clusters of training had 97 places.
+        let codes: Vec<i16> = (1..=194).collect();
         let mut dealt = Dealt {
             centroids: Vec::new(),
             members: Vec::new(),
@@ -162,12 +174,13 @@ mod tests {
             dim: 2,
         };
         let order = RowOrder::new(&[1; 32], 100);
-        dealt.ordered(&order);
+        dealt.ordered(&order, 100);
         for ordered in &dealt.codes {
             assert_ne!(*ordered, codes);
             for place in 0..100 {
                 let listed = order.row(place) as usize;
-                assert_eq!(ordered[2 * place as usize..][..2], codes[2 * listed..][..2]);
+                let expected = codes.get(2 * listed..2 * listed + 2).unwrap_or(&[0, 0]);
+                assert_eq!(&ordered[2 * place as usize..][..2], expected);
             }
         }
     }

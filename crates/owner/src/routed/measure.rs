@@ -11,12 +11,13 @@ use sordino_vectors::u32_of;
 
 use super::Clusters;
 use super::noise::Noise;
-use crate::cluster;
+use crate::cluster::{self, Points};
 use crate::groups::Demand;
+use crate::lifted::Lifted;
+use crate::lists::Lists;
 use crate::measurement::Measurement;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
 use crate::probe::{GAIN, Sample, first_enough, reaches, target};
-use crate::rows::Lifted;
 use crate::step::Step;
 
 /// The number of vectors whose orders of clusters show which clusters are wanted together.
@@ -84,15 +85,10 @@ impl Chosen {
 
 impl Clusters {
     /// The clusters that queries want together.
-    pub(super) fn wanted(
-        &self,
-        sample: &Sample,
-        frame: &Frame,
-        Lifted { rows, units }: Lifted<'_>,
-    ) -> Result<Demand, Error> {
+    pub(super) fn wanted(&self, sample: &Sample, lifted: Lifted<'_>) -> Result<Demand, Error> {
         let count = self.members.len();
         let most = RANKS.min(count);
-        let mut homes = vec![Vec::new(); units.len()];
+        let mut homes = vec![Vec::new(); lifted.len()];
         for (cluster, members) in (0..).zip(&self.members) {
             let rows = members.rows.iter();
             rows.for_each(|&row| homes[row as usize].push(cluster));
@@ -100,7 +96,7 @@ impl Clusters {
         let queries = self.mean.centred_all(sample.queries())?;
         let orders = cluster::nearest(&queries, &self.directions, most, &mut || ());
         let mut gains = vec![0.0f32; most];
-        for (truth, order) in sample.truths().zip(&orders) {
+        for (truth, order) in sample.truths().zip(orders.iter()) {
             let mut ranks = vec![usize::MAX; count];
             for (rank, (cluster, _)) in order.iter().enumerate() {
                 ranks[*cluster as usize] = rank;
@@ -117,16 +113,17 @@ impl Clusters {
         for rank in (1..most).rev() {
             gains[rank - 1] = gains[rank - 1].max(gains[rank]);
         }
-        let step = units.len().div_ceil(ORDERS);
-        let asked = (0..units.len()).step_by(step).filter_map(|row| {
+        let Lifted { rows, frame } = lifted;
+        let step = lifted.len().div_ceil(ORDERS);
+        let asked = (0..lifted.len()).step_by(step).filter_map(|row| {
             let y = frame.whole(rows.marks[row].base, rows.vectors.row(row));
             Some(self.mean.centred(frame.ask_for(&y)?.lifted()))
         });
         let asked: Vec<f32> = asked.flatten().collect();
         let orders = match asked.is_empty() {
-            true => Vec::new(),
+            true => Lists::default(),
             false => {
-                let asked = Vectors::new(units.dim(), asked)?;
+                let asked = Vectors::new(lifted.dim(), asked)?;
                 cluster::nearest(&asked, &self.directions, most, &mut || ())
             }
         };
@@ -257,20 +254,20 @@ mod tests {
 
     /// Clusters around these points. `home` names the cluster of each vector.
     fn clusters(
-        units: &Vectors,
+        lifted: Lifted<'_>,
         grid: &Grid,
         points: &Vectors,
         home: impl Fn(usize) -> usize,
     ) -> Clusters {
         let mut codes = Vec::new();
         points.rows().for_each(|row| code::int8(row, &mut codes));
-        let lists = (0..units.len()).map(|at| vec![(u32_of(home(at)), 1.0)]);
+        let lists = (0..lifted.len()).map(|at| vec![(u32_of(home(at)), 1.0)]);
         let given = Assignment {
             mean: None,
             trained: TrainedCentroids::of_codes(DIM, codes).unwrap(),
-            lists: lists.collect(),
+            lists: lists.collect::<Vec<_>>().into(),
         };
-        Clusters::given(units, grid, given, &mut |_| ()).unwrap()
+        Clusters::given(lifted, grid, given, &mut |_| ()).unwrap()
     }
 
     /// Unit vectors as rows of a frame about the origin.
@@ -299,14 +296,14 @@ mod tests {
         let units = Vectors::new(DIM, rows.collect()).and_then(Vectors::normalised);
         let units = units.unwrap();
         let grid = grid(32, CLUSTERS / 32, 40);
-        let clusters = clusters(&units, &grid, &points, |at| match at % every {
+        let (frame, rows) = framed(&units);
+        let lifted = Lifted::new(&rows, &frame);
+        let clusters = clusters(lifted, &grid, &points, |at| match at % every {
             0 => at * 7919 % CLUSTERS,
             _ => at / EACH,
         });
-        let (frame, rows) = framed(&units);
-        let lifted = Lifted::new(&rows, &units);
-        let sample = Sample::new(&frame, lifted, 500, 10);
-        let wanted = clusters.wanted(&sample, &frame, lifted).unwrap();
+        let sample = Sample::new(lifted, 500, 10);
+        let wanted = clusters.wanted(&sample, lifted).unwrap();
         let (cost, once) = routed_cost(&grid, units.len(), DIM).unwrap();
         let most = Most {
             total: u64::MAX,
@@ -349,9 +346,10 @@ mod tests {
         let units = synthetic::uniform(2000, DIM, 3);
         let one = grid(1, 1, units.len());
         let point = Vectors::new(DIM, units.row(0).to_vec()).unwrap();
-        let clusters = clusters(&units, &one, &point, |_| 0);
         let (frame, rows) = framed(&units);
-        let sample = Sample::new(&frame, Lifted::new(&rows, &units), 500, 10);
+        let lifted = Lifted::new(&rows, &frame);
+        let clusters = clusters(lifted, &one, &point, |_| 0);
+        let sample = Sample::new(lifted, 500, 10);
         let narrow = clusters.recall(&sample, &[0], &one);
         let wide = clusters.recall(&sample, &[0; COLUMNS], &grid(1, COLUMNS, units.len()));
         assert!((0.001..0.02).contains(&(narrow - wide)), "{narrow} {wide}");

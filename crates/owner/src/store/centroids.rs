@@ -14,7 +14,8 @@ use sordino_vectors::{Vectors, u32_of};
 use super::Nearest;
 use super::owner_tag::{Fields, Kind, number, opened, tagged};
 use super::reread::Vectored;
-use crate::cluster::{self, Lists};
+use crate::cluster;
+use crate::lists::Lists;
 use crate::spec::Batch;
 use crate::step::Step;
 use crate::trained_centroids::TrainedCentroids;
@@ -126,7 +127,7 @@ impl Centroids {
         batches: impl IntoIterator<Item = Result<Batch, Error>>,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Nearest, Error> {
-        let (mut lists, mut vectored) = (Lists::new(), Vectored::default());
+        let (mut lists, mut vectored) = (Lists::default(), Vectored::default());
         for batch in batches {
             let Batch { vectors, .. } = batch?;
             let n = lists.len() + vectors.len();
@@ -135,9 +136,9 @@ impl Centroids {
             }
             self.check(&vectors, lists.len())?;
             vectors.rows().for_each(|vector| vectored.add(vector));
-            lists.extend(self.lists(vectors, progress)?);
+            lists.append(self.lists(vectors, progress)?);
         }
-        if lists.is_empty() {
+        if lists.len() == 0 {
             return Err(sordino_vectors::Error::NoVectors.into());
         }
         let digest: Digest = vectored.digest();
@@ -164,7 +165,11 @@ impl Centroids {
         let compared = compared(self.mean.as_ref(), &units)?;
         progress(Step::Assign);
         let mut pulse = || progress(Step::Assign);
-        Ok(cluster::lists(&compared, &self.trained.centres, &mut pulse))
+        Ok(cluster::lists(
+            &*compared,
+            &self.trained.centres,
+            &mut pulse,
+        ))
     }
 }
 

@@ -6,7 +6,8 @@ use sordino_vault::keys::OwnerKeys;
 use sordino_vectors::u32_of;
 
 use super::owner_tag::{Fields, Kind, opened, tagged};
-use crate::cluster::{Lists, NEAREST};
+use crate::cluster::NEAREST;
+use crate::lists::Lists;
 
 /// The name and the form number of a task's lists.
 const KIND: Kind = (b"nearest", 1);
@@ -44,7 +45,7 @@ impl Nearest {
     /// The bytes, which end with a tag under the owner's key.
     #[must_use]
     pub fn to_bytes(&self, keys: &OwnerKeys) -> Vec<u8> {
-        let near = self.lists.first().map_or(0, Vec::len);
+        let near = self.lists.each();
         tagged(keys, KIND, |bytes| {
             bytes.extend(self.build);
             bytes.extend(self.task.to_le_bytes());
@@ -52,7 +53,7 @@ impl Nearest {
             bytes.extend(self.digest);
             bytes.extend(u32_of(near).to_le_bytes());
             bytes.reserve(self.lists.len() * near * ENTRY_LEN);
-            for (centroid, score) in self.lists.iter().flatten() {
+            for (centroid, score) in self.lists.entries() {
                 bytes.extend(centroid.to_le_bytes());
                 bytes.extend(score.to_le_bytes());
             }
@@ -78,44 +79,48 @@ impl Nearest {
         if !whole || u32::try_from(entries.len().div_ceil(near * ENTRY_LEN)).is_err() {
             return None;
         }
-        let lists = entries.chunks_exact(near * ENTRY_LEN).map(list);
+        let mut lists = Vec::with_capacity(entries.len() / ENTRY_LEN);
+        for list in entries.chunks_exact(near * ENTRY_LEN) {
+            read_list(list, &mut lists)?;
+        }
         Some(Self {
             build,
             task,
             first,
             digest,
-            lists: lists.collect::<Option<_>>()?,
+            lists: Lists::new(near, lists),
         })
     }
 }
 
-/// Reads a list of different centroids, best first.
-fn list(entries: &[u8]) -> Option<Vec<(u32, f32)>> {
+/// Reads a list of different centroids, best first, and appends it.
+fn read_list(entries: &[u8], lists: &mut Vec<(u32, f32)>) -> Option<()> {
     let (entries, _) = entries.as_chunks::<ENTRY_LEN>();
-    let mut list: Vec<(u32, f32)> = Vec::with_capacity(entries.len());
+    let start = lists.len();
     for &[a, b, c, d, rest @ ..] in entries {
         let (centroid, score) = (u32::from_le_bytes([a, b, c, d]), f32::from_le_bytes(rest));
+        let list = &lists[start..];
         let falls = list.last().is_none_or(|(_, before)| score <= *before);
         let new = list.iter().all(|(other, _)| *other != centroid);
         if !(score.is_finite() && falls && new) {
             return None;
         }
-        list.push((centroid, score));
+        lists.push((centroid, score));
     }
-    Some(list)
+    Some(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn nearest(lists: Lists) -> Nearest {
+    fn nearest(lists: Vec<Vec<(u32, f32)>>) -> Nearest {
         Nearest {
             build: [7; 16],
             task: 8,
             first: 9,
             digest: [6; 32],
-            lists,
+            lists: lists.into(),
         }
     }
 

@@ -65,6 +65,20 @@ impl RowBuffer {
         Ok(())
     }
 
+    /// Adds a whole batch. The first batch is not copied.
+    pub(super) fn push_all(
+        &mut self,
+        ids: impl IntoIterator<Item = Id>,
+        vectors: Vectors,
+        attributes: Attributes,
+    ) -> Result<(), Error> {
+        if !self.data.is_empty() {
+            return self.push(ids, vectors.as_slice(), attributes);
+        }
+        self.data = vectors.into_vec();
+        self.push(ids, &[], attributes)
+    }
+
     /// Adds records whose coordinates are residuals. `marks` has each residual's values in the frame.
     pub(super) fn push_residuals(
         &mut self,

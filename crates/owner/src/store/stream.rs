@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::look::SecondLook;
-use sordino_index::manifest::{Columns, Local, Mode, Packing};
+use sordino_index::manifest::{Columns, Local, Mode, ModeKind, Packing};
 use sordino_index::{Disk, Error, Id, IdKind};
 use sordino_vault::attributes::Attributes;
 use sordino_vault::directory::Directory;
@@ -16,6 +16,7 @@ use super::row_buffer::RowBuffer;
 use crate::build_context::Build;
 use crate::frame;
 use crate::measurement::Measurement;
+use crate::plan::clustering_bytes;
 use crate::random::random;
 use crate::recall::Recall;
 use crate::room;
@@ -120,6 +121,12 @@ impl Stream {
         for batch in batches {
             self.take_in(batch?)?;
         }
+        let (n, dim) = (self.waiting.len(), self.frame.stored_dim());
+        let mode = match spec.form {
+            Form::Sealed { .. } => ModeKind::Sealed,
+            _ => ModeKind::Routed,
+        };
+        room::check_bytes(clustering_bytes(mode, n, dim))?;
         if let Some((rotation, seed, hidden)) = self.training.take() {
             let sample = self.waiting.sample(frame::SAMPLE)?;
             let (metric, n) = (self.frame.metric(), self.waiting.len());
@@ -181,7 +188,7 @@ impl Stream {
     /// Adds a batch to the waiting records.
     pub(super) fn take_in(&mut self, batch: Batch) -> Result<(), Error> {
         let (ids, vectors, attributes) = self.checked(batch)?;
-        self.waiting.push(ids, vectors.as_slice(), attributes)
+        self.waiting.push_all(ids, vectors, attributes)
     }
 
     /// Checks the next batch and keeps its payloads. Records without ids get the next numbers.

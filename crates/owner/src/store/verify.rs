@@ -227,9 +227,7 @@ impl<'a, D: Disk> Check<'a, D> {
     fn check_table(&self, mode: &Routed) -> Result<(), Error> {
         let width = self.manifest.stored_dim() as usize;
         let part = |kind| self.folder.part(&self.manifest.part(kind, Some(0))?);
-        let table = part(PartKind::Table)?;
-        let groups = 0..mode.grid.groups as usize;
-        let hint = table::downloaded(mode, width, groups, &table[..], || Ok(()))?;
+        let hint = table::downloaded(mode, width, self.folder, || Ok(()))?;
         digest::check("hint", &hint, &mode.hint)?;
         let key = self.keys.need(&mode.base)?;
         key.open_route(mode, width, &part(PartKind::Centroids)?)?;
