@@ -155,7 +155,7 @@ class Bed:
             # The kernel's figure for an ended child would also count this process, from which the child was forked.
             while process.poll() is None:
                 peak = max(peak, memory(process, "VmHWM"))
-                time.sleep(0.01)
+                time.sleep(0.05)
         if process.returncode:
             raise SystemExit(f"sordino {' '.join(words)} failed")
         report = json.loads((self.folder / "report").read_text())

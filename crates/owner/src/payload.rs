@@ -134,12 +134,10 @@ impl SegmentWriter<'_> {
             });
             written.groups = groups.collect();
         }
-        // All pages are held twice: in clear and sealed.
-        room::check_bytes(2 * written.content_part().len)?;
         let lists = groups.iter().zip(&laid);
         let lists = lists.map(|(group, it)| self.list(&written, group, &it.laid));
         let places = joined(lists.collect(), own);
-        let content = sealed(&written, groups, laid);
+        let content = sealed(&written, groups, laid)?;
         written.content = digest::of(&content);
         written.places = Coded::of(&places);
         let (fetch, hint) = match laying {
@@ -262,7 +260,13 @@ fn offered<R: CryptoRng + ?Sized>(
 }
 
 /// All pages, sealed, one after the other.
-fn sealed(payloads: &Payloads, groups: Vec<EncodedGroup>, laid: Vec<LaidGroup>) -> Vec<u8> {
+fn sealed(
+    payloads: &Payloads,
+    groups: Vec<EncodedGroup>,
+    laid: Vec<LaidGroup>,
+) -> Result<Vec<u8>, Error> {
+    // Pages are also held in clear.
+    room::check_bytes(2 * payloads.content_part().len)?;
     let form = &payloads.form;
     let (len, sealed_len, shape) = (form.page_len as usize, form.sealed_len(), form.shape());
     let mut content = vec![0; payloads.pages as usize * sealed_len];
@@ -286,7 +290,7 @@ fn sealed(payloads: &Payloads, groups: Vec<EncodedGroup>, laid: Vec<LaidGroup>) 
             });
         (rest, first) = (after, first + laid.pages);
     }
-    content
+    Ok(content)
 }
 
 /// Bytes as words, after their number.

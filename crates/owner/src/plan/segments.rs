@@ -11,7 +11,7 @@ const ROUTED_COORDINATE: u64 = 5;
 const SEALED_COORDINATE: u64 = 13;
 const LISTS: u64 = 256;
 
-/// Measured bytes of memory for each record beside its vector, for its id and for the order of records.
+/// Measured bytes of memory for each record in addition to its vector: its id and the order of records.
 const RECORD: u64 = 64;
 
 /// The bytes of memory of a process that builds.
