@@ -210,7 +210,9 @@ def section(run: Run) -> str:
             "The next table has the bytes of each message:",
             sizes(run),
             "## Row packing at every shape, and slot mode",
-            "Each cell is the time of one operation on `vectors x dimensions`; `-` means not measured. The rows `slots` are operations of slot mode on ciphertexts of the given degree. At level 0, no rescaling is left.",
+            "In *row packing*, each vector is a row of coefficients, and one polynomial has several rows. Each cell is the time of one operation on `vectors x dimensions`; `-` means not "
+            "measured. The rows `slots` are operations of slot mode on ciphertexts of the given degree. `rotate` moves all slots by some places. `rescale` divides a product by one factor of "
+            "the modulus, and at level 0, no factor is left to divide by.",
             rows_packed(run),
             "## All vectors in one pass",
             "`real` scores floating-point vectors (open mode). `modular` scores integers to which [pads](../glossary.md) are added (masked mode). For "
@@ -229,7 +231,8 @@ def of_vectors(run: Run) -> str:
     return "\n\n".join(
         [
             "## Hashing of vectors (LSH)",
-            "A row `hash` is the time to hash a vector to a code of 128 bits. A row `search` is the time to hash a query and scan the codes of 100,000 vectors. (The reference does not state its number of vectors.) Sordino's hash rotates a vector by fast transforms, which need fewer operations than products with hyperplanes.",
+            "A row `hash` is the time to hash a vector to a code of 128 bits. A row `search` is the time to hash a query and scan the codes of 100,000 vectors. (The reference does not state its number of vectors.) Sordino's hash rotates a vector by fast transforms, which need fewer operations than products with hyperplanes. One rotation of 128 dimensions gives a code; for 32 "
+            "dimensions, four rotations do. We know no maintained crate for this task, so `plain loops` are the products in the form that a user would write, without SIMD.",
             compare(run, hashing(run), stated=True),
             "In the next table, `100000x64bits-top50` finds the 50 nearest of 100,000 codes of 64 bits. The peer is a loop that counts differing bits, "
             "and then selects.",

@@ -104,7 +104,9 @@ def section(run: Run) -> str:
             table(run),
             notes(
                 "Times are medians. The build plans sealed and routed mode for a recall of 0.95. On vectors without clusters, recall stays below this value.",
-                "In the last column, a search also fetches ten texts. All other columns are for searches that find only ids.",
+                "In the last column, a search also fetches ten texts, in the way that the build found quickest. All other columns are for searches that find only ids.",
+                "Each cell of the last column is of a second build. A build in sealed or routed mode draws at random, so recall differs by up to 0.01 between two builds, and "
+                "times differ with the number of clusters that a search reads.",
                 *([LARGEST] if any(row["n"] == TEN_MILLION for row in run.modes) else []),
             ),
         ]

@@ -18,7 +18,9 @@ def section(run: Run) -> str:
         vectors = ", ".join(f"{n:,}" for n in sizes) + " vectors" if sizes else ""
         rows = [served(load, len(sizes) > 1) for load in sorted(run.loads, key=order)]
         parts.append(
-            "Each row is a mode and a number of clients. Rows `the server alone` measure requests, and rows `whole searches` measure searches. `a second` counts them; median, 99th percentile and processor time are for one. A scan is a pass over the index."
+            "Each row is a mode and a number of clients. Rows `the server alone` measure requests, and rows `whole searches` measure searches. `a second` counts them; median, 99th percentile and processor time are for one. A *scan* is a pass over the index, and "
+            "`requests in a scan` is the mean number of requests that share it. `processor time` is that of the server's process, and then that of the clients' process. The server uses "
+            "both cores, so its processor time may exceed the median."
         )
         parts.append(markdown([vectors, *HEAD], rows))
         parts.extend(bound(run))

@@ -77,7 +77,7 @@ def section(run: Run) -> str:
         [
             "## Which mode on which link",
             "`sordino plan --line` predicted the next table's times for a recall@10 of 0.95. It computes bytes from the formats of messages, and time from "
-            "built-in measurements of one core.",
+            "built-in measurements of one core. These searches find only ids; [with texts](#over-a-line), the first search takes much longer.",
             notes(
                 "The number above a column is the number of searches that one client makes, one after the other, before the index changes. The times "
                 "are for all these searches together, with downloads.",

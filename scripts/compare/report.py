@@ -123,7 +123,12 @@ def method(run: Run, machine: Machine, date: str, revision: str, load: str) -> s
                 "Rows marked `all threads` share their cores with other programs, so their times mean little on a busy machine.",
                 "A *peer* is a different program or crate for the same task. A ratio is the peer's time divided by Sordino's, in one run on one machine.",
                 "A dash marks a step or measurement that does not exist.",
+                "The machine is virtual, and shares its memory bandwidth. A single figure may differ by 30 % from that of another day, so do not compare two figures of different rows that differ less.",
             ),
+            "The [first page](README.md) has the main numbers. The [peers' page](../../scripts/peers/README.md) has the versions of peers in Go, Python and C, and the commands that run one peer alone.",
+            "These figures are not of this run: [measurements by hand](by-hand.md), [vectors of many lengths](search.md#vectors-of-many-lengths), the package for "
+            "[Python](search.md#from-python), the last paragraph of [authorization](authorization.md), the systems that we [did not run](search.md#other-private-systems), and all figures "
+            "of [reference documents](reference.md).",
         ]
     )
 

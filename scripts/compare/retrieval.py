@@ -231,10 +231,17 @@ def section(run: Run) -> str:
             "database a second. `read bandwidth` is the rate of only reading these bytes, and `best / bandwidth` divides Sordino's fastest column by this "
             "rate. `plain loop` is the same scan in a simple loop, without Sordino's SIMD code. A dash marks a size that was not measured.",
             scans(run),
+            "The cells of a row were measured minutes apart, on a shared machine whose bandwidth varies. So a scan can be faster than the measured reading. For the same reason, the "
+            "scans of [several queries](#several-queries-in-one-scan) differ by some percent.",
             "## Peers built from source",
             "Each row is a system. `server` is its time for one answer, on one thread. `bytes once` is the hint, or the keys, of a client.",
             sources(run),
-            "A [separate run](../../crates/pir/docs/peers.md) measured Spiral too, and smaller databases.",
+            notes(
+                "`made-up precomputed data`: this system's own benchmark fills the results of its preprocessing with random data. The time of an answer is the same, but answers "
+                "cannot be checked. `first dimension` is a parameter of InsPIRe.",
+                "A [separate run](../../crates/pir/docs/peers.md) on another day measured Spiral and smaller databases. There, InsPIRe answered a query for 32 KiB 1.5 times as fast as "
+                "Sordino without a hint.",
+            ),
             "## Several queries in one scan",
             "Each row is one scan that answers several queries. The last column is the time of separate scans, divided by the time of this scan.",
             batches(run),

@@ -66,7 +66,11 @@ def stages(run: Run, set_name: str) -> str:
     ]
     unlike = [label(s) for s in found if not s["transcripts_identical"]]
     alike = f"The number or sizes of messages differ between queries in these modes: {', '.join(unlike)}." if unlike else "In each mode, all queries have the same number and sizes of messages."
-    return f"{by_mode(found, rows, [])}\n\n{alike}"
+    words = (
+        "`connect, once` is the time until a client can search: it reads the manifest, and downloads and prepares the hint. The next to last row names how many of all buckets or "
+        "clusters a search reads. The example `private_search` measured this table on indexes of its own, so its figures differ from those above."
+    )
+    return f"{by_mode(found, rows, [])}\n\n{words} {alike}"
 
 
 def passes(s: dict) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare import modes, rates
+from compare import modes
 from compare.run import Run
 from compare.svg import Parts, parts_chart
 from compare.table import digits, markdown, notes, size, time
@@ -46,9 +46,11 @@ def row(line: dict) -> list[str]:
 
 
 def predicted(run: Run, n: int, mode: str, rate: int) -> float | None:
-    """The milliseconds of one more search, as `sordino plan` predicts them. The plan knows no texts and no round trip."""
-    few, many = (rates.planned(run, n, rate, count).get(mode) for count in (1, 1000))
-    return (many - few) / 999 * 1e3 if few and many else None
+    """The milliseconds of one more search, from the bytes and the times that `sordino plan` predicts for a session of a hundred searches. The plan knows
+    no texts and no round trip."""
+    found = (each for plan in run.plans if (plan["n"], plan["queries"], plan["line"]) == (n, 100, rate * 1e6) for each in plan["modes"] if each["mode"] == mode)
+    plan = next(found, None)
+    return (plan["bytes_up"] + plan["bytes_down"]) * 8e3 / (rate * 1e6) + plan["server_ms"] + plan["client_ms"] if plan else None
 
 
 def over_lines(run: Run) -> str:
@@ -93,13 +95,15 @@ def section(run: Run) -> str:
             markdown(HEAD, [row(line) for line in here]),
             notes(
                 "`first search of a new process` starts with the command, and ends with the printed texts. This time includes the download of `bytes once`.",
-                "`server's memory` excludes mapped files. A build uses all cores.",
+                "`server's memory` excludes mapped files. A build uses all cores, and so does a client. The tables of one process below are for one thread.",
+                "In local mode, a client downloads all vectors once. It still fetches the texts of each search by private retrieval.",
             ),
             "### Over a line",
             f"The next table repeats the searches above over a simulated network link, a *line*. Between client and server, a relay program limits the rate of each direction and adds a "
             f"round trip of {first['delay_ms']:.0f} ms. Unlike a network, the relay loses no packets.",
             "Each cell has three times: the first search of a new process, each later search (bold), and in brackets what `sordino plan` predicts for a later "
-            "search. The prediction includes neither texts nor the round trip.",
+            "search. The prediction includes neither texts nor the round trip. For sealed mode, the plan expects a search to read more buckets than the build then "
+            "finds necessary.",
             over_lines(run),
         ]
     )
