@@ -124,7 +124,7 @@ python=target/peers/python/bin/python
 if [ -x "$python" ]; then
     try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 100000 --modes masked,routed,open,sealed,local >"$run/served.jsonl"
     try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 1000000 >>"$run/served.jsonl"
-    # Ten million vectors need 20 GiB of memory for a server and a client, and 60 GB on a disk.
+    # Ten million vectors need 20 GiB of memory for a server and a client, and 20 GB in the folder of TMPDIR.
     free=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo 0)
     if [ "$free" -ge 20 ]; then
         try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 10000000 --rates 100 \

@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("peers/python", ".")]
-from sets import DIM, PART, clustered_parts  # noqa: E402
+from sets import DIM, clustered_parts  # noqa: E402
 from texts import free_port, memory, wait_for  # noqa: E402
 
 # The searches of a client, by the line's rate in Mbit/s: slow lines have few, since each takes seconds.
@@ -34,9 +35,9 @@ K = 10  # results of a search
 WORDS = ("river", "stone", "winter", "engine", "market", "letter", "garden", "signal", "copper", "island", "theory", "window")
 
 
-def texts(n):
+def texts(n, seed):
     """Sentences of common words, about 300 bytes each. They compress as English does, to about half."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seed)
     syllables = np.array([a + b for a in WORDS for b in ("", "s", " of", " in the", " and")])
     chosen = rng.integers(0, len(syllables), (n, 34), dtype=np.uint8)
     return [" ".join(syllables[row]) for row in chosen]
@@ -50,13 +51,11 @@ def write(folder, n):
     np.save(folder / "queries.npy", queries)
     scores, ids = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
     first = 0
-    # Each part has the same texts: records are compressed one by one.
-    words = pa.array(texts(min(n, PART)))
     with pq.ParquetWriter(folder / f"{n}.parquet", schema) as table:
         for part in parts:
             numbers = np.arange(first, first + len(part))
             vectors = pa.FixedSizeListArray.from_arrays(pa.array(part.ravel()), DIM)
-            table.write_table(pa.table([pa.array(numbers), vectors, words[: len(part)]], schema=schema))
+            table.write_table(pa.table([pa.array(numbers), vectors, pa.array(texts(len(part), first))], schema=schema))
             scores = np.hstack([scores, queries @ part.T])
             ids = np.hstack([ids, np.broadcast_to(numbers, (len(queries), len(part)))])
             best = np.argpartition(-scores, K - 1, axis=1)[:, :K]
@@ -240,6 +239,8 @@ def main():
                 for line in bed.searches(n, mode, truth):
                     date = datetime.now(timezone.utc).strftime("%d %B %Y")
                     print(json.dumps({"n": n, "dim": DIM, "mode": mode, "date": date, "delay_ms": args.delay, **built, **line}), flush=True)
+                shutil.rmtree(folder / f"{n}.{mode}")
+            (folder / f"{n}.parquet").unlink()
 
 
 if __name__ == "__main__":

@@ -9,8 +9,7 @@ REFERENCE_N = 100_000
 TEN_MILLION = 10_000_000
 MODES = ("masked", "routed", "open", "sealed", "local")
 LARGEST = (
-    "Builds of ten million vectors used all cores, and the other builds one. All columns of ten million vectors are for searches that also fetch ten texts. Each such "
-    "index was built by another process, from a file."
+    "For ten million vectors, searches of all columns also fetch ten texts, and another process built each index on all cores, from a file. The other builds used one core."
 )
 
 
