@@ -10,9 +10,8 @@ use std::ops::Range;
 use sordino_ckks::column::{Database, Hint, Segments};
 use sordino_lwe::{Seed, Table};
 
-use crate::folder::Folder;
+use crate::Error;
 use crate::manifest::{ENTRY_LEN, Grid, Routed};
-use crate::{Disk, Error};
 
 /// An empty list of segments for the hint of a table.
 ///
@@ -111,19 +110,19 @@ pub fn group_hint(
     Ok(segments.encode_modular(&hint)?)
 }
 
-/// The hint of all groups that clients download, from the table in a folder. `each` is called after each group.
+/// The hint of all groups that clients download. `read` passes the table's bytes to its argument, in pieces. `each` is called
+/// after each group.
 ///
 /// # Errors
-/// [`Error`] if the table cannot be read or does not fit the mode, and the errors of `each`.
-pub fn downloaded<D: Disk>(
+/// [`Error`] if the table does not fit the mode, and the errors of `read` and `each`.
+pub fn downloaded(
     mode: &Routed,
     width: usize,
-    folder: &Folder<D>,
+    read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), Error>,
     mut each: impl FnMut() -> Result<(), Error>,
 ) -> Result<Vec<u8>, Error> {
-    let part = mode.table_part(width);
     let mut table = Filling::new(mode, width, 0..mode.grid.groups as usize)?;
-    folder.part_pieces(&part, &(0..part.len).into(), &mut |bytes| table.take(bytes))?;
+    read(&mut |bytes| table.take(bytes))?;
     let table = table.finish()?;
     let segments = segments(mode)?;
     let groups = table.shape().groups();

@@ -23,6 +23,11 @@ impl Lists {
         Self { each, entries }
     }
 
+    /// No lists yet, with memory for `lists` lists of `each` entries.
+    pub(crate) fn with_capacity(each: usize, lists: usize) -> Self {
+        Self::new(each, Vec::with_capacity(each.saturating_mul(lists)))
+    }
+
     /// The number of lists.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() / self.each.max(1)
@@ -53,17 +58,25 @@ impl Lists {
         &mut self.entries
     }
 
+    /// Appends a list.
+    ///
+    /// # Panics
+    /// Panics if the list has another length.
+    pub(crate) fn push(&mut self, list: &[(u32, f32)]) {
+        assert_eq!(self.each, list.len(), "lists of one length");
+        self.entries.extend_from_slice(list);
+    }
+
     /// Appends other lists.
     ///
     /// # Panics
     /// Panics if the other lists have another length.
-    pub(crate) fn append(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: &Self) {
         if self.entries.is_empty() {
-            *self = other;
-            return;
+            self.each = other.each;
         }
         assert_eq!(self.each, other.each, "lists of one length");
-        self.entries.extend(other.entries);
+        self.entries.extend_from_slice(&other.entries);
     }
 }
 

@@ -110,7 +110,7 @@ impl Clusters {
         let Some(planned) = planned.refitted(lifted.len(), lifted.dim(), wish, recall) else {
             return Ok((*planned, clusters, wanted));
         };
-        drop(clusters);
+        drop((clusters, wanted));
         let clusters = Self::trained(build, lifted, &planned.grid)?;
         let wanted = clusters.wanted(sample, lifted)?;
         Ok((planned, clusters, wanted))

@@ -58,10 +58,10 @@ impl Rows {
             let rows = residuals.par_chunks_exact_mut(dim).zip(&mut marks);
             rows.for_each(|(row, mark)| row.copy_from_slice(&residual(row, mark)));
         } else {
-            let rows = residuals.par_chunks_exact(dim).zip(&mut marks);
-            residuals = rows
-                .flat_map_iter(|(vector, mark)| residual(vector, mark))
-                .collect();
+            let vectors = std::mem::replace(&mut residuals, vec![0.0; n * width]);
+            let rows = residuals.par_chunks_exact_mut(width).zip(&mut marks);
+            let rows = rows.zip(vectors.par_chunks_exact(dim));
+            rows.for_each(|((row, mark), vector)| row.copy_from_slice(&residual(vector, mark)));
         }
         Ok(Self {
             vectors: Vectors::new(width, residuals)?,
@@ -181,10 +181,13 @@ impl Rows {
     pub(crate) fn select(&self, rows: &[usize]) -> Result<Self, Error> {
         let ids = rows.iter().map(|&row| self.ids.id(u32_of(row)));
         let ids: Vec<Id> = ids.collect();
-        let vectors = rows.iter().flat_map(|&row| self.vectors.row(row)).copied();
+        let dim = self.vectors.dim();
+        let mut vectors = Vec::with_capacity(rows.len() * dim);
+        rows.iter()
+            .for_each(|&row| vectors.extend_from_slice(self.vectors.row(row)));
         Ok(Self {
             ids: Ids::from_ascending(self.ids.kind(), &ids)?,
-            vectors: Vectors::new(self.vectors.dim(), vectors.collect())?,
+            vectors: Vectors::new(dim, vectors)?,
             marks: rows.iter().map(|&row| self.marks[row]).collect(),
             attributes: match self.attributes.is_none() {
                 true => Attributes::none(rows.len()),

@@ -55,8 +55,9 @@ pub(crate) struct Assignment {
 impl Assignment {
     /// The same assignment for records in this order, which has the number of each record once.
     pub(crate) fn in_order(mut self, order: &[usize]) -> Self {
-        let lists = order.iter().flat_map(|&at| self.lists.list(at)).copied();
-        self.lists = Lists::new(self.lists.each(), lists.collect());
+        let mut lists = Lists::with_capacity(self.lists.each(), order.len());
+        order.iter().for_each(|&at| lists.push(self.lists.list(at)));
+        self.lists = lists;
         self
     }
 }

@@ -73,7 +73,9 @@ pub(super) fn advice(measured: &Measurement) -> String {
         ..
     } = *measured;
     let mut text = match reached {
-        true => String::new(),
+        true => "; queries unlike the records, such as short questions, may find less: measure yours with `sordino bench --index`, \
+            and ask for more with --recall"
+            .to_owned(),
         false => "; new queries may get 0.01 less, which is below what was asked for: these vectors have too little \
             structure to be searched in parts"
             .to_owned(),

@@ -67,14 +67,17 @@ impl Dealt {
         let table = self.masked(writer, &id, &grid);
         drop(self);
         mode.table = folder.put(&table)?;
-        // The hint is made of the table's other form. Memory holds one form at a time.
-        drop(table);
         build.tell(Step::Hint);
         let pulse = || {
             build.tell(Step::Hint);
             Ok(())
         };
-        let hint = table::downloaded(&mode, dim, folder, pulse)?;
+        // The rows are freed as soon as they are in the table's other form.
+        let read = move |take: &mut dyn FnMut(&[u8])| {
+            take(&table);
+            Ok(())
+        };
+        let hint = table::downloaded(&mode, dim, read, pulse)?;
         mode.hint = digest::of(&hint);
         Ok((mode, ids))
     }

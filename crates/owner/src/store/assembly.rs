@@ -30,7 +30,7 @@ use sordino_vectors::u32_of;
 use super::draft::Draft;
 use super::owner_tag::malformed;
 use super::records::Records;
-use super::stream::Stream;
+use super::stream::{SEGMENT, Stream};
 use super::{Blueprint, Piece};
 use crate::build_context::Build;
 use crate::column::measure;
@@ -141,7 +141,7 @@ impl<D: Disk> Assembly<D> {
         // The recall is measured on the index's own sample.
         let mut stream = Stream::new(frame.clone(), IdKind::Number, None);
         stream.take_in(Batch::from(sample.clone()))?;
-        let rows = stream.rows(usize::MAX, &mut |_| ())?;
+        let rows = stream.rows(usize::MAX, SEGMENT, &mut |_| ())?;
         let mut recall = Recall::new(spec.k, spec.k);
         measure(&mut recall, &frame, &rows, blueprint.scheme());
         let frame = frame.with_recall(recall.share());

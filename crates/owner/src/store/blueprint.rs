@@ -14,7 +14,8 @@ use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
 
 use super::owner_tag::{Fields, Kind, number, opened, put_coded, tagged};
-use super::{Piece, stream::Stream};
+use super::Piece;
+use super::stream::{SEGMENT, Stream};
 use crate::binding::{Binding, Variant};
 use crate::build_context::Build;
 use crate::column::column;
@@ -189,7 +190,7 @@ impl Blueprint {
             }
             stream.take_in(batch)?;
         }
-        let rows = stream.rows(usize::MAX, progress)?;
+        let rows = stream.rows(usize::MAX, SEGMENT, progress)?;
         let mut build = Build {
             rng,
             folder,

@@ -136,7 +136,7 @@ impl Centroids {
             }
             self.check(&vectors, lists.len())?;
             vectors.rows().for_each(|vector| vectored.add(vector));
-            lists.append(self.lists(vectors, progress)?);
+            lists.append(&self.lists(vectors, progress)?);
         }
         if lists.len() == 0 {
             return Err(sordino_vectors::Error::NoVectors.into());

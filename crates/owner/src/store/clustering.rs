@@ -187,14 +187,14 @@ impl Clustering {
                 "lists of {records} records, expected {n}"
             )));
         }
-        let (mut lists, mut ranges) = (Lists::default(), Vec::new());
+        let (mut lists, mut ranges) = (Lists::with_capacity(all[0].lists.each(), records), Vec::new());
         for nearest in all {
             ranges.push(Range {
                 task: nearest.task,
                 count: nearest.lists.len(),
                 digest: nearest.digest,
             });
-            lists.append(nearest.lists);
+            lists.append(&nearest.lists);
         }
         let Centroids {
             frame,
@@ -308,7 +308,7 @@ mod tests {
             let order: Vec<usize> = (0..n).map(|i| i * 7 % n).collect();
             let mut lists = Lists::default();
             let taken = clustering.taken.into_values();
-            taken.for_each(|nearest| lists.append(nearest.lists));
+            taken.for_each(|nearest| lists.append(&nearest.lists));
             let Centroids {
                 mean,
                 trained,

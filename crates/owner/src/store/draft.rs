@@ -4,7 +4,9 @@ use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::columns::{self, Scheme};
 use sordino_index::look::SecondLook;
-use sordino_index::manifest::{Columns, FramePart, Local, Manifest, Mode, Segment, SignedManifest};
+use sordino_index::manifest::{
+    Columns, FramePart, Local, Manifest, Mode, ModeKind, Segment, SignedManifest,
+};
 use sordino_index::payload::Payloads;
 use sordino_index::{Disk, Error, manifest};
 use sordino_vault::directory::{Directory, UNLABELLED};
@@ -18,8 +20,9 @@ use crate::build_context::Build;
 use crate::column::column;
 use crate::combinations::combined;
 use crate::measurement::Measurement;
-use crate::plan::{Grouping, Plan, Wish, capacity, second_look};
+use crate::plan::{Grouping, Plan, Wish, capacity, clustering_bytes, second_look};
 use crate::recall::Recall;
+use crate::room;
 use crate::routed;
 use crate::rows::Rows;
 use crate::sketch;
@@ -241,6 +244,7 @@ impl Draft {
         frame: Frame,
     ) -> Result<(Self, Measurement), Error> {
         let (n, width) = (rows.vectors.len(), rows.vectors.dim());
+        room::check_bytes(clustering_bytes(ModeKind::Sealed, n, width))?;
         let plan = Plan::for_metric(n, width, frame.metric(), wish)?;
         let base = Base::new(build, &rows, given, &plan, &frame)?;
         let Base {
@@ -272,6 +276,8 @@ impl Draft {
         wish: Wish,
         frame: Frame,
     ) -> Result<(Self, Measurement), Error> {
+        let (n, dim) = (rows.vectors.len(), rows.vectors.dim());
+        room::check_bytes(clustering_bytes(ModeKind::Routed, n, dim))?;
         let (far, frame) = far(&rows, frame, wish.k);
         let (rows, given, far) = match far.is_empty() {
             true => (rows, given, None),

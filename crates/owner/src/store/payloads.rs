@@ -23,6 +23,7 @@ use crate::encoded_group::Group;
 use crate::laying::Laying;
 use crate::payload::Contents;
 use crate::plan::Conditions;
+use crate::room;
 use crate::rows::Rows;
 
 /// Bytes for each record, by its id.
@@ -183,6 +184,8 @@ impl Draft {
         if !carried.is_some() {
             return Ok(());
         }
+        // Compressed payloads take no more memory than payloads.
+        room::check_bytes(carried.bytes())?;
         let payloads = carried.payloads.is_some();
         let groups = self.by_label(build.writer).into_iter();
         let groups = groups.map(|(number, key, segments)| {

@@ -65,7 +65,7 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Adds a whole batch. The first batch is not copied.
+    /// Adds a whole batch. The coordinates of the first batch are not copied.
     pub(super) fn push_all(
         &mut self,
         ids: impl IntoIterator<Item = Id>,
@@ -117,8 +117,11 @@ impl RowBuffer {
             None => Vectors::new(taken.dim, taken.data)?,
             Some(order) => {
                 let all = Vectors::new(taken.dim, taken.data)?;
-                let rows = order.iter().flat_map(|&at| all.row(at)).copied();
-                Vectors::new(taken.dim, rows.collect())?
+                let mut rows = Vec::with_capacity(all.as_slice().len());
+                order
+                    .iter()
+                    .for_each(|&at| rows.extend_from_slice(all.row(at)));
+                Vectors::new(taken.dim, rows)?
             }
         };
         let order = order.unwrap_or_else(|| (0..count).collect());

@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 use sordino_index::code::Codec;
 use sordino_index::look::SecondLook;
-use sordino_index::manifest::{Columns, Local, Mode, ModeKind, Packing};
+use sordino_index::manifest::{Columns, Local, Mode, Packing};
 use sordino_index::{Disk, Error, Id, IdKind};
 use sordino_vault::attributes::Attributes;
 use sordino_vault::directory::Directory;
@@ -16,7 +16,6 @@ use super::row_buffer::RowBuffer;
 use crate::build_context::Build;
 use crate::frame;
 use crate::measurement::Measurement;
-use crate::plan::clustering_bytes;
 use crate::random::random;
 use crate::recall::Recall;
 use crate::room;
@@ -27,6 +26,9 @@ use crate::trained_centroids::Assignment;
 
 /// The number of records of a batch that join the waiting records at once.
 const PART: usize = 1 << 16;
+
+/// The bytes of memory that a segment needs for each coordinate, in addition to the vector.
+pub(super) const SEGMENT: usize = room::SEGMENT - size_of::<f32>();
 
 /// A stream of records that is being written into segments.
 pub(super) struct Stream {
@@ -121,12 +123,6 @@ impl Stream {
         for batch in batches {
             self.take_in(batch?)?;
         }
-        let (n, dim) = (self.waiting.len(), self.frame.stored_dim());
-        let mode = match spec.form {
-            Form::Sealed { .. } => ModeKind::Sealed,
-            _ => ModeKind::Routed,
-        };
-        room::check_bytes(clustering_bytes(mode, n, dim))?;
         if let Some((rotation, seed, hidden)) = self.training.take() {
             let sample = self.waiting.sample(frame::SAMPLE)?;
             let (metric, n) = (self.frame.metric(), self.waiting.len());
@@ -137,7 +133,8 @@ impl Stream {
             Some(order) => given.map(|given| given.in_order(&order)),
             None => given,
         };
-        let rows = self.rows(usize::MAX, build.progress)?;
+        // Vectors are copied once if they are out of order, or if their residuals are wider.
+        let rows = self.rows(usize::MAX, size_of::<f32>(), build.progress)?;
         let (wish, frame) = (spec.wish(), self.frame.clone());
         let (mut draft, measured) = match spec.form {
             Form::Routed { .. } => Draft::routed(build, rows, given, wish, frame)?,
@@ -173,13 +170,13 @@ impl Stream {
                 self.waiting
                     .push(ids.by_ref().take(range.len()), rows, attributes)?;
                 while self.waiting.len() > draft.capacity() {
-                    let rows = self.rows(draft.capacity(), build.progress)?;
+                    let rows = self.rows(draft.capacity(), SEGMENT, build.progress)?;
                     draft.add(build, rows, before)?;
                 }
             }
         }
         if self.waiting.len() > 0 {
-            let rows = self.rows(usize::MAX, build.progress)?;
+            let rows = self.rows(usize::MAX, SEGMENT, build.progress)?;
             draft.add(build, rows, before)?;
         }
         Ok(self.read)
@@ -244,16 +241,21 @@ impl Stream {
         Ok((next..=last).map(Id::Number).collect())
     }
 
-    /// The next records in their stored form.
+    /// The next records in their stored form. It first checks that there are `each` bytes of memory for each coordinate.
     pub(super) fn rows(
         &mut self,
         count: usize,
+        each: usize,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Rows, Error> {
         progress(Step::Rotate);
         let waiting = count.min(self.waiting.len());
         let coordinates = waiting.saturating_mul(self.frame.stored_dim());
-        room::check(coordinates, room::SEGMENT - size_of::<f32>())?;
+        let exact = match self.look {
+            Some(_) => size_of::<i16>(),
+            None => 0,
+        };
+        room::check(coordinates, each + exact)?;
         let rows = self.waiting.take(count)?.framed(&self.frame)?;
         self.carried.look_at(&rows);
         Ok(rows)

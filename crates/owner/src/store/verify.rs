@@ -227,7 +227,10 @@ impl<'a, D: Disk> Check<'a, D> {
     fn check_table(&self, mode: &Routed) -> Result<(), Error> {
         let width = self.manifest.stored_dim() as usize;
         let part = |kind| self.folder.part(&self.manifest.part(kind, Some(0))?);
-        let hint = table::downloaded(mode, width, self.folder, || Ok(()))?;
+        let stored = mode.table_part(width);
+        let all = (0..stored.len).into();
+        let read = |take: &mut dyn FnMut(&[u8])| self.folder.part_pieces(&stored, &all, take);
+        let hint = table::downloaded(mode, width, read, || Ok(()))?;
         digest::check("hint", &hint, &mode.hint)?;
         let key = self.keys.need(&mode.base)?;
         key.open_route(mode, width, &part(PartKind::Centroids)?)?;
