@@ -3,7 +3,6 @@
 use sordino_index::Error;
 use sordino_index::columns;
 use sordino_index::manifest::{Checking, Grid, SecretPacking};
-use sordino_vault::frame::Frame;
 use sordino_vault::residual::{Scores, SplitQuery};
 use sordino_vectors::Vectors;
 use sordino_vectors::recall::Scored;
@@ -235,6 +234,7 @@ mod tests {
     use sordino_index::IdKind;
     use sordino_index::code;
     use sordino_vault::attributes::Attributes;
+    use sordino_vault::frame::Frame;
     use sordino_vault::ids::Ids;
     use sordino_vectors::metric::Metric;
     use sordino_vectors::synthetic;
