@@ -78,4 +78,4 @@ mypy=(--config-file python/pyproject.toml --cache-dir "$work/mypy")
 # Compares the native module's stubs with its functions.
 MYPY_CACHE_DIR=$work/mypy "$fresh/bin/python" -m mypy.stubtest --mypy-config-file python/pyproject.toml sordino._sordino
 # Tests that skip say why, in the form that check.sh collects.
-"$fresh/bin/python" -m pytest -p no:cacheprovider -rs python/tests | sed -u 's#^SKIPPED \[[0-9]*\] \(python/tests/[^:]*\):[0-9]*: #skipped: \1: #'
+"$fresh/bin/python" -m pytest -p no:cacheprovider -n auto -rs python/tests | sed -u 's#^SKIPPED \[[0-9]*\] \(python/tests/[^:]*\):[0-9]*: #skipped: \1: #'

@@ -1810,6 +1810,38 @@ async def test_a_writer_is_told_of_a_server_that_goes_back(team):
         assert sorted(texts(await call(writer, "recent"))) == ["the first", "the third", "the third"]
 
 
+def test_a_writer_adds_to_no_version_older_than_one_that_it_has_read(team, embedding):
+    home = Home(team.writer("alice"))
+    alice = Contributor(home)
+    alice.remember(made("the first"), embedding(["x"]), [None])
+    alice.flush()
+    shutil.copytree(team.root / "team", team.folder / "before")
+    team.reader("bob")
+    # This agent has only read the owner's next version.
+    with sordino.Client(team.url, key=home.writer_key(), **home.connection()) as client:
+        home.keep_pin(client.pin())
+    team.stop()
+    shutil.rmtree(team.root / "team")
+    shutil.copytree(team.folder / "before", team.root / "team")
+    team.start()
+    before = content(team.root / "team")
+    alice.remember(made("after a revocation"), embedding(["x"]), [None])
+    with pytest.raises(sordino.RollbackError):
+        alice.flush()
+    assert content(team.root / "team") == before
+
+
+def test_any_process_completes_a_pull_that_was_interrupted(team, embedding):
+    alice = Contributor(Home(team.writer("alice")))
+    alice.remember(made("of alice"), embedding(["x"]), [None])
+    alice.flush()
+    for folder, words in [(team.owner, "stats"), (team.owner, "who"), (team.owner, "export"), (team.folder / "alice", "stats")]:
+        # The state in which a crash leaves a folder whose version is being replaced.
+        (folder / "index" / "CURRENT").unlink()
+        run(folder, words)
+        assert (folder / "index" / "CURRENT").exists(), words
+
+
 async def test_what_a_revoked_writer_was_told_is_kept_comes_out(team):
     alice = team.writer("alice")
     async with agent(alice) as writer:

@@ -143,8 +143,11 @@ class Contributor:
     def check(self) -> None:
         """Raises an `IntegrityError` if the version of the folder that agents share does not follow from the one that this agent has read. Nothing is
         added to it then."""
-        pin, line = self._pin(), self._home.line()
-        if pin is None or self._checked == (pin, line):
+        pin = self._pin()
+        if pin is None:
+            return
+        line = self._home.line()
+        if self._checked == (pin, line):
             return
         try:
             Client(self._home.index, key=self._key, pin=pin).close()

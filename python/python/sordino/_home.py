@@ -31,6 +31,7 @@ from ._errors import (
     IntegrityError,
     KeyKindError,
     LockedError,
+    MalformedError,
     MissingFileError,
     NetworkError,
     NoIndexError,
@@ -282,10 +283,35 @@ class Home:
             return open_index(self.index, key=key, restored=restored, pin=pin)
         except NoIndexError:
             raise self.gone() from None
+        except MalformedError:
+            if not self.interrupted():
+                raise
+        self._complete()
+        return open_index(self.index, key=key, restored=restored, pin=pin)
+
+    def interrupted(self) -> bool:
+        """Whether the index names no version because a pull was interrupted, or is under way, while it replaces a version."""
+        return self.settings.server is not None and not (self.index / "CURRENT").exists() and (self.index / "manifests").exists()
+
+    def _complete(self) -> None:
+        """Waits for a pull of another process, or pulls again if none is under way."""
+        from ._replica import Replica
+
+        # A change of this thread has the lock already.
+        mine = self._changing.get("writing.lock") == threading.get_ident()
+        with contextlib.nullcontext() if mine else self.alone("writing.lock"):
+            if self.interrupted():
+                replica = Replica(self, self.owner_key() if self.owns else self.writer_key())
+                try:
+                    replica.pull()
+                finally:
+                    replica.close()
 
     def line(self) -> bytes:
         """The folder's line for its newest version. Another user of a shared folder may have put anything there."""
         path = self.index / "CURRENT"
+        if self.interrupted():
+            self._complete()
         try:
             with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -401,12 +427,13 @@ class Home:
 
     def keep_pin(self, pin: bytes) -> None:
         """Keeps the newest version that was seen, in the form of `Client.pin`, so that no older one is taken for it."""
-        path = self.folder / "pin"
-        known = self.pinned() or b""
-        # Another thread or process may know a newer version by now.
-        if known != pin and not (known[:16] == pin[:16] and known[16:24] and int.from_bytes(known[16:24], "little") > int.from_bytes(pin[16:24], "little")):
-            # On a full disk the file keeps the previous version, and memories can still be read.
-            with contextlib.suppress(FileError):
+        if self.pinned() == pin:
+            return
+        # On a full or read-only disk the file keeps the previous version, and memories can still be read.
+        with contextlib.suppress(FileError), self.alone("pin.lock"):
+            # Another thread or process may know a newer version by now.
+            known = self.pinned() or b""
+            if known[:16] != pin[:16] or int.from_bytes(known[16:24], "little") <= int.from_bytes(pin[16:24], "little"):
                 self.write("pin", pin)
 
     def write(self, name: str, content: bytes) -> None:
@@ -633,7 +660,14 @@ def _put(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(part, path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink()

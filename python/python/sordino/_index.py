@@ -384,7 +384,7 @@ class Index:
         NetworkError
             If the server cannot be reached, or refuses.
         """
-        return self._native.push(_door(url, None, None, roots, wait))
+        return self._native.push(door(url, None, None, roots, wait))
 
     def withdraw(
         self, reader: str, *, labels: str | Iterable[str] = (), groups: str | Iterable[str] = ()
@@ -885,13 +885,24 @@ def pull(
     NetworkError, LockedError, FileError
         If the server cannot be reached, or the directory cannot be written.
     """
-    known = None if pin is None else pin_parts(pin)
+    return pulled(path, key, door(url, client_key, token, roots, wait), pin, None)
+
+
+def pulled(
+    path: str | os.PathLike[str],
+    key: OwnerKey | ReaderKey | WriterKey,
+    door: dict[str, Any],
+    pin: bytes | None,
+    seen: bytes | None,
+) -> Index:
+    """Do the work of `pull`. The server's version must also follow from `seen`, which another program with this key has read."""
     no_text(key, "an OwnerKey, a ReaderKey or a WriterKey")
-    _sordino.pull(local(path), key, _door(url, client_key, token, roots, wait), known)
+    after, read = (None if one is None else pin_parts(one) for one in (pin, seen))
+    _sordino.pull(local(path), key, door, after, read)
     return open(path, key=key)
 
 
-def _door(
+def door(
     url: str,
     client_key: ClientKey | None,
     token: bytes | str | os.PathLike[str] | None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._client import Client
 from ._errors import ForkError, GapError, LockedError, NetworkError, NoIndexError, OtherIndexError, OvertakenError, RollbackError
 from ._home import PULLED, heard
-from ._index import pull
+from ._index import door, pulled
 from ._sordino import OwnerKey
 
 if TYPE_CHECKING:
@@ -67,10 +67,15 @@ class Replica:
         if server is None:
             return
         known = self._home.pinned(PULLED)
+        # An owner's key has a memory of its own.
+        seen = None if isinstance(self._key, OwnerKey) else self._home.pinned()
         try:
             with heard():
-                pull(self._home.index, server, key=self._key, pin=known, **self._home.connection())
+                pulled(self._home.index, self._key, door(server, **self._home.connection()), known, seen)
         except GapError as error:
+            if isinstance(self._key, OwnerKey):
+                kept = f"{self._home.index} may have memories that the server lacks: keep a copy of it, and compare both versions with sordino index info"
+                raise GapError(f"{error}. {kept}") from None
             raise GapError(
                 f"{error}. Compare the version with the memory's owner; then remove {self._home.index} and {path}, and it is downloaded again"
             ) from None
@@ -96,8 +101,8 @@ class Replica:
 
     def _offered(self, server: str) -> bool | None:
         """Sends the newest version once. None if another push began while the server received this one."""
-        if not (self._home.index / "CURRENT").exists() and (self._home.index / "manifests").exists():
-            # A pull was interrupted while it replaced a version. The next pull completes it.
+        if self._home.interrupted():
+            # The next pull completes the one that was interrupted.
             return False
         try:
             self._home.opened(self._key).push(server, roots=self._home.settings.roots, wait=5.0)
@@ -155,6 +160,9 @@ class Replica:
         server, and the folder must lose none of them."""
         pin = self.newest().pin()
         path = self._home.folder / PULLED
+        if not isinstance(self._key, OwnerKey):
+            # What is read here from now on must not be older.
+            self._home.keep_pin(pin)
         if isinstance(self._key, OwnerKey) and not self._home.opened(self._key).info()["writers"]:
             path.unlink(missing_ok=True)
         elif not path.exists() or path.read_bytes() != pin:

@@ -60,7 +60,8 @@ impl Door {
 }
 
 /// Brings a directory to the server's version, or creates it. Returns the version. With a pin, versions in the directory that do
-/// not follow from the pin are given up. The version must also follow from the version that an owner knows, unless there is a pin.
+/// not follow from the pin are given up. The version must also follow from the version that an owner knows, unless there is a pin,
+/// and from the version `seen` that another program with this key has read.
 #[pyfunction]
 pub(crate) fn pull(
     py: Python<'_>,
@@ -68,11 +69,12 @@ pub(crate) fn pull(
     key: &Bound<'_, PyAny>,
     door: Door,
     pin: Option<PinParts>,
+    seen: Option<PinParts>,
 ) -> PyResult<u64> {
     let keys = keys::reader_of(key)?;
     let owner = key.cast::<OwnerKey>().ok();
     let owner = owner.map(|key| (key.get().0.clone(), Arc::clone(&key.get().1)));
-    let pin = pin.map(pin_of);
+    let (pin, seen) = (pin.map(pin_of), seen.map(pin_of));
     let (endpoint, retry) = (door.endpoint(), door.retry());
     let pulled = stoppable(py, move |stop| {
         let folder = Folder::new(&path, Files);
@@ -80,10 +82,11 @@ pub(crate) fn pull(
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::transport(Kind::Local, "the call was stopped"));
             }
-            match &owner {
-                Some((_, pins)) => pins.before_pull(&path, found, pin.is_some()),
-                None => Ok(Vec::new()),
+            let mut known: Vec<Pin> = seen.into_iter().collect();
+            if let Some((_, pins)) = &owner {
+                known.extend(pins.before_pull(&path, found, pin.as_ref())?);
             }
+            Ok(known)
         };
         let pulled = retry.call(|| {
             let mut connection = Connection::open(endpoint.clone())?;
@@ -91,7 +94,7 @@ pub(crate) fn pull(
         })?;
         // The owner's key knows the version from here on, also if Ctrl-C came meanwhile.
         if let Some((keys, pins)) = &owner {
-            pins.after_pull(Files, &path, keys, pin.is_some())?;
+            pins.after_pull(Files, &path, keys)?;
         }
         Ok(pulled)
     })?;

@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
             let mut connection = Connection::open(endpoint.clone())?;
             sordino_search::pull(&mut connection, &reader, &folder, after.as_ref(), |found| {
                 match &owner {
-                    Some((_, pins)) => pins.before_pull(place.root(), found, after.is_some()),
+                    Some((_, pins)) => pins.before_pull(place.root(), found, after.as_ref()),
                     None => Ok(Vec::new()),
                 }
             })
@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         _ => args.named(&author, &place, error),
     })?;
     if let Some((keys, pins)) = &owner {
-        pins.after_pull(Files, place.root(), keys, after.is_some())
+        pins.after_pull(Files, place.root(), keys)
             .map_err(Error::index(&args.index))?;
     }
     args.report(pulled, output)
@@ -141,7 +141,7 @@ impl Args {
         let version = version.map_or("VERSION".to_owned(), |version| version.to_string());
         Error::Apart(format!(
             "{named}. But if changes were made here that the server did not take, give them up with --after {version}, and make them \
-             again after that"
+             again after that. The owner's pins then forget all versions after that one"
         ))
     }
 

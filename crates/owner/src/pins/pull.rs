@@ -5,11 +5,14 @@ use std::path::Path;
 use sordino_index::{Disk, Error, Pin, SignedManifest};
 use sordino_vault::OwnerKeys;
 
-use super::Pins;
+use super::{Pins, line, places};
 
 impl Pins {
-    /// The versions from which a pulled version must follow. If the pull gives up versions of the folder, only another index is
-    /// refused.
+    /// The versions from which a pulled version must follow, before the folder is changed.
+    ///
+    /// With `after`, the pull gives up what the folder has after that version. The version `found` follows from `after`. The owner
+    /// then knows no newer version of this index than `after`, and only another index is refused. Whatever stops the pull,
+    /// the folder's version follows from the known one.
     ///
     /// # Errors
     /// [`OwnerFault::Pins`](sordino_index::OwnerFault::Pins) if the memory cannot be read or written.
@@ -17,14 +20,24 @@ impl Pins {
         &self,
         dir: &Path,
         found: &SignedManifest,
-        gives_up: bool,
+        after: Option<&Pin>,
     ) -> Result<Vec<Pin>, Error> {
         let mut known = self.expected(dir, found)?;
-        known.retain(|pin| !gives_up || pin.index != found.index);
+        if let Some(after) = after {
+            known.retain(|pin| pin.index != found.index);
+            if known.is_empty() {
+                self.with(|lines| {
+                    for place in places(&Self::place(dir), dir) {
+                        line::put(lines, &place, *after);
+                    }
+                    Ok(())
+                })?;
+            }
+        }
         Ok(known)
     }
 
-    /// Remembers a pulled version. If the pull gave up versions of the folder, they are forgotten.
+    /// Remembers a pulled version.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
@@ -33,12 +46,7 @@ impl Pins {
         disk: D,
         dir: &Path,
         keys: &OwnerKeys,
-        gave_up: bool,
     ) -> Result<(), Error> {
-        let place = Self::place(dir);
-        match gave_up {
-            true => self.open_restored(disk, dir, &place, keys).map(drop),
-            false => self.open(disk, dir, &place, keys).map(drop),
-        }
+        self.open(disk, dir, &Self::place(dir), keys).map(drop)
     }
 }

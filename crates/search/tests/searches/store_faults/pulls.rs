@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sordino_search::{
-    Error, Files, Folder, Form, InProcess, Index, OwnerFault, Pin, Pulled, Store,
+    Error, Files, Folder, Form, InProcess, Index, OwnerFault, Pin, Pins, Pulled, Store,
 };
 use sordino_testkit::{keys, serve};
 use tempfile::TempDir;
@@ -242,4 +242,60 @@ fn a_pull_fetches_a_part_that_was_cut() {
         assert_eq!(std::fs::read(&path).unwrap(), start[part]);
     }
     Index::open_dir(here.path(), &owner).unwrap();
+}
+
+/// A pull that gives up a version of the folder may stop before or after it has replaced that version. The owner's pins accept both
+/// versions then, and none that is older than where the two part.
+#[test]
+fn a_pull_that_stops_leaves_pins_that_accept_both_versions() {
+    use Change::{Delete, Upsert};
+    let (start, place) = (start(), "here");
+    let first = changed(&start, &[]);
+    let own = changed(&start, &[(Delete, 9)]);
+    let other = changed(&start, &[(Upsert, 10), (Delete, 3)]);
+    let found = Index::open_dir(other.path(), &keys().public()).unwrap();
+    let later = changed(&files(other.path()), &[(Delete, 4)]);
+    let after = pin(first.path());
+    for left in [&own, &other, &later, &first] {
+        let left = left.path();
+        let (pins, dir) = (Pins::in_memory(), tempfile::tempdir().unwrap());
+        let here = dir.path().join(place);
+        write_all(&here, &files(own.path()));
+        let open = || pins.open(Files, &here, &Pins::place(&here), &keys());
+        drop(open().unwrap());
+        // The owner knows its own version, so another one is refused without `after`.
+        let asked = pins.before_pull(&here, found.manifest(), None).unwrap();
+        assert_eq!(asked, [pin(own.path())]);
+        let asked = pins.before_pull(&here, found.manifest(), Some(&after));
+        assert_eq!(asked.unwrap(), []);
+        std::fs::remove_dir_all(&here).unwrap();
+        write_all(&here, &files(left));
+        drop(open().unwrap());
+        pins.after_pull(Files, &here, &keys()).unwrap();
+        assert_eq!(pins.expected(&here, found.manifest()).unwrap(), [pin(left)]);
+    }
+}
+
+/// A folder whose keeper puts an older version into it during such a pull is refused afterwards.
+#[test]
+fn a_pull_that_gives_up_a_version_accepts_no_older_one() {
+    use Change::{Delete, Upsert};
+    let start = start();
+    let first = changed(&start, &[(Delete, 9)]);
+    let other = changed(&files(first.path()), &[(Upsert, 10)]);
+    let found = Index::open_dir(other.path(), &keys().public()).unwrap();
+    let (pins, dir) = (Pins::in_memory(), tempfile::tempdir().unwrap());
+    write_all(dir.path(), &files(first.path()));
+    pins.after_pull(Files, dir.path(), &keys()).unwrap();
+    let asked = pins.before_pull(dir.path(), found.manifest(), Some(&pin(first.path())));
+    assert_eq!(asked.unwrap(), []);
+    let older = tempfile::tempdir().unwrap();
+    write_all(older.path(), &start);
+    std::fs::remove_dir_all(dir.path()).unwrap();
+    write_all(dir.path(), &files(older.path()));
+    let refused = pins.after_pull(Files, dir.path(), &keys());
+    let Err(Error::Owner(OwnerFault::Undone(fault))) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(matches!(*fault, Error::Rollback { .. }), "{fault}");
 }
