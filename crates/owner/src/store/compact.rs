@@ -7,6 +7,7 @@ use rand_core::CryptoRng;
 use sordino_index::manifest::{Checking, Mode, Routed, Sealed};
 use sordino_index::{Disk, Error};
 use sordino_vault::attributes::Attributes;
+use sordino_vault::directory::UNLABELLED;
 
 use super::Store;
 use super::draft::Draft;
@@ -102,7 +103,12 @@ impl<D: Disk> Store<D> {
                 return self.rebuilt(rng, &writer, rewrite, progress);
             }
         }
+        // Every reader learns the recall. So it is measured among the records that every reader may read.
+        let mut recall = draft.recall.take();
         for (label, segments) in rest {
+            if label == UNLABELLED {
+                draft.recall = recall.take();
+            }
             let writer = writer.of_label(draft.access.as_ref(), &label);
             let mut build = Build {
                 rng: &mut *rng,
@@ -122,7 +128,11 @@ impl<D: Disk> Store<D> {
                 let rows = self.in_frame(&draft, waiting.take(usize::MAX)?)?;
                 draft.add(&mut build, rows, kept)?;
             }
+            if label == UNLABELLED {
+                recall = draft.recall.take();
+            }
         }
+        draft.recall = recall;
         self.commit(rng, &writer, draft, Carried::rewritten(rewrite))
     }
 

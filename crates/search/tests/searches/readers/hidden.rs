@@ -2,6 +2,8 @@
 //! look uniform to this reader.
 
 use sordino_search::manifest::PartKind;
+use sordino_search::{Batch, Id, Vectors, synthetic};
+use sordino_testkit::rng;
 use sordino_vault::content_key::ContentKey;
 use sordino_vault::residue;
 
@@ -100,4 +102,39 @@ fn rows_and_scores_of_a_label_are_uniform_to_who_has_no_key_of_it() {
         scores > 300.0 && codes > 1000.0,
         "scores {scores}, codes {codes}"
     );
+}
+
+/// Every reader has the frame, and with it the recall. A compaction that makes a new frame must not measure records under a label.
+#[test]
+fn the_recall_of_a_new_frame_says_nothing_of_records_under_a_label() {
+    let n = usize::try_from(EACH).unwrap();
+    let around = |shift: f32, noise: f32, seed| {
+        let rows = synthetic::uniform(n, DIM, seed);
+        let all = rows.as_slice().iter().map(|x| shift + noise * x);
+        Vectors::new(DIM, all.collect()).unwrap()
+    };
+    let recall = |hidden: Vectors| {
+        let mut bed = Bed::new(masked());
+        bed.grant("alice", &[], &[]);
+        let mut add = |first: u64, vectors, label| {
+            let batch = Batch::new(first..first + EACH, vectors).unwrap();
+            let added = bed
+                .store
+                .add_labelled(&mut rng(first), label, [Ok(batch)], &mut |_| ());
+            added.unwrap();
+        };
+        // The first records go, and those that stay lie elsewhere. So the frame is trained again.
+        add(100, around(1.0, 0.2, 3), None);
+        add(200, hidden, Some("finance"));
+        let first: Vec<Id> = (0..EACH).map(Id::from).collect();
+        bed.store.delete(&mut rng(5), &first).unwrap();
+        let before = bed.manifest().frame;
+        bed.compact();
+        assert_ne!(bed.manifest().frame, before, "the frame is new");
+        bed.store.recall().unwrap()
+    };
+    let far = recall(around(-1.0, 0.2, 4));
+    // Near copies of the others would be true neighbours that rounding confuses.
+    assert!((recall(around(1.0, 0.2, 3)) - far).abs() < 1e-12);
+    assert!((recall(around(1.0, 1e-4, 4)) - far).abs() < 1e-12);
 }
