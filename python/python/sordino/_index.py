@@ -866,7 +866,8 @@ def pull(
         As for `Client`.
     pin : bytes, optional
         The result of `Client.pin()`. The server's version must follow from it, and not from the directory's version or from the version
-        that the owner's key knows. What else the directory has is given up, such as a writer's addition that the server refused.
+        that the owner's key knows. What else the directory has is given up, such as a writer's addition that the server refused. An owner's key
+        then knows no newer version than this one.
     wait : float, default 10
         The seconds to keep trying while the server is busy or cannot be reached.
 

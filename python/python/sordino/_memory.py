@@ -751,7 +751,9 @@ class Memory:
             with self._turn:
                 if self._changes == self._flushed and not self._ended:
                     self._turn.wait(idle)
-                pause = last + _PACE - time.monotonic()
+                # Each refused try leaves a manifest. A server that refuses all of them must not fill the disk.
+                pace = _PACE * 2 ** min(max(self._behind - _MOST_BEHIND, 0), 8)
+                pause = last + pace - time.monotonic()
                 if self._changes > self._flushed and not self._ended and pause > 0 and self._left() < _BATCH:
                     self._turn.wait(pause)
                     continue

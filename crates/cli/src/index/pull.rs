@@ -28,7 +28,8 @@ pub(super) struct Args {
     /// The owner's key file, or a writer's.
     #[arg(long, value_name = "KEY")]
     key: PathBuf,
-    /// The last version of this folder that was pulled or pushed. Later versions made here are dropped, because the server refused them.
+    /// The last version of this folder that was pulled or pushed. Later versions made here are dropped, because the server refused them. The
+    /// pins of an owner forget these versions too.
     #[arg(long, value_name = "VERSION")]
     after: Option<u64>,
     #[command(flatten)]
