@@ -13,8 +13,8 @@ use sordino_vault::keys::OwnerKeys;
 use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
 
-use super::owner_tag::{Fields, Kind, number, opened, put_coded, tagged};
 use super::Piece;
+use super::owner_tag::{Fields, Kind, number, opened, put_coded, tagged};
 use super::stream::{SEGMENT, Stream};
 use crate::binding::{Binding, Variant};
 use crate::build_context::Build;

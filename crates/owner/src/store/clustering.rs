@@ -187,7 +187,10 @@ impl Clustering {
                 "lists of {records} records, expected {n}"
             )));
         }
-        let (mut lists, mut ranges) = (Lists::with_capacity(all[0].lists.each(), records), Vec::new());
+        let (mut lists, mut ranges) = (
+            Lists::with_capacity(all[0].lists.each(), records),
+            Vec::new(),
+        );
         for nearest in all {
             ranges.push(Range {
                 task: nearest.task,

@@ -128,7 +128,7 @@ fn the_recall_of_a_new_frame_says_nothing_of_records_under_a_label() {
         add(200, hidden, Some("finance"));
         let first: Vec<Id> = (0..EACH).map(Id::from).collect();
         bed.store.delete(&mut rng(5), &first).unwrap();
-        let before = bed.manifest().frame;
+        let before = bed.manifest().frame.clone();
         bed.compact();
         assert_ne!(bed.manifest().frame, before, "the frame is new");
         bed.store.recall().unwrap()
