@@ -256,8 +256,7 @@ impl<'a, D: Disk> Check<'a, D> {
         column: &ColumnSegment,
     ) -> Result<(), Error> {
         let width = self.manifest.stored_dim() as usize;
-        let rows = self.manifest.part(PartKind::Rows, Some(at))?;
-        let rows = self.folder.part(&rows)?;
+        let rows = (self.folder).part(&self.manifest.part(PartKind::Rows, Some(at))?)?;
         let hint = scheme.hint(mode.seed, width, &rows)?;
         digest::check(PartKind::RowsHint.name(), &hint.to_bytes(), &column.hint)?;
         // Contents of other readers do not open.
