@@ -41,7 +41,7 @@ def section(run: Run) -> str:
         notes(
             "For `a search`, client and server run in one process on one thread. For `a search over loopback`, they are two processes on the same "
             "core, without TLS.",
-            f"Times are medians of {first['rounds']} rounds. In each round, every way answers all queries. A build uses all cores.",
+            f"Times are medians of all queries, in {first['rounds']} round(s). In each round, every way answers all queries. A build uses all cores.",
             "`server's memory` excludes mapped files, and is measured after the searches of one client. `bytes once` is what a client downloads before its "
             "first search, for vectors and texts.",
         )
