@@ -248,13 +248,13 @@ fn a_pull_fetches_a_part_that_was_cut() {
 /// versions then, and none that is older than where the two part.
 #[test]
 fn a_pull_that_stops_leaves_pins_that_accept_both_versions() {
-    use Change::{Delete, Upsert};
+    use Change::{Compact, Delete, Upsert};
     let (start, place) = (start(), "here");
     let first = changed(&start, &[]);
     let own = changed(&start, &[(Delete, 9)]);
-    let other = changed(&start, &[(Upsert, 10), (Delete, 3)]);
+    let other = changed(&start, &[(Upsert, 10), (Upsert, 11)]);
     let found = Index::open_dir(other.path(), &keys().public()).unwrap();
-    let later = changed(&files(other.path()), &[(Delete, 4)]);
+    let later = changed(&files(other.path()), &[(Compact, 0)]);
     let after = pin(first.path());
     for left in [&own, &other, &later, &first] {
         let left = left.path();
