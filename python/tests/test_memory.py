@@ -2077,7 +2077,7 @@ def test_an_owner_who_recalls_while_a_writers_version_is_taken_hears_of_no_forge
     from sordino import _replica
 
     alice, home = team.writer("alice"), Home(team.owner)
-    real, said, asked = _replica.pull, [], []
+    real, said, asked = _replica.pulled, [], []
 
     def pull(*given, **named):
         done = real(*given, **named)
@@ -2107,7 +2107,7 @@ def test_an_owner_who_recalls_while_a_writers_version_is_taken_hears_of_no_forge
         writer.wait()
         record = Record.made("Olga did", None, None, "olga")
         sordino.open(home.index, key=home.owner_key()).add(embedding(["Olga did"]), [7], [record.payload()], attributes={"when": [1], "by": ["olga"]}, leave_empty=True)
-        monkeypatch.setattr(_replica, "pull", pull)
+        monkeypatch.setattr(_replica, "pulled", pull)
         owner._writer._followed = 0.0
         owner._writer.follow()
         for one in asked:
