@@ -231,7 +231,8 @@ fn offered<R: CryptoRng + ?Sized>(
             (Fetch::Hintless { seed }, None)
         }
         Some(Way::Scan(scan)) => {
-            room::check(content.len(), scan.copies().max(1) as usize)?;
+            // A table has places for the copies of all pages, and empty ones.
+            room::check(content.len(), 1 + usize::from(scan.copies().max(1)))?;
             let (seed, hint_seed) = (Seed::random(rng).0, Seed::random(rng).0);
             let made = scan.downloaded(&scan.table(seed, content)?, hint_seed)?;
             let fetch = Fetch::Scan {
@@ -244,7 +245,7 @@ fn offered<R: CryptoRng + ?Sized>(
             (fetch, Some(made))
         }
         Some(Way::Simple(params)) => {
-            room::check(content.len(), 1)?;
+            room::check(content.len(), 2)?;
             let seed = Seed::random(rng);
             let database = Database::from_slice(&params, content)?;
             let (_, made) = simple::Server::setup(database, &params, &seed)?;
