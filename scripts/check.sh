@@ -128,6 +128,10 @@ done
 # The tests above were of a command without policies and object stores, which refuses them.
 named "tenants cedar buckets place" cargo test --workspace "${full[@]}" --lib --test search
 
+if [ "$extent" = long ]; then
+    cargo test --workspace --test search -- --ignored a_build_of_any_form_needs_no_more_memory_than_it_asked_for
+fi
+
 # Kernels of undetected levels and extensions do not run.
 detected=" $("$target/debug/examples/cpu_levels") "
 if [ "$(uname -m)" = x86_64 ]; then
