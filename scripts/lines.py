@@ -9,6 +9,7 @@ on no more bytes a second than the rate, and delays each byte by half of the rou
 """
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import shlex
@@ -154,7 +155,8 @@ class Bed:
             # The kernel's figure for an ended child would also count this process, from which the child was forked.
             while process.poll() is None:
                 peak = max(peak, memory(process, "VmHWM"))
-                time.sleep(0.05)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(0.05)
         if process.returncode:
             raise SystemExit(f"sordino {' '.join(words)} failed")
         report = json.loads((self.folder / "report").read_text())

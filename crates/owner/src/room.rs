@@ -8,7 +8,7 @@ use sordino_index::{Error, room};
 pub(crate) const SEGMENT: usize = 3 * size_of::<f32>();
 
 /// The number of additional bytes, for threads and their working memory.
-const BESIDE: u64 = 32 << 20;
+const THREADS: u64 = 32 << 20;
 
 /// Refuses work that needs `each` bytes for each of some coordinates, if they are not available. On systems other than
 /// Linux, the function only tries to allocate these bytes.
@@ -24,7 +24,7 @@ pub(crate) fn check(coordinates: usize, each: usize) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Memory`] if these bytes are not available.
 pub(crate) fn check_bytes(needed: u64) -> Result<(), Error> {
-    let needed = needed.saturating_add(BESIDE);
+    let needed = needed.saturating_add(THREADS);
     // Each thread allocates a stack and an arena when it first works. These must not come out of the memory that is checked here.
     rayon::broadcast(|_| drop(std::hint::black_box(Box::new([0u8; 1024]))));
     room::check(needed)

@@ -310,19 +310,20 @@ class Home:
     def line(self) -> bytes:
         """The folder's line for its newest version. Another user of a shared folder may have put anything there."""
         path = self.index / "CURRENT"
-        if self.interrupted():
-            self._complete()
         try:
             with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     raise of_file(FileError(f"{path}: a pipe or a device, expected a file"), path)
                 return file.read(1024)
         except FileNotFoundError:
-            raise self.gone() from None
+            if not self.interrupted():
+                raise self.gone() from None
         except OSError as error:
             if isinstance(error, FileError):
                 raise
             raise of_file(FileError(f"{path}: {error.strerror}"), path, error.errno or 0) from None
+        self._complete()
+        return self.line()
 
     def gone(self) -> NoIndexError:
         """The error for an index whose folder is gone."""

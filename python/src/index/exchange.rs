@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use sordino_net::{ChangeSigner, Connection, Endpoint};
-use sordino_search::{Error, Files, Folder, Kind, Pin, Retry, SignedManifest};
+use sordino_search::{Error, Files, Folder, Kind, OwnerFault, Pin, Retry, SignedManifest};
 
 use crate::compute::stoppable;
 use crate::errors;
@@ -74,6 +74,7 @@ pub(crate) fn pull(
     let keys = keys::reader_of(key)?;
     let owner = key.cast::<OwnerKey>().ok();
     let owner = owner.map(|key| (key.get().0.clone(), Arc::clone(&key.get().1)));
+    let owns = owner.is_some();
     let (pin, seen) = (pin.map(pin_of), seen.map(pin_of));
     let (endpoint, retry) = (door.endpoint(), door.retry());
     let pulled = stoppable(py, move |stop| {
@@ -98,7 +99,11 @@ pub(crate) fn pull(
         }
         Ok(pulled)
     })?;
-    let pulled = pulled.map_err(|error: Error| errors::search(py, &error))?;
+    let pulled = pulled.map_err(|error: Error| match error {
+        // This key is not the owner's: it has read the version.
+        Error::Owner(OwnerFault::Undone(fault)) if !owns => errors::search(py, &fault),
+        error => errors::search(py, &error),
+    })?;
     Ok(pulled.version)
 }
 

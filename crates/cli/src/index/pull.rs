@@ -135,14 +135,14 @@ impl Args {
         if !apart || self.after.is_some() || place.check_index().is_err() {
             return named;
         }
-        let version = match author {
-            Author::Owner(_) => None,
-            Author::Writer(keys) => before_own(keys, place),
+        let (version, pins) = match author {
+            Author::Owner(_) => (None, ". The owner's pins then forget the versions after it"),
+            Author::Writer(keys) => (before_own(keys, place), ""),
         };
         let version = version.map_or("VERSION".to_owned(), |version| version.to_string());
         Error::Apart(format!(
             "{named}. But if changes were made here that the server did not take, give them up with --after {version}, and make them \
-             again after that. The owner's pins then forget all versions after that one"
+             again after that{pins}"
         ))
     }
 

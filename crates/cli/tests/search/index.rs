@@ -292,7 +292,7 @@ fn a_routed_build_needs_no_more_memory_than_it_asked_for() {
 
 #[cfg(target_os = "linux")]
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes: scripts/check.sh long runs it"]
 fn a_build_of_any_form_needs_no_more_memory_than_it_asked_for() {
     for words in [
         "--mode sealed",

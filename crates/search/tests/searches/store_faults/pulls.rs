@@ -263,7 +263,7 @@ fn a_pull_that_stops_leaves_pins_that_accept_both_versions() {
         write_all(&here, &files(own.path()));
         let open = || pins.open(Files, &here, &Pins::place(&here), &keys());
         drop(open().unwrap());
-        // The owner knows its own version, so another one is refused without `after`.
+        // The owner knows its own version, so it asks for it without `after`.
         let asked = pins.before_pull(&here, found.manifest(), None).unwrap();
         assert_eq!(asked, [pin(own.path())]);
         let asked = pins.before_pull(&here, found.manifest(), Some(&after));
