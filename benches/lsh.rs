@@ -30,6 +30,40 @@ fn naive(planes: &[f32], x: &[f32], code: &mut [u64]) {
     }
 }
 
+/// The distance of each code from the query, and the code's index, in plain loops.
+#[inline(always)]
+fn distances(words: &[u64], query: &[u64], out: &mut [(u32, u32)]) {
+    for ((out, code), i) in out.iter_mut().zip(words.chunks_exact(query.len())).zip(0..) {
+        let mut distance = 0;
+        for (a, b) in code.iter().zip(query) {
+            distance += (a ^ b).count_ones();
+        }
+        *out = (distance, i);
+    }
+}
+
+/// [`distances`] with the processor's instruction that counts bits. The benches are built for all x86-64 processors, of
+/// which the first lack it.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+fn distances_popcnt(words: &[u64], query: &[u64], out: &mut [(u32, u32)]) {
+    distances(words, query, out);
+}
+
+/// [`distances`] by the processor's instruction for counting, if it has one.
+fn counted(words: &[u64], query: &[u64], out: &mut [(u32, u32)]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("popcnt") {
+        #[expect(unsafe_code, reason = "a function that needs an instruction")]
+        // SAFETY: the processor has the instruction.
+        unsafe {
+            distances_popcnt(words, query, out);
+        }
+        return;
+    }
+    distances(words, query, out);
+}
+
 fn hash(c: &mut Criterion) {
     let mut group = c.benchmark_group("lsh/hash");
     group.throughput(Throughput::Elements(1));
@@ -132,18 +166,9 @@ fn scan(c: &mut Criterion) {
         );
         group.throughput(Throughput::Elements(count as u64));
         group.bench_function(BenchmarkId::new("popcount-and-select", &case), |b| {
-            let mut distances = Vec::with_capacity(count);
+            let mut distances = vec![(0, 0); count];
             b.iter(|| {
-                distances.clear();
-                distances.extend(words.chunks_exact(per_code).zip(0_u32..).map(|(code, i)| {
-                    (
-                        code.iter()
-                            .zip(&query)
-                            .map(|(a, b)| (a ^ b).count_ones())
-                            .sum::<u32>(),
-                        i,
-                    )
-                }));
+                counted(black_box(&words), &query, &mut distances);
                 distances.select_nth_unstable(k);
                 distances[..k].sort_unstable();
                 distances[0]

@@ -28,8 +28,10 @@ if command -v taskset >/dev/null; then last="taskset -c $(($(nproc) - 1))"; else
 pin=${SORDINO_PIN-$last}
 run=target/report
 rm -rf "$run"
-mkdir -p "$run"
 mkdir -p "$run/bench"
+revision() { git describe --always --dirty --exclude '*'; }
+commit=$(revision)
+started=$(date +%s)
 export CRITERION_HOME="$PWD/$run/criterion"
 export SORDINO_BENCH_GIB="${SORDINO_BENCH_GIB-1}"
 failed=""
@@ -67,6 +69,8 @@ for peers in run systems; do
     SORDINO_PIN=true "scripts/peers/$peers.sh" >>"$run/peers.log" 2>&1 || true
 done
 
+measured=$(date +%s)
+
 for bench in pir lwe lsh fpe mldsa hash authz; do
     try one cargo bench --bench "$bench"
 done
@@ -89,13 +93,17 @@ fi
 # The stages of a search at one size.
 try one cargo run --quiet --profile bench --example private_search -- --json --n 100000 >"$run/search.jsonl"
 
-# All modes on a set, in two files: a search with texts is measured in the first mode of a run.
+# All modes on a set, in two files: a search with texts is measured in the first mode of a run. A build of routed mode draws at
+# random, so the set of the first page has three builds, in files of their own.
 modes() {
     name=$1
     others=$2
     shift 2
     try one target/release/sordino bench --json --mode "masked,$others" "$@" >"$run/bench/$name.masked.json"
-    try one target/release/sordino bench --json --mode routed "$@" >"$run/bench/$name.routed.json"
+    case $name in clustered-100000) builds="1 2 3" ;; *) builds=1 ;; esac
+    for build in $builds; do
+        try one target/release/sordino bench --json --mode routed "$@" >"$run/bench/$name.routed-$build.json"
+    done
 }
 for n in 10000 100000; do
     modes "clustered-$n" open,sealed,local --set clustered --n "$n"
@@ -137,13 +145,17 @@ for n in 100000 1000000 10000000 100000000 1000000000; do for line in 10 100 100
     try target/release/sordino plan --json --n "$n" --dim 128 --queries "$queries" --line "${line}Mbit/s"
 done; done; done >"$run/plans.jsonl"
 
-step "report"
-python3 scripts/compare --criterion "$CRITERION_HOME" --search "$run/search.jsonl" --bench "$run/bench" \
-    --served "$run/served.jsonl" --load "$run/load.jsonl" --plans "$run/plans.jsonl" --texts "$run/texts.jsonl" \
-    --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" --peers "$run/systems.jsonl" --peers "$run/authz.jsonl" \
-    --level portable="$run/portable" --level avx2="$run/avx2" --level native="$run/native" \
-    --levels "$(example cpu_levels)"
+[ "$(revision)" = "$commit" ] || failed="$failed
+the tree changed during the run, from $commit to $(revision)"
 if [ -n "$failed" ]; then
-    echo "not measured, or not whole:$failed" >&2
+    echo "No page was written. Not measured, or not whole:$failed" >&2
     exit 1
 fi
+printf '{"commit": "%s", "started": %s, "measured": %s, "ended": %s}\n' \
+    "$commit" "$started" "$measured" "$(date +%s)" >"$run/made.json"
+step "report"
+python3 scripts/compare --made "$run/made.json" --criterion "$CRITERION_HOME" --search "$run/search.jsonl" \
+    --bench "$run/bench" --served "$run/served.jsonl" --load "$run/load.jsonl" --plans "$run/plans.jsonl" \
+    --texts "$run/texts.jsonl" --peers "$run/sizes.jsonl" --peers "$run/peers.jsonl" --peers "$run/systems.jsonl" \
+    --peers "$run/authz.jsonl" --level portable="$run/portable" --level avx2="$run/avx2" --level native="$run/native" \
+    --levels "$(example cpu_levels)"

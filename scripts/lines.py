@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("peers/python", ".")]
@@ -33,15 +34,32 @@ from texts import free_port, memory, wait_for  # noqa: E402
 # The searches of a client, by the line's rate in Mbit/s: slow lines have few, since each takes seconds.
 SEARCHES = {0: 50, 10: 3, 100: 10, 1000: 30}
 K = 10  # results of a search
-WORDS = ("river", "stone", "winter", "engine", "market", "letter", "garden", "signal", "copper", "island", "theory", "window")
+# The letters of made-up words, and their shares in English in per mille.
+LETTERS = dict(zip("etaoinshrdlcumwfgypbvkjxqz", (127, 91, 82, 75, 70, 67, 63, 61, 60, 43, 40, 28, 28, 24, 24, 22, 20, 20, 19, 15, 10, 8, 2, 2, 1, 1)))
+WORDS, LENGTH = 1_600, 58  # in the vocabulary, and in a text
 
 
-def texts(n, seed):
-    """Sentences of common words, about 300 bytes each. They compress as English does, to about half."""
+def vocabulary():
+    """Made-up words, the most frequent first. Frequent words are short."""
+    rng = np.random.default_rng(1)
+    lengths = rng.normal(1.5 + 0.45 * np.log2(np.arange(WORDS) + 2), 1.2).round().clip(1, 14).astype(int)
+    shares = np.array(list(LETTERS.values()), float)
+    drawn = rng.choice(list(LETTERS), (WORDS, 14), p=shares / shares.sum())
+    return pa.array(["".join(letters[:length]) for letters, length in zip(drawn, lengths)])
+
+
+def ranks():
+    """Ranks of words, each as often as its share of a text: by Zipf's law, inverse to the rank."""
+    shares = (1 / (np.arange(WORDS) + 2.7)).cumsum()
+    return np.searchsorted(shares / shares[-1], (np.arange(65_536) + 0.5) / 65_536).astype(np.int32)
+
+
+def texts(n, seed, words, drawn):
+    """Texts of about 300 bytes. With a dictionary of other texts, zlib compresses one to about half, as it does English (alone: to 0.63)."""
     rng = np.random.default_rng(seed)
-    syllables = np.array([a + b for a in WORDS for b in ("", "s", " of", " in the", " and")])
-    chosen = rng.integers(0, len(syllables), (n, 34), dtype=np.uint8)
-    return [" ".join(syllables[row]) for row in chosen]
+    chosen = words.take(pa.array(drawn[rng.integers(0, len(drawn), n * LENGTH, dtype=np.uint16)]))
+    starts = np.arange(n + 1, dtype=np.int32) * LENGTH
+    return pc.binary_join(pa.ListArray.from_arrays(starts, chosen), " ")
 
 
 def write(folder, n):
@@ -51,12 +69,12 @@ def write(folder, n):
     queries = next(parts)
     np.save(folder / "queries.npy", queries)
     scores, ids = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
-    first = 0
+    first, words, drawn = 0, vocabulary(), ranks()
     with pq.ParquetWriter(folder / f"{n}.parquet", schema) as table:
         for part in parts:
             numbers = np.arange(first, first + len(part))
             vectors = pa.FixedSizeListArray.from_arrays(pa.array(part.ravel()), DIM)
-            table.write_table(pa.table([pa.array(numbers), vectors, pa.array(texts(len(part), first))], schema=schema))
+            table.write_table(pa.table([pa.array(numbers), vectors, texts(len(part), first, words, drawn)], schema=schema))
             scores = np.hstack([scores, queries @ part.T])
             ids = np.hstack([ids, np.broadcast_to(numbers, (len(queries), len(part)))])
             best = np.argpartition(-scores, K - 1, axis=1)[:, :K]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime, timezone
 from pathlib import Path
 
 from compare import first
@@ -25,10 +24,9 @@ def kept() -> list[dict]:
     return list(lines(KEPT.read_text())) if KEPT.is_file() else []
 
 
-def keep(run: Run, commit: str, processor: str) -> None:
+def keep(run: Run, commit: str, date: str, processor: str) -> None:
     """Replaces the line of this version."""
     numbers = {what: ours.strip("*") for what, ours, *_ in first.numbers(run)}
-    date = datetime.now(timezone.utc).strftime("%d %B %Y")
     new = {"version": version(), "commit": commit, "date": date, "processor": processor, "numbers": numbers}
     found = [line for line in kept() if line["version"] != new["version"]]
     KEPT.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in [*found, new]))

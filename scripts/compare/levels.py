@@ -5,6 +5,7 @@ from __future__ import annotations
 from compare.run import Run, at_level
 from compare.table import Key, markdown, notes, ratio, time
 
+# From the lowest to the highest.
 LEVELS = ("portable", "avx2", "avx512", "amx", "neon")
 # For each row: what is measured, group, parameter, and the bench's name of a level, in which {} is the level. If a
 # bench also measures the fastest kernel of the machine under a name without a level, the last field is this name.
@@ -61,9 +62,10 @@ def repeated(run: Run) -> list[list[str]]:
 
 
 def row(what: str, times: dict[str, float | None], detected: float | None) -> list[str]:
-    """The times, and the factor by which the best is faster than the portable definition."""
-    found = [ns for ns in (*times.values(), detected) if ns]
-    best = detected or min(found, default=None)
+    """The times, and the factor by which the detected level is faster than the portable definition. Without a measurement of what the processor
+    chooses, the highest level counts, because programs choose it."""
+    found = [ns for ns in times.values() if ns]
+    best = detected or (found[-1] if found else None)
     return [
         what,
         *map(time, times.values()),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from compare import (
     retrieval,
     scale,
     search,
+    served,
     signatures,
 )
 from compare.machine import Machine, describe, output
@@ -29,7 +32,6 @@ from compare.run import Run, read
 from compare.table import markdown, notes
 
 ROOT = Path(__file__).resolve().parents[2]
-DAY = 24 * 3600
 PACKAGES = (
     "blake3",
     "casbin",
@@ -74,28 +76,61 @@ def bandwidth(run: Run) -> str:
     )
 
 
-def commit() -> str:
-    """The measured revision. Changes that are not committed have a mark."""
-    return output("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude", "*") or "unknown"
+@dataclass(frozen=True)
+class Made:
+    """The revision that a run of bench.sh measured, and the times of its steps in seconds since 1970."""
+
+    commit: str
+    started: int
+    measured: int
+    ended: int
+
+    @property
+    def date(self) -> str:
+        return datetime.fromtimestamp(self.started, timezone.utc).strftime("%d %B %Y")
 
 
-def faults(run: Run, files: Iterable[Path]) -> list[str]:
-    """The reasons why the report would not describe one whole run."""
+def here() -> Made:
+    """This tree now. Changes that are not committed have a mark."""
+    commit = output("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude", "*") or "unknown"
+    now = int(datetime.now(timezone.utc).timestamp())
+    return Made(commit, now, now, now)
+
+
+def made(path: Path) -> Made:
+    return Made(**json.loads(path.read_text()))
+
+
+def faults(run: Run, files: Iterable[Path], run_made: Made) -> list[str]:
+    """The reasons why the report would not describe one whole run of one revision."""
     found = []
+    if run_made.commit.endswith("-dirty"):
+        found.append(f"the run measured {run_made.commit}: commit the changes of the tree before a run")
     for mode in modes.MODES:
         if not modes.one(run, "clustered", modes.REFERENCE_N, mode):
             found.append(f"{mode} mode has no row of {modes.REFERENCE_N:,} clustered vectors")
     for n in (modes.REFERENCE_N, scale.MEASURED):
         found += [f"{mode} mode has no row with {n:,} texts" for mode in ("masked", "routed") if not modes.with_texts(run, "clustered", n, mode)]
-    times = [path.stat().st_mtime for path in files]
-    if times and max(times) - min(times) > DAY:
-        found.append(f"the oldest measurement is {(max(times) - min(times)) / 3600:.0f} hours older than the newest; at most 24 are one run")
+    for mode in modes.MODES:
+        if not served.of(run, modes.REFERENCE_N, mode):
+            found.append(f"{mode} mode has no row between two processes")
+    found += [f"no row of the first page's `{what}`" for what, ours, *_ in first.numbers(run) if first.ABSENT in ours]
+    for path in files:
+        written = path.stat().st_mtime
+        if not run_made.measured <= written <= run_made.ended + 1:
+            found.append(f"{path} was not written in the run of {run_made.date}")
     return found
 
 
-def head(run: Run, machine: Machine, date: str, revision: str, load: str) -> str:
+def minutes(seconds: int) -> str:
+    return f"{seconds / 60:.0f} minutes"
+
+
+def head(run: Run, machine: Machine, run_made: Made, load: str) -> str:
     lines = [
-        ["commit", revision],
+        ["commit", run_made.commit],
+        ["date", run_made.date],
+        ["time to build, and to measure", f"{minutes(run_made.measured - run_made.started)}, {minutes(run_made.ended - run_made.measured)}"],
         *([["other load", load]] if load else []),
         ["processor", machine.cpu],
         ["processors, memory", f"{machine.threads}, {machine.memory}"],
@@ -104,24 +139,24 @@ def head(run: Run, machine: Machine, date: str, revision: str, load: str) -> str
         ["read bandwidth, one thread", bandwidth(run)],
         ["compiler", machine.rustc],
         ["peers from Cargo.lock", versions(run)],
-        ["date", date],
     ]
     if run.missing:
         lines.append(["peers not run", "; ".join(f"{name}: {why}" for name, why in run.missing)])
     return markdown(["", "this run"], lines, words=True)
 
 
-def method(run: Run, machine: Machine, date: str, revision: str, load: str) -> str:
+def method(run: Run, machine: Machine, run_made: Made, load: str) -> str:
     return "\n\n".join(
         [
             "# Method",
-            head(run, machine, date, revision, load),
+            head(run, machine, run_made, load),
             "These rules apply to all chapters, unless a section says otherwise. If a section was measured on a different day, it names the day and "
             "the machine.",
             notes(
                 "Times are medians. Each benchmark runs on one thread with its own core.",
                 "Rows marked `all threads` share their cores with other programs, so their times mean little on a busy machine.",
                 "A *peer* is a different program or crate for the same task. A ratio is the peer's time divided by Sordino's, in one run on one machine.",
+                "The times of AWS-LC, and of FPE, ML-DSA and CKKS peers in Go and Python, are the least medians of five windows.",
                 "A dash marks a step or measurement that does not exist.",
                 "The machine is virtual, and shares its memory bandwidth. A single figure may differ by 30 % from that of another day, so do not compare two figures of different rows that differ less.",
             ),
@@ -133,11 +168,11 @@ def method(run: Run, machine: Machine, date: str, revision: str, load: str) -> s
     )
 
 
-def pages(run: Run, machine: Machine, date: str, revision: str, load: str = "") -> dict[str, str]:
+def pages(run: Run, machine: Machine, run_made: Made, load: str = "") -> dict[str, str]:
     """The text of each page, by the page's name."""
     found = {
-        "README": first.section(run, machine.cpu, date),
-        "method": method(run, machine, date, revision, load),
+        "README": first.section(run, machine.cpu, run_made.date),
+        "method": method(run, machine, run_made, load),
         "search": search.section(run),
         "network": network.section(run),
         "retrieval": retrieval.section(run),
@@ -221,9 +256,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--levels", help="SIMD levels; by default those that the example cpu_levels prints"
     )
-    parser.add_argument("--commit", default=commit(), help="the measured revision; by default that of this tree")
+    parser.add_argument("--made", type=made, default=here(), metavar="FILE", help="the revision and the times of the run, a file of bench.sh; by default this tree and now")
     parser.add_argument("--load-note", default=os.environ.get("SORDINO_BENCH_LOAD", ""), help="words about what else the machine did during the run")
-    parser.add_argument("--partial", action="store_true", help="write the pages even if a mode has no row or the run has several dates")
+    parser.add_argument("--partial", action="store_true", help="write the pages even if a mode has no row, or the files are not of one run of a committed tree")
     parser.add_argument("--out", type=Path, default=ROOT / "docs/benchmarks")
     parser.add_argument("--plots", type=Path, default=ROOT / "docs/plots")
     return parser.parse_args()
@@ -244,13 +279,12 @@ def main() -> None:
     files = [path for folder in folders for path in folder.rglob("*.json")]
     files += [path for path in (*args.peers, *args.search, *args.load, *args.plans, *args.texts, *args.served) if path.is_file()]
     if not args.partial:
-        if found := faults(run, files):
+        if found := faults(run, files, args.made):
             raise SystemExit("No page was written:\n  " + "\n  ".join(found) + "\n--partial writes them all the same.")
-        history.keep(run, args.commit, describe(args.levels).cpu)
-    date = datetime.now(timezone.utc).strftime("%d %B %Y")
+        history.keep(run, args.made.commit, args.made.date, describe(args.levels).cpu)
     args.out.mkdir(parents=True, exist_ok=True)
     args.plots.mkdir(parents=True, exist_ok=True)
-    for name, text in pages(run, describe(args.levels), date, args.commit, args.load_note).items():
+    for name, text in pages(run, describe(args.levels), args.made, args.load_note).items():
         (args.out / name).write_text(text)
     for name, picture in plots.all_plots(run).items():
         (args.plots / name).write_text(picture)

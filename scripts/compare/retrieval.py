@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.run import Measurement, Run
-from compare.table import Key, Row, digits, fastest, markdown, notes, size, time
+from compare.table import Key, Row, detected, digits, markdown, notes, peers, size, time
 
 SIZES = ((1_000, "1000"), (10_000, "10000"), (100_000, "100000"))
 BACKENDS = ("portable", "avx2", "avx512", "amx", "neon")
@@ -66,16 +66,27 @@ def throughput(m: Measurement | None) -> str:
     return f"{digits(m.bytes_per_second / 1e9)} GB/s" if m and m.bytes_per_second else "-"
 
 
+def served(run: Run, parameter: str) -> Measurement | None:
+    """The server's whole answer to one query. The server uses the highest level of the processor."""
+    found = [m for m in run.group("pir/answer_batch", parameter) if queries_of(m) == 1 and m.median_ns]
+    return found[0] if found else None
+
+
+def answered(run: Run, parameter: str) -> Measurement | None:
+    """The server's whole answer to one query. For a size without this bench, the scan at the highest level."""
+    return served(run, parameter) or detected(run, "pir/answer", BACKENDS, parameter)
+
+
 def scans(run: Run) -> str:
     parameters = sorted({m.parameter for m in run.group("pir/answer")}, key=order)
     backends = [b for b in BACKENDS if any(run.get("pir/answer", b, parameter) for parameter in parameters)]
     rows = []
     for parameter in parameters:
         bandwidth = run.get("pir/answer", "read-bandwidth", parameter)
-        best = fastest(run, "pir/answer", BACKENDS, parameter)
+        ours = answered(run, parameter)
         share = (
-            f"{best.bytes_per_second / bandwidth.bytes_per_second:.2f}"
-            if best and bandwidth
+            f"{ours.bytes_per_second / bandwidth.bytes_per_second:.2f}"
+            if ours and bandwidth
             else "-"
         )
         rows.append(
@@ -83,6 +94,7 @@ def scans(run: Run) -> str:
                 parameter,
                 throughput(bandwidth),
                 *(throughput(run.get("pir/answer", b, parameter)) for b in backends),
+                throughput(served(run, parameter)),
                 share,
                 throughput(run.get("pir/answer", "plain-loop", parameter)),
                 throughput(run.get("pir/answer", "simplepir-crate", parameter)),
@@ -93,9 +105,10 @@ def scans(run: Run) -> str:
         "database",
         "read bandwidth",
         *(f"Sordino {b}" for b in backends),
-        "best / bandwidth",
+        "Sordino's server",
+        "server / bandwidth",
         "plain loop",
-        "crate simplepir",
+        "crate simplepir (u64)",
         "DoublePIR",
     ]
     return markdown(head, rows)
@@ -156,6 +169,12 @@ PEERS = {
     "inspire-64": "InsPIRe, records of 64 B",
     "respire": "Respire",
 }
+LONG_RECORDS = Row(
+    "PIR without a hint, a record of 32 KiB, 1 GiB",
+    None,
+    Key("pir/hintless", "answer", "32768x32768/1"),
+    [Key("systems/pir", name, "1GiB", label=PEERS[name]) for name in ("ypir-sp", "inspire")],
+)
 
 
 def systems(run: Run) -> list[tuple[str, Measurement]]:
@@ -166,20 +185,15 @@ def systems(run: Run) -> list[tuple[str, Measurement]]:
 
 def rows(run: Run) -> list[Row]:
     """Comparisons with peers that were built from source."""
-    best = fastest(run, "pir/answer", BACKENDS, "1GiB")
+    ours = answered(run, "1GiB")
     return [
         Row(
             "PIR, one answer over 1 GiB",
             None,
-            Key("pir/answer", best.function if best else "", "1GiB"),
+            Key(ours.group, ours.function, "1GiB") if ours else Key("pir/answer", "", "1GiB"),
             [Key("systems/pir", name, "1GiB", label=PEERS[name]) for name in ("simplepir", "ypir", "respire", "inspire-64")],
         ),
-        Row(
-            "PIR without a hint, a record of 32 KiB, 1 GiB",
-            None,
-            Key("pir/hintless", "answer", "32768x32768/1"),
-            [Key("systems/pir", name, "1GiB", label=PEERS[name]) for name in ("ypir-sp", "inspire")],
-        ),
+        LONG_RECORDS,
     ]
 
 
@@ -191,9 +205,9 @@ def bytes_of(run: Run, what: str, function: str, parameter: str) -> str:
 def ours(run: Run) -> list[list[str]]:
     """Sordino's rows over 1 GiB: SimplePIR with its hint, and the databases without a hint."""
     rows = []
-    if best := fastest(run, "pir/answer", BACKENDS, "1GiB"):
+    if answer := answered(run, "1GiB"):
         moved = [bytes_of(run, what, "simple", "1GiB") for what in ("query", "answer", "hint")]
-        rows.append(["Sordino, SimplePIR", f"**{time(best.median_ns)}**", *moved, "one column of 32 KiB; the hint is downloaded"])
+        rows.append(["Sordino, SimplePIR", f"**{time(answer.median_ns)}**", *moved, "one column of 32 KiB; the hint is downloaded"])
     for m in sorted(run.group("pir/hintless"), key=lambda m: m.parameter):
         if m.function != "answer" or not (shape := m.parameter.split("/")) or order_of(shape[0]) != 2**30:
             continue
@@ -211,14 +225,20 @@ def order_of(shape: str) -> int:
 
 def sources(run: Run) -> str:
     """A table of the peers that were built from source: the server's time for an answer over 1 GiB, and the bytes sent."""
-    peers = []
+    others = []
     for name, m in systems(run):
         moved = [size(m.more.get(f"bytes_{way}")) for way in ("up", "down", "once")]
-        peers.append([name if m.parameter == "1GiB" else f"{name}, over {m.parameter}", time(m.median_ns), *moved, m.more.get("note", "")])
-    if not peers:
+        others.append([name if m.parameter == "1GiB" else f"{name}, over {m.parameter}", time(m.median_ns), *moved, m.more.get("note", "")])
+    if not others:
         return "Absent: `scripts/peers/systems.sh` did not run."
     head = ["one answer over 1 GiB", "server", "bytes up", "bytes down", "bytes once", "configuration"]
-    return markdown(head, [*ours(run), *peers], words=True)
+    return markdown(head, [*ours(run), *others], words=True)
+
+
+def without_hint(run: Run) -> list[str]:
+    """How Sordino without a hint compares with the peers for the same records, in a sentence if this run has both."""
+    found = [f"{digits(1 / factor)} times as long as {name}" for name, (_, factor) in peers(run, LONG_RECORDS).items() if factor]
+    return [f"For one record of 32 KiB in 1 GiB, the server of Sordino without a hint takes {' and '.join(found)}."] if found else []
 
 
 def section(run: Run) -> str:
@@ -228,9 +248,14 @@ def section(run: Run) -> str:
             "## Scans",
             "![throughput](../plots/pir_throughput.svg)",
             "In a scan, the server multiplies the database by one encrypted query, on one thread. Each row is a size of the database. GB/s are bytes of the "
-            "database a second. `read bandwidth` is the rate of only reading these bytes, and `best / bandwidth` divides Sordino's fastest column by this "
-            "rate. `plain loop` is the same scan in a simple loop, without Sordino's SIMD code. A dash marks a size that was not measured.",
+            "database a second. `read bandwidth` is the rate of only reading these bytes. Columns such as `Sordino avx2` are the scan alone at one processor "
+            "level. `Sordino's server` is the whole answer to one query, at the highest of these levels, even if a lower level was faster. "
+            "`server / bandwidth` divides its rate by the read bandwidth. For a size without this figure, the scan at the highest level takes its place. "
+            "`plain loop` is the same scan in a simple loop, without Sordino's SIMD code. A dash marks a size that was not measured.",
             scans(run),
+            "The crate `simplepir` computes with words of 64 bits (`u64`), and Sordino with words of 32 bits. Sordino chooses its SIMD code at run time. If no "
+            "`target-cpu` is set, as in `scripts/bench.sh`, the crate and the plain loop are compiled for the baseline of the processor's family. For x86-64, "
+            "this baseline is SSE2.",
             "The cells of a row were measured minutes apart, on a shared machine whose bandwidth varies. So a scan can be faster than the measured reading. For the same reason, the "
             "scans of [several queries](#several-queries-in-one-scan) differ by some percent.",
             "## Peers built from source",
@@ -238,9 +263,11 @@ def section(run: Run) -> str:
             sources(run),
             notes(
                 "`made-up precomputed data`: this system's own benchmark fills the results of its preprocessing with random data. The time of an answer is the same, but answers "
-                "cannot be checked. `first dimension` is a parameter of InsPIRe.",
-                "A [separate run](../../crates/pir/docs/peers.md) on another day measured Spiral and smaller databases. There, InsPIRe answered a query for 32 KiB 1.5 times as fast as "
-                "Sordino without a hint.",
+                "cannot be checked.",
+                "`first dimension` is a parameter of InsPIRe. Among the values that we measured, a larger one made the query longer and the server faster. "
+                "[The peers' page](../../scripts/peers/README.md#the-first-dimension-of-inspire) has the sweep.",
+                *without_hint(run),
+                "A [separate run](../../crates/pir/docs/peers.md) on another day also measured 1 GiB of records of 32 KiB, and Spiral, and smaller databases.",
             ),
             "## Several queries in one scan",
             "Each row is one scan that answers several queries. The last column is the time of separate scans, divided by the time of this scan.",

@@ -125,7 +125,7 @@ def modes(folder: Path) -> Iterator[dict]:
                 name = words.stem
             about = words.read_text().strip() if words.is_file() else ""
             for row in line["measured"]:
-                common = {"set": name, "about": about, "bytes_download_all": line["bytes_download_all"]}
+                common = {"set": name, "about": about, "file": path.stem, "bytes_download_all": line["bytes_download_all"]}
                 yield common | row | {"centroids": row["form"], "total_ms": row["search_ms"]}
 
 

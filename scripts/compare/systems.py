@@ -11,10 +11,10 @@ GROUP = "systems/search"
 REPORTED = (
     ("Opaque (August 2026)", "SIFT, 1,000,000 x 128", "357 ms, with all protections 409 to 652 ms; recall 0.984 to 1", "8 cores of a cloud", "the clusters, among decoys"),
     ("Compass (OSDI 2025)", "millions of vectors", "about a second; its repository's slow network has 400 Mbit/s and a delay of 40 ms", "a server and a client", "nothing"),
-    ("Pacmann (ICLR 2025)", "SIFT, 1,000,000 x 128", "1.06 s, recall 0.94 to 0.95, 29.3 MB a query", "one machine", "the vectors"),
+    ("Pacmann (ICLR 2025)", "SIFT, 1,000,000 x 128", "1.06 s, recall 0.94 to 0.95, 29.3 MB a query", "one machine of its authors", "the vectors"),
     ("Tiptoe (SOSP 2023)", "360 million web pages", "a query takes 2.7 s, 56.9 MiB and 145 core-seconds", "45 servers", "the vectors"),
-    ("Wally (Apple)", "3.2 million vectors", "7 to 28 times Tiptoe's queries a second", "one server", "clusters, among fake queries"),
-    ("enVector (product)", "a store of memories", "367 ms to search the memories, 4 to 5 s to insert one", "a cloud service", "nothing, if queries are encrypted"),
+    ("Wally (Apple, arXiv 2406.06761, version 6)", "3.2 million vectors", "7 to 28 times Tiptoe's queries a second", "one server; its abstract states no hardware", "clusters, among fake queries"),
+    ("enVector (product, June 2026, in the public repository of its client rune)", "a store of memories of unstated size", "367 ms to search the memories, 4 to 5 s to insert one", "a cloud service on unstated hardware", "nothing, if queries are encrypted"),
 )
 
 
@@ -58,7 +58,7 @@ ROWS = (
     ("bytes down", "bytes_down", size),
     ("bytes once, up (HEVEC) or down", "bytes_once", size),
     ("server's memory", "server_bytes", size),
-    ("processor time to insert a vector", "insert", time),
+    ("time to insert a vector, by the clock", "insert", time),
 )
 
 
@@ -91,7 +91,7 @@ def section(run: Run) -> str:
             "of vectors.",
             measured(run),
             notes(
-                "Times of HEVEC and Opaque are processor times; times of masked mode are by the clock. If a system ran several times, its fastest run counts.",
+                "Search times of HEVEC and Opaque are processor times; times of masked mode are by the clock. If a system ran several times, its fastest run counts.",
                 "HEVEC (arXiv 2506.17336) hides the same data from the server as masked mode. We measured HEVEC with encrypted queries. HEVEC's time does not depend on its vectors, which were uniform.",
                 "Opaque ran with the configuration of its README. Opaque's server sees the fetched clusters, among decoys. Opaque does not report its bytes.",
                 "Advantages of HEVEC: clients keep no hint, and the server packs new rows without a key. Advantages of masked mode: clients check scores, and many readers can have keys.",

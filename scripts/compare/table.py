@@ -7,6 +7,14 @@ from dataclasses import dataclass
 
 from compare.run import Measurement, Run
 
+# The SIMD levels from the lowest to the highest, in the order of `Backend::detect_with_tiles` in `crates/cpu`. The name of a function may
+# end with its level: `rotation-avx2`.
+LEVELS = (
+    "portable", "avx2", "avx2-fma", "aes-ni", "avx2-vaes", "avx512", "avx512-vnni", "avx512-ifma", "avx512-vbmi", "avx512-vpopcntdq", "avx512-vaes", "amx",
+    "neon", "neon-aes", "neon-dotprod", "neon-sha3",
+)  # fmt: skip
+# Between these ratios, a kernel of a peer and Sordino's call of the same kernel take the same time.
+ALIKE = (0.995, 1.2)
 NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -97,8 +105,16 @@ def peers(run: Run, row: Row) -> dict[str, tuple[float, float | None]]:
     found = {}
     for key in row.peers:
         if ns := key.time(run):
-            found[key.name()] = (ns, ns / ours if ours else None)
+            found[key.name()] = (ns, factor(key.name(), ns, ours))
     return found
+
+
+def factor(name: str, ns: float, ours: float | None) -> float | None:
+    """The quotient of a peer's time and Sordino's. If Sordino calls this peer's kernel, a small advantage is no result, and has no quotient."""
+    if not ours:
+        return None
+    found = ns / ours
+    return None if name.startswith("its kernel") and ALIKE[0] <= found <= ALIKE[1] else found
 
 
 def compare(run: Run, all_rows: Sequence[Row], first: str = "", stated: bool = False) -> str:
@@ -151,9 +167,13 @@ def notes(*texts: str) -> str:
     return "\n".join(f"- {text}" for text in texts)
 
 
-def fastest(
-    run: Run, group: str, functions: Sequence[str], parameter: object
-) -> Measurement | None:
-    """The fastest of the named functions, which stand for the backends of this machine."""
+def level(function: str) -> int:
+    """The rank of the SIMD level that a function's name is or ends with. A name without a level has the rank -1."""
+    found = [name for name in LEVELS if function == name or function.endswith(f"-{name}")]
+    return LEVELS.index(max(found, key=len)) if found else -1
+
+
+def detected(run: Run, group: str, functions: Sequence[str], parameter: object) -> Measurement | None:
+    """The measurement of the highest SIMD level, which programs use on this machine. A lower level may have been faster."""
     found = [m for m in run.group(group, parameter) if m.function in functions and m.median_ns]
-    return min(found, key=lambda m: m.median_ns or 0.0, default=None)
+    return max(found, key=lambda m: level(m.function), default=None)

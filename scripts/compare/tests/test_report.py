@@ -1,8 +1,11 @@
 """Tables, pictures, and the whole document from a tiny run."""
 
+import os
 import re
 import sys
+import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,6 +17,7 @@ from compare.run import Measurement, Run
 from compare.tests.test_run import fixture
 
 MACHINE = Machine("a processor", 2, "8 GiB", "Linux", "rustc", "avx2")
+MADE = report.Made("a revision", 1_000, 1_600, 7_000)
 
 
 class Tables(unittest.TestCase):
@@ -58,13 +62,37 @@ class Tables(unittest.TestCase):
 
 
 def everything(run: Run) -> str:
-    return "\n".join(report.pages(run, MACHINE, "today", "a revision").values())
+    return "\n".join(report.pages(run, MACHINE, MADE).values())
+
+
+class Faults(unittest.TestCase):
+    def found(self, made: report.Made, written: int) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "estimates.json")
+            path.write_text("{}")
+            os.utime(path, (written, written))
+            return "\n".join(report.faults(fixture(), [path], made))
+
+    def test_a_file_of_another_run_is_a_fault(self) -> None:
+        self.assertNotIn("estimates.json", self.found(MADE, 1_600))
+        self.assertNotIn("estimates.json", self.found(MADE, 7_000))
+        self.assertIn("estimates.json was not written in the run of 01 January 1970", self.found(MADE, 1_599))
+        self.assertIn("estimates.json was not written", self.found(MADE, 7_002))
+
+    def test_changes_that_are_not_committed_are_a_fault(self) -> None:
+        self.assertNotIn("commit the changes", self.found(MADE, 2_000))
+        self.assertIn("the run measured 1234abcd-dirty: commit the changes", self.found(replace(MADE, commit="1234abcd-dirty"), 2_000))
+
+    def test_rows_that_are_missing_are_faults(self) -> None:
+        found = "\n".join(report.faults(Run(), [], MADE))
+        for missing in ("sealed mode has no row of 100,000", "routed mode has no row with 1,000,000 texts", "local mode has no row between", "no row of the first page's `FF1"):
+            self.assertIn(missing, found)
 
 
 class Document(unittest.TestCase):
     def test_all_pages_are_there_with_and_without_measurements(self) -> None:
         for run in (fixture(), Run()):
-            pages = report.pages(run, MACHINE, "today", "a revision")
+            pages = report.pages(run, MACHINE, MADE)
             self.assertEqual({f"{name}.md" for name, _ in first.CHAPTERS} | {"README.md"}, set(pages))
             for name, text in pages.items():
                 self.assertTrue(text.startswith("# "), name)
@@ -80,10 +108,10 @@ class Document(unittest.TestCase):
     def test_the_first_page_is_short_and_has_its_numbers(self) -> None:
         for run in (fixture(), Run()):
             self.assertEqual(len(first.numbers(run)), 11)
-            self.assertLess(len(report.pages(run, MACHINE, "today", "a revision")["README.md"].split()), 900)
+            self.assertLess(len(report.pages(run, MACHINE, MADE)["README.md"].split()), 900)
 
     def test_links_between_the_pages_lead_somewhere(self) -> None:
-        pages = report.pages(Run(), MACHINE, "today", "a revision")
+        pages = report.pages(Run(), MACHINE, MADE)
         for text in pages.values():
             for name, anchor in re.findall(r"\]\((\w+\.md)?#([\w-]+)\)", text):
                 titles = re.findall(r"^#+ (.*)", pages[name] if name else text, re.M)

@@ -5,8 +5,13 @@ import statistics
 import time
 from collections.abc import Callable
 
-SAMPLES = 15
+WINDOWS = 5
+SAMPLES = 3  # of a window
 SAMPLE_NS = 20_000_000
+
+Call = Callable[[], object]
+# The measurements that `run` makes
+rows: list[tuple[str, str, object, Call]] = []
 
 
 def emit(group: str, function: str, parameter: object, **fields: float) -> None:
@@ -15,7 +20,7 @@ def emit(group: str, function: str, parameter: object, **fields: float) -> None:
     print(json.dumps(line | fields), flush=True)
 
 
-def median_ns(f: Callable[[], object]) -> float:
+def window_ns(f: Call) -> float:
     """The median time of one call of `f`, over samples that each have a large number of calls."""
     f()
     start = time.perf_counter_ns()
@@ -30,8 +35,16 @@ def median_ns(f: Callable[[], object]) -> float:
     return statistics.median(times)
 
 
-def measure(
-    group: str, function: str, parameter: object, f: Callable[[], object]
-) -> None:
-    """Measures `f` and prints its time."""
-    emit(group, function, parameter, median_ns=median_ns(f))
+def measure(group: str, function: str, parameter: object, f: Call) -> None:
+    """Adds a measurement of `f`."""
+    rows.append((group, function, parameter, f))
+
+
+def run() -> None:
+    """Prints the least median of each measurement's windows. All other measurements lie between two windows of one, so
+    that a slow moment of the machine counts in few of them."""
+    rounds = [[window_ns(f) for *_, f in rows] for _ in range(WINDOWS)]
+    for (group, function, parameter, _), windows in zip(
+        rows, zip(*rounds, strict=True), strict=True
+    ):
+        emit(group, function, parameter, median_ns=min(windows))

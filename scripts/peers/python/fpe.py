@@ -3,7 +3,7 @@
 from functools import partial
 
 import pyffx
-from bench import measure
+from bench import measure, run
 from ff3 import FF3Cipher
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -29,6 +29,7 @@ def main() -> None:
         assert ff3.decrypt(ff3.encrypt(text)) == text
         measure("fpe/encrypt", "ff3-python", n, partial(ff3.encrypt, text))
         measure("fpe/decrypt", "ff3-python", n, partial(ff3.decrypt, text))
+    run()
 
 
 if __name__ == "__main__":

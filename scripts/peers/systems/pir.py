@@ -97,16 +97,17 @@ UNCHECKED = "made-up precomputed data, answers not checked"
 READERS = {
     "ypir": (ypir, 0.125, "YPIR, 2^33 records of one bit"),
     "ypir-sp": (ypir, 32768, "YPIR+SP, 2^15 records of 32 KiB"),
-    "inspire": (inspire, 32768, f"InsPIRe, 2^15 records of 32 KiB, first dimension 8192, {UNCHECKED}"),
-    "inspire-64": (inspire, 64, f"InsPIRe, 2^24 records of 64 bytes, first dimension 16384, {UNCHECKED}"),
+    "inspire": (inspire, 32768, f"InsPIRe, 2^15 records of 32 KiB, {UNCHECKED}"),
+    "inspire-64": (inspire, 64, f"InsPIRe, 2^24 records of 64 bytes, {UNCHECKED}"),
     "simplepir": (simplepir, 256, f"SimplePIR, 2^22 records of 256 bytes, {UNCHECKED}"),
     "respire": (respire, 256, "Respire, records of 256 bytes, one a query"),
 }
 
 
 def main():
-    peer, path, commit = sys.argv[1:]
+    peer, path, commit, *configuration = sys.argv[1:]
     reader, record_bytes, note = READERS[peer]
+    note = ", ".join([note, *configuration])
     with open(path, encoding="utf-8") as file:
         figures = reader(file.read(), record_bytes, note)
     line = {"group": "systems/pir", "function": peer, "parameter": "1GiB", **figures, "commit": commit}
