@@ -99,14 +99,21 @@ def search_session(run: Run) -> str:
     )
 
 
+def beside_clustered(run: Run) -> str:
+    """A set of real vectors of the reference's size, or the uniform vectors."""
+    name, n = modes.real(run) or ("", 0)
+    return name if n == modes.REFERENCE_N else "uniform"
+
+
 def search_recall(run: Run) -> str:
     """Recall against all bytes of a client that searches 100 times, at the reference's size."""
     lines = []
-    for set_name in ("clustered", "uniform"):
+    other = beside_clustered(run)
+    for set_name in ("clustered", other):
         for style, s in enumerate(modes.of(run, set_name, modes.REFERENCE_N)):
             spent = s["bytes_up"] + s["bytes_down"] + s["bytes_once"] / 100
             point, name = [(spent, s["recall"])], f"{modes.label(s)} ({set_name})"
-            hollow = set_name == "uniform"
+            hollow = set_name == other
             lines.append(Line(name, point, lone=True, style=style, hollow=hollow))
     title = f"Recall against bytes of a search, {modes.REFERENCE_N:,} vectors"
     lowest = min((y for line in lines for _, y in line.points), default=0.0)
