@@ -4,8 +4,8 @@
 #   scripts/bench.sh
 #   scripts/bench.sh --against REV BENCH [FILTER]     that bench alone, of this tree and of REV in turns
 #
-# Needs cargo and python3 (3.9 or later), and go, a C compiler and pip for peers. If one is missing, the
-# script leaves out its peers and names them. A bench that fails is named too, and then no page is written.
+# Needs cargo and python3 (3.9 or later) with pip, and go and a C compiler for peers. If one of these two is missing,
+# the script leaves out its peers and names them. A bench that fails is named too, and then no page is written.
 #
 # SORDINO_PIN       a command before each measurement; by default `taskset` for the last core, if it exists
 # SORDINO_SETS      a file of real vectors, for the table of all modes; a line has NAME BASE QUERIES TRUTH and words
@@ -31,6 +31,11 @@ rm -rf "$run"
 mkdir -p "$run/bench"
 revision() { git describe --always --dirty --exclude '*'; }
 commit=$(revision)
+case $commit in *-dirty)
+    echo "commit the changes of this tree before a run" >&2
+    exit 1
+    ;;
+esac
 started=$(date +%s)
 export CRITERION_HOME="$PWD/$run/criterion"
 export SORDINO_BENCH_GIB="${SORDINO_BENCH_GIB-1}"
@@ -68,6 +73,12 @@ step "building peers, with messages in $run/peers.log"
 for peers in run systems; do
     SORDINO_PIN=true "scripts/peers/$peers.sh" >>"$run/peers.log" 2>&1 || true
 done
+# The searches between two processes need these packages.
+python=target/peers/python/bin/python
+if ! "$python" -c 'import numpy, pyarrow'; then
+    echo "$run/peers.log says why numpy and pyarrow were not installed" >&2
+    exit 1
+fi
 
 measured=$(date +%s)
 
@@ -127,17 +138,14 @@ try example network_search --load --json >"$run/load.jsonl"
 try example wire_sizes >"$run/sizes.jsonl"
 try env SORDINO_PIN="$pin" scripts/peers/run.sh >"$run/peers.jsonl"
 try env SORDINO_PIN="$pin" scripts/peers/systems.sh >"$run/systems.jsonl"
-# The peers' Python has numpy and pyarrow.
-python=target/peers/python/bin/python
-if [ -x "$python" ]; then
-    try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 100000 --modes masked,routed,open,sealed,local >"$run/served.jsonl"
-    try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 1000000 >>"$run/served.jsonl"
-    # Ten million vectors need 20 GiB of memory for a server and a client, and 20 GB in the folder of TMPDIR.
-    free=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo 0)
-    if [ "$free" -ge 20 ]; then
-        try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 10000000 --rates 100 \
-            --modes masked,routed --bench "$run/bench" >>"$run/served.jsonl"
-    fi
+try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 100000 --modes masked,routed,open,sealed,local >"$run/served.jsonl"
+try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 1000000 >>"$run/served.jsonl"
+# Ten million vectors need 20 GiB of memory for a server and a client, and 20 GB in the folder of TMPDIR.
+memory=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || echo 0)
+disk=$(df -Pk "${TMPDIR-/tmp}" | awk 'END { print int($4 / 1000000) }')
+if [ "$memory" -ge 20 ] && [ "$disk" -ge 20 ]; then
+    try "$python" scripts/lines.py target/release/sordino --pin "$pin" --sizes 10000000 --rates 100 \
+        --modes masked,routed --bench "$run/bench" >>"$run/served.jsonl"
 fi
 try cargo run --quiet --profile bench -p sordino-authz --example authz -- 10 --json >"$run/authz.jsonl"
 
@@ -147,12 +155,12 @@ done; done; done >"$run/plans.jsonl"
 
 [ "$(revision)" = "$commit" ] || failed="$failed
 the tree changed during the run, from $commit to $(revision)"
+printf '{"commit": "%s", "started": %s, "measured": %s, "ended": %s}\n' \
+    "$commit" "$started" "$measured" "$(date +%s)" >"$run/made.json"
 if [ -n "$failed" ]; then
     echo "No page was written. Not measured, or not whole:$failed" >&2
     exit 1
 fi
-printf '{"commit": "%s", "started": %s, "measured": %s, "ended": %s}\n' \
-    "$commit" "$started" "$measured" "$(date +%s)" >"$run/made.json"
 step "report"
 python3 scripts/compare --made "$run/made.json" --criterion "$CRITERION_HOME" --search "$run/search.jsonl" \
     --bench "$run/bench" --served "$run/served.jsonl" --load "$run/load.jsonl" --plans "$run/plans.jsonl" \

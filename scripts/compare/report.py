@@ -97,8 +97,9 @@ def here() -> Made:
     return Made(commit, now, now, now)
 
 
-def made(path: Path) -> Made:
-    return Made(**json.loads(path.read_text()))
+def made(path: str) -> Made:
+    """Reads a file of bench.sh."""
+    return Made(**json.loads(Path(path).read_text()))
 
 
 def faults(run: Run, files: Iterable[Path], run_made: Made) -> list[str]:
@@ -130,7 +131,7 @@ def head(run: Run, machine: Machine, run_made: Made, load: str) -> str:
     lines = [
         ["commit", run_made.commit],
         ["date", run_made.date],
-        ["time to build, and to measure", f"{minutes(run_made.measured - run_made.started)}, {minutes(run_made.ended - run_made.measured)}"],
+        *([["time to build, and to measure", f"{minutes(run_made.measured - run_made.started)}, {minutes(run_made.ended - run_made.measured)}"]] if run_made.ended > run_made.started else []),
         *([["other load", load]] if load else []),
         ["processor", machine.cpu],
         ["processors, memory", f"{machine.threads}, {machine.memory}"],
@@ -156,13 +157,13 @@ def method(run: Run, machine: Machine, run_made: Made, load: str) -> str:
                 "Times are medians. Each benchmark runs on one thread with its own core.",
                 "Rows marked `all threads` share their cores with other programs, so their times mean little on a busy machine.",
                 "A *peer* is a different program or crate for the same task. A ratio is the peer's time divided by Sordino's, in one run on one machine.",
-                "The times of AWS-LC, and of FPE, ML-DSA and CKKS peers in Go and Python, are the least medians of five windows.",
+                "The times of AWS-LC, of faiss, and of FPE, ML-DSA and CKKS peers in Go and Python are the least medians of five windows.",
                 "A dash marks a step or measurement that does not exist.",
                 "The machine is virtual, and shares its memory bandwidth. A single figure may differ by 30 % from that of another day, so do not compare two figures of different rows that differ less.",
             ),
             "The [first page](README.md) has the main numbers. The [peers' page](../../scripts/peers/README.md) has the versions of peers in Go, Python and C, and the commands that run one peer alone.",
             "These figures are not of this run: [measurements by hand](by-hand.md), [vectors of many lengths](search.md#vectors-of-many-lengths), the package for "
-            "[Python](search.md#from-python), the last paragraph of [authorization](authorization.md), the systems that we [did not run](search.md#other-private-systems), and all figures "
+            "[Python](search.md#from-python), the last paragraph of [authorization](authorization.md), [agents' memory](../memory.md#measured), the systems that we [did not run](search.md#other-private-systems), and all figures "
             "of [reference documents](reference.md).",
         ]
     )

@@ -7,12 +7,6 @@ from dataclasses import dataclass
 
 from compare.run import Measurement, Run
 
-# The SIMD levels from the lowest to the highest, in the order of `Backend::detect_with_tiles` in `crates/cpu`. The name of a function may
-# end with its level: `rotation-avx2`.
-LEVELS = (
-    "portable", "avx2", "avx2-fma", "aes-ni", "avx2-vaes", "avx512", "avx512-vnni", "avx512-ifma", "avx512-vbmi", "avx512-vpopcntdq", "avx512-vaes", "amx",
-    "neon", "neon-aes", "neon-dotprod", "neon-sha3",
-)  # fmt: skip
 # Between these ratios, a kernel of a peer and Sordino's call of the same kernel take the same time.
 ALIKE = (0.995, 1.2)
 NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -167,13 +161,8 @@ def notes(*texts: str) -> str:
     return "\n".join(f"- {text}" for text in texts)
 
 
-def level(function: str) -> int:
-    """The rank of the SIMD level that a function's name is or ends with. A name without a level has the rank -1."""
-    found = [name for name in LEVELS if function == name or function.endswith(f"-{name}")]
-    return LEVELS.index(max(found, key=len)) if found else -1
-
-
 def detected(run: Run, group: str, functions: Sequence[str], parameter: object) -> Measurement | None:
-    """The measurement of the highest SIMD level, which programs use on this machine. A lower level may have been faster."""
-    found = [m for m in run.group(group, parameter) if m.function in functions and m.median_ns]
-    return max(found, key=lambda m: level(m.function), default=None)
+    """The measurement of the last function that has one: functions are in the order of their SIMD levels, and programs use the highest on this machine.
+    A lower level may have been faster."""
+    found = [m for f in functions if (m := run.get(group, f, parameter)) and m.median_ns]
+    return found[-1] if found else None

@@ -231,5 +231,5 @@ case ${1-all} in
         ;;
 esac
 for peer in $peers; do
-    "$peer"
+    "$peer" || true
 done

@@ -1,5 +1,6 @@
 """Tables, pictures, and the whole document from a tiny run."""
 
+import json
 import os
 import re
 import sys
@@ -78,6 +79,13 @@ class Faults(unittest.TestCase):
         self.assertNotIn("estimates.json", self.found(MADE, 7_000))
         self.assertIn("estimates.json was not written in the run of 01 January 1970", self.found(MADE, 1_599))
         self.assertIn("estimates.json was not written", self.found(MADE, 7_002))
+
+    def test_the_file_of_a_run_is_read(self) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"commit": "a revision", "started": 1_000, "measured": 1_600, "ended": 7_000}, file)
+            file.flush()
+            self.assertEqual(report.made(file.name), MADE)
+        self.assertIn("| 10 minutes, 90 minutes |", report.method(fixture(), MACHINE, MADE, ""))
 
     def test_changes_that_are_not_committed_are_a_fault(self) -> None:
         self.assertNotIn("commit the changes", self.found(MADE, 2_000))

@@ -44,7 +44,5 @@ def run() -> None:
     """Prints the least median of each measurement's windows. All other measurements lie between two windows of one, so
     that a slow moment of the machine counts in few of them."""
     rounds = [[window_ns(f) for *_, f in rows] for _ in range(WINDOWS)]
-    for (group, function, parameter, _), windows in zip(
-        rows, zip(*rounds, strict=True), strict=True
-    ):
+    for (group, function, parameter, _), windows in zip(rows, zip(*rounds)):
         emit(group, function, parameter, median_ns=min(windows))

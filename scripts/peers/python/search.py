@@ -11,7 +11,7 @@ from sets import DIM, QUERIES, clustered, uniform
 
 K = 10
 SIZES = (100_000, 1_000_000)
-PROBES = (1, 2, 4, 8, 16, 32)
+PROBES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 LINKS, CANDIDATES = 32, (16, 32, 64, 128)
 
 
