@@ -45,22 +45,25 @@ def ours(run: Run, row: Row) -> str:
     return time(row.ours.time(run)) if isinstance(row.ours, Key) and row.ours.time(run) else ABSENT
 
 
-def texts(run: Run, set_name: str, n: int) -> dict[str, dict]:
-    """The searches that bring ten texts, by mode."""
-    return {mode: row for mode in ("masked", "routed") if (row := modes.with_texts(run, set_name, n, mode))}
+def texts(run: Run, n: int) -> dict[str, dict]:
+    """The searches between two processes that bring ten texts, by mode."""
+    return {mode: row for mode in ("masked", "routed") if (row := served.of(run, n, mode))}
 
 
 def told(found: dict[str, dict]) -> str:
-    """The time, the recall, and the way to the texts, of each mode."""
-    each = (
-        f"{mode} {time(row['search_ms'] * 1e6)}, recall {row['recall']:.3f}, {modes.fetched(row['payloads']['way'])}" for mode, row in found.items()
-    )
-    return "; ".join(each) or ABSENT
+    """The time and the recall of each mode."""
+    return "; ".join(f"{mode} {time(row['search_ms'] * 1e6)}, recall {row['recall']:.3f}" for mode, row in found.items()) or ABSENT
+
+
+def ways(found: dict[str, dict]) -> str:
+    """How the searches fetch their texts."""
+    each = dict.fromkeys(modes.fetched(row["fetch"]) for row in found.values())
+    return f" ({', '.join(each)})" if each else ""
 
 
 def plain(run: Run, n: int) -> list[tuple[str, str, Measurement]]:
     """faiss's searches with the recall of this run's searches that bring ten texts."""
-    found = texts(run, "clustered", n)
+    found = texts(run, n)
     recall = {mode: row["recall"] for mode, row in found.items()}
     return search.unprotected(run, n, recall.get("masked", 1.0), recall.get("routed", modes.PLANNED))
 
@@ -70,19 +73,19 @@ def searches(run: Run, n: int) -> tuple[str, str]:
     theirs = [f"{name}, unprotected, {time(m.median_ns)}" for _, name, m in plain(run, n)]
     if other := systems.hevec(run, n):
         theirs.append(other)
-    return told(texts(run, "clustered", n)), "; ".join(theirs) or ABSENT
+    return told(texts(run, n)) + ways(texts(run, n)), "; ".join(theirs) or ABSENT
 
 
 def real(run: Run) -> list[tuple[str, tuple[str, str], str]]:
     """The row of a set of real vectors, if the run has one."""
     item = modes.real(run)
-    found = texts(run, *item) if item else {}
+    found = {row["mode"]: row for row in (modes.of(run, *item) if item else []) if row["mode"] in ("masked", "routed")}
     if not found:
         return []
     row = next(iter(found.values()))
     slower = found.get("routed", row)["search_ms"] > row["search_ms"]
     what = f"On these vectors, routed mode is {'slower' if slower else 'not slower'} than masked mode."
-    return [(f"The same, real vectors ({modes.title(row)}), {row['n']:,} x {row['dim']}", (told(found), "not compared"), what)]
+    return [(f"A search for ids alone in one process, real vectors ({modes.title(row)}), {row['n']:,} x {row['dim']}", (told(found), "not compared"), what)]
 
 
 def session(run: Run) -> tuple[str, str]:
@@ -179,9 +182,9 @@ def primitives(run: Run) -> list[Row]:
 
 def numbers(run: Run) -> list[list[str]]:
     rows = [
-        ("A search that brings ten texts, 100,000 x 128", searches(run, 100_000), "This is the price of hiding the query."),
+        ("A search between two processes that brings ten texts, 100,000 x 128", searches(run, 100_000), "This is the price of hiding the query."),
         ("The same, 1,000,000 x 128", searches(run, 1_000_000), "Routed mode scores some clusters only."),
-        *([(TEN_MILLION, searches(run, modes.TEN_MILLION), "An index of this size fits into 24 GiB.")] if modes.TEN_MILLION in modes.sizes(run, "clustered") else []),
+        *([(TEN_MILLION, searches(run, modes.TEN_MILLION), "An index of this size fits into 24 GiB.")] if texts(run, modes.TEN_MILLION) else []),
         *real(run),
         ("All bytes of 100 searches for ids alone, 100,000 x 128", session(run), "Local mode moves the fewest bytes for many searches, if the client may hold the index."),
         ("Prepared masked queries of eight clients that a server answers on all cores", throughput(run), "Queries that wait share one pass over the index."),
@@ -197,7 +200,7 @@ def search_ratios(run: Run, n: int) -> list[Ratios]:
     theirs = [(name, m.median_ns or 0.0) for name, _, m in plain(run, n)]
     found = [
         Ratios(f"{mode}, ten texts, {n:,}", [(f"{name}, unprotected", ns / row["search_ms"] / 1e6) for name, ns in theirs])
-        for mode, row in texts(run, "clustered", n).items()
+        for mode, row in texts(run, n).items()
     ]
     ids, other = modes.one(run, "clustered", n, "masked"), systems.of(run, n)
     if ids and other:
@@ -227,7 +230,7 @@ def searched(run: Run) -> list[list[str]]:
     found = []
     for n in (100_000, 1_000_000):
         theirs = plain(run, n)
-        for mode, row in texts(run, "clustered", n).items():
+        for mode, row in texts(run, n).items():
             found.append([f"a search, {mode} mode with ten texts, {n:,} x 128", f"**{time(row['search_ms'] * 1e6)}**", compared(theirs, row["search_ms"])])
         found += [*local(run, n), *built_slower(run, n, theirs), *uploaded(run, n)]
     return [row for row in found if row[2]]

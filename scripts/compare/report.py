@@ -111,7 +111,7 @@ def faults(run: Run, files: Iterable[Path], run_made: Made) -> list[str]:
         if not modes.one(run, "clustered", modes.REFERENCE_N, mode):
             found.append(f"{mode} mode has no row of {modes.REFERENCE_N:,} clustered vectors")
     for n in (modes.REFERENCE_N, scale.MEASURED):
-        found += [f"{mode} mode has no row with {n:,} texts" for mode in ("masked", "routed") if not modes.with_texts(run, "clustered", n, mode)]
+        found += [f"{mode} mode has no row with {n:,} texts" for mode in ("masked", "routed") if not served.of(run, n, mode)]
     for mode in modes.MODES:
         if not served.of(run, modes.REFERENCE_N, mode):
             found.append(f"{mode} mode has no row between two processes")

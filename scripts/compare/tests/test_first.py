@@ -23,6 +23,10 @@ def texts(set_name: str, mode: str, recall: float, ms: float, way: str = "downlo
     return searched(set_name, mode, recall, ms, payloads={"way": way})
 
 
+def line(mode: str, recall: float, ms: float, n: int = 100_000, fetch: str = "PIR") -> dict:
+    return {"mode": mode, "n": n, "rate": 0, "recall": recall, "search_ms": ms, "fetch": fetch, "build_s": 5.0, "server_bytes": 1}
+
+
 class Levels(unittest.TestCase):
     def test_the_detected_level_counts_and_not_the_fastest(self) -> None:
         run = Run()
@@ -57,7 +61,7 @@ class Levels(unittest.TestCase):
 
 class Peers(unittest.TestCase):
     def run_of(self, masked: float, routed: float) -> Run:
-        run = Run(modes=[texts("clustered", "masked", masked, 13.0), texts("clustered", "routed", routed, 14.0), searched("clustered", "local", 0.995, 0.131)])
+        run = Run(modes=[searched("clustered", "local", 0.995, 0.131)], served=[line("masked", masked, 13.0), line("routed", routed, 14.0)])
         run.add([plain("flat", 1.0, 2e6), plain("sq8", 0.992, 1e6)])
         run.add([plain(f"ivf, {probes} probes", recall, ns) for probes, recall, ns in ((2, 0.945, 28e3), (4, 0.978, 45e3), (8, 0.991, 74e3), (16, 0.995, 129e3))])
         run.add([plain("hnsw, efSearch 32", 0.955, 78e3), plain("hnsw, efSearch 64", 0.975, 130e3)])
@@ -109,12 +113,18 @@ class Searches(unittest.TestCase):
             run = Run(modes=[searched("clustered", "masked", 1.0, 13.0), searched("clustered", "routed", 0.96, ms)])
             self.assertEqual("Routed mode is for large indexes" in first.known(run), slower)
 
+    def test_searches_that_bring_texts_say_how(self) -> None:
+        run = Run(served=[line("masked", 1.0, 19.8), line("routed", 0.964, 20.0, fetch="scan"), line("masked", 1.0, 144.0, 1_000_000)])
+        self.assertEqual(first.searches(run, 100_000)[0], "masked 19.8 ms, recall 1.000; routed 20.0 ms, recall 0.964 (texts by PIR with a hint, texts by a scan)")
+        self.assertEqual(first.searches(run, 10_000)[0], first.ABSENT)
+
     def test_a_set_of_real_vectors_has_a_row(self) -> None:
-        run = Run(modes=[texts("e5", "masked", 1.0, 12.0), texts("sift", "masked", 0.996, 13.0), texts("sift", "routed", 0.968, 18.5, "PIR")])
-        what, (ours, _), means = first.real(run)[0]
-        self.assertIn("(Sift vectors), 100,000 x 128", what)
-        self.assertEqual(ours, "masked 13.0 ms, recall 0.996, texts downloaded once; routed 18.5 ms, recall 0.968, texts by PIR with a hint")
-        self.assertIn("routed mode is slower", means)
+        for ms, words in ((18.5, "routed mode is slower"), (9.0, "routed mode is not slower")):
+            run = Run(modes=[searched("e5", "masked", 1.0, 12.0), searched("sift", "masked", 0.996, 13.0), searched("sift", "routed", 0.968, ms)])
+            what, (ours, _), means = first.real(run)[0]
+            self.assertIn("(Sift vectors), 100,000 x 128", what)
+            self.assertEqual(ours, f"masked 13.0 ms, recall 0.996; routed {table.time(ms * 1e6)}, recall 0.968")
+            self.assertIn(words, means)
         self.assertEqual(first.real(Run()), [])
 
     def test_local_mode_says_how_it_gets_texts(self) -> None:

@@ -9,7 +9,7 @@ mod vector;
 
 pub(super) use panels::{add_planes, mul_panels};
 pub(super) use small::mul_small;
-pub(super) use vector::{CACHED, mul_vec};
+pub(super) use vector::mul_vec;
 
 use std::arch::x86_64::*;
 

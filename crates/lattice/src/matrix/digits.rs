@@ -116,8 +116,6 @@ impl<'a> Digits<'a> {
         assert_eq!(q.len, self.columns, "columns of D and entries of q");
         assert_eq!(out.len(), self.rows, "rows of D and entries of the product");
         out.fill(0);
-        #[cfg(target_arch = "x86_64")]
-        let cached = self.bytes.len() <= avx512::CACHED;
         for (left, width, d) in self.strips() {
             let words = &q.words[left..left + width];
             match q.kernels {
@@ -125,16 +123,14 @@ impl<'a> Digits<'a> {
                 #[cfg(target_arch = "x86_64")]
                 Kernels::Avx2(token) => avx2::mul_vec(token, d, words, out),
                 #[cfg(target_arch = "x86_64")]
-                Kernels::Avx512(token) => avx512::mul_vec(token, d, words, q.rounded, cached, out),
+                Kernels::Avx512(token) => avx512::mul_vec(token, d, words, q.rounded, out),
                 #[cfg(target_arch = "x86_64")]
                 Kernels::Amx(token) if self.bytes.len() <= amx::CACHED => {
                     let tiles = &q.tiles[left..left + width];
                     amx::mul_vec(token, d, words, tiles, out);
                 }
                 #[cfg(target_arch = "x86_64")]
-                Kernels::Amx(token) => {
-                    avx512::mul_vec(token.vnni(), d, words, q.rounded, cached, out);
-                }
+                Kernels::Amx(token) => avx512::mul_vec(token.vnni(), d, words, q.rounded, out),
                 #[cfg(target_arch = "aarch64")]
                 Kernels::Neon(token) => neon::mul_vec(token, d, words, out),
             }
