@@ -40,7 +40,7 @@ pub(super) fn mul_vec(token: Amx, d: &[u8], q: &[u32], tiles: &[u32], out: &mut 
         // SAFETY: the token proves the processor's level.
         unsafe { mul_vec_tiles(token, d, tiles, out) };
     }
-    avx512::mul_vec(token.vnni(), &d[tiled * q.len()..], q, false, true, rest);
+    avx512::mul_vec(token.vnni(), &d[tiled * q.len()..], q, false, rest);
 }
 
 /// `out += D B`.
