@@ -1,8 +1,5 @@
 //! AVX-512 VNNI: `vpdpwssd` adds 32 products of 16-bit integers to 16 sums, without saturation.
-#![expect(
-    unsafe_code,
-    reason = "vector loads and prefetches, entry into target features"
-)]
+#![expect(unsafe_code, reason = "vector loads, entry into target features")]
 
 use std::arch::x86_64::*;
 
@@ -13,8 +10,6 @@ use crate::packed::BLOCK;
 
 pub(super) fn products(_: Avx512Vnni, words: &Words, rows: &[u8], out: &mut [u32]) {
     assert_eq!(rows.len() * words.queries, out.len() * words.stride);
-    // Reads several rows next to each other, up to the number whose sums fit the registers: two for each row and
-    // query.
     // SAFETY: the token proves the target features; there are whole rows, and an output for each row and query.
     unsafe {
         match words.queries {
@@ -26,37 +21,45 @@ pub(super) fn products(_: Avx512Vnni, words: &Words, rows: &[u8], out: &mut [u32
     }
 }
 
+/// Reads the rows in `R` parts, one row of each at a time. `R` is the largest number whose sums fit the registers: two
+/// for each row and query. Each part is read from end to end, so the processor's prefetcher follows `R` streams. Zen 4
+/// reads rows of 2,048 columns from memory at 21.9 GB/s. It was 13.0 GB/s for `R` neighbouring rows at a time, with
+/// prefetch instructions.
+///
 /// # Safety
-/// `rows` must be whole rows.
+/// `rows` must be whole rows, and `out` must have a word for each row and query.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 unsafe fn all<const Q: usize, const R: usize>(words: &Words, rows: &[u8], out: &mut [u32]) {
     assert_eq!(words.queries, Q);
     let stride = words.stride;
-    let together = rows.chunks_exact(R * stride);
-    let alone = together.remainder().chunks_exact(stride);
-    let (mut outs, outs_alone) = out.split_at_mut(together.len() * R * Q);
-    for rows in together {
-        // SAFETY: the chunk has `R` rows, and there are `Q` queries.
-        let sums = unsafe { some::<Q, R>(words, rows) };
-        let (place, rest) = outs.split_at_mut(R * Q);
-        place.copy_from_slice(sums.as_flattened());
-        outs = rest;
+    let part = rows.len() / stride / R;
+    for i in 0..part {
+        // SAFETY: part `r` has a row `i`, and there are `Q` queries.
+        let sums = unsafe { some::<Q, R>(words, &rows[i * stride..], part * stride) };
+        for (r, sums) in sums.iter().enumerate() {
+            out[(r * part + i) * Q..][..Q].copy_from_slice(sums);
+        }
     }
-    for (row, out) in alone.zip(outs_alone.chunks_exact_mut(Q)) {
+    let rest = R * part;
+    let alone = rows[rest * stride..].chunks_exact(stride);
+    for (row, out) in alone.zip(out[rest * Q..].chunks_exact_mut(Q)) {
         // SAFETY: the chunk has one row, and there are `Q` queries.
-        let sums = unsafe { some::<Q, 1>(words, row) };
+        let sums = unsafe { some::<Q, 1>(words, row, 0) };
         out.copy_from_slice(sums.as_flattened());
     }
 }
 
-/// The products of `R` rows.
+/// The products of `R` rows, which begin `apart` bytes from each other.
 ///
 /// # Safety
-/// `rows` must be `R` rows, and there must be `Q` queries.
+/// `rows` must have these rows, and there must be `Q` queries.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[u32; Q]; R] {
-    let stride = words.stride;
+unsafe fn some<const Q: usize, const R: usize>(
+    words: &Words,
+    rows: &[u8],
+    apart: usize,
+) -> [[u32; Q]; R] {
     let (three, sign) = (_mm512_set1_epi16(3), _mm512_set1_epi16(i16::MIN));
     let centred = _mm512_set1_epi8(-0x56);
     let mut low = [[_mm512_setzero_si512(); Q]; R];
@@ -66,8 +69,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
     while left > 0 {
         let mut upper = [_mm512_setzero_si512(); R];
         for (r, upper) in upper.iter_mut().enumerate() {
-            let at = row.wrapping_add(r * stride);
-            _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
+            let at = row.wrapping_add(r * apart);
             // SAFETY: row `r` has a line of 64 bytes here, with the upper bits of a block.
             let bits = unsafe { _mm512_loadu_si512(at.cast()) };
             *upper = _mm512_xor_si512(bits, centred);
@@ -77,10 +79,7 @@ unsafe fn some<const Q: usize, const R: usize>(words: &Words, rows: &[u8]) -> [[
             let mut x = [_mm512_setzero_si512(); R];
             let mut u = [_mm512_setzero_si512(); R];
             for r in 0..R {
-                let at = row.wrapping_add(r * stride);
-                // Prefetches the same line of the next rows: the streams of a row are too short for the hardware
-                // prefetcher.
-                _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(R * stride).cast());
+                let at = row.wrapping_add(r * apart);
                 // SAFETY: row `r` has a line of 64 bytes here, with the entries of a chunk.
                 let entries = unsafe { _mm512_loadu_si512(at.cast()) };
                 x[r] = _mm512_xor_si512(entries, sign);
