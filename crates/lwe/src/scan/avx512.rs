@@ -80,6 +80,9 @@ unsafe fn some<const Q: usize, const R: usize>(
             let mut u = [_mm512_setzero_si512(); R];
             for r in 0..R {
                 let at = row.wrapping_add(r * apart);
+                if Q > 2 {
+                    _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(words.stride).cast());
+                }
                 // SAFETY: row `r` has a line of 64 bytes here, with the entries of a chunk.
                 let entries = unsafe { _mm512_loadu_si512(at.cast()) };
                 x[r] = _mm512_xor_si512(entries, sign);
