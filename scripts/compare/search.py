@@ -161,7 +161,7 @@ def section(run: Run) -> str:
             systems.section(run),
             "## Without protection",
             "faiss, on one thread, shows what a search costs without privacy. Each cell has the least of five median times of a search, and recall@10. For faiss, numpy drew other vectors "
-            "from the distributions of the tables above. A search of inverted lists (`ivf`) reads as many lists as it has probes. A search of the graph (`hnsw`) keeps `efSearch` "
+            "from the distributions of the tables above. A search of inverted lists (`ivf`) reads one list for each probe. A search of the graph (`hnsw`) keeps `efSearch` "
             "candidates. `sq8` stores 8 bits of each value. We build the graph for 100,000 clustered vectors only, because larger builds on one thread take minutes.",
             baseline(run),
             scale.section(run),
