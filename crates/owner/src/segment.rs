@@ -137,14 +137,19 @@ impl<'a> SegmentWriter<'a> {
         let words = units.iter().map(|x| x.to_bits());
         let bound = [&rows.code()[..], &scaled.code].concat();
         let id = self.id(rng, &Content::Open, &bound, words);
+        // The codes, as large as the rows, are dropped before the rows are encoded.
+        let sums = match scheme.checking {
+            Checking::Sums => {
+                let codes = scheme.params().real_codes(units, width)?;
+                let sums = self.key.signs(&id).sums(&codes, width);
+                let seal = self.key.seal(Purpose::Sums, &id, self.version);
+                Some(seal.seal(0, &[], &sums))
+            }
+            Checking::None | Checking::Exact => None,
+        };
         let mut written = self.written(id, rows, columns::open_rows(units));
         self.seal_scales(&mut written, &scaled.code);
-        if scheme.checking == Checking::Sums {
-            let codes = scheme.params().real_codes(units, width)?;
-            let sums = self.key.signs(&id).sums(&codes, width);
-            let seal = self.key.seal(Purpose::Sums, &id, self.version);
-            written.sums = Some(seal.seal(0, &[], &sums));
-        }
+        written.sums = sums;
         Ok(written)
     }
 
