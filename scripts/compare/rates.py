@@ -82,7 +82,7 @@ def section(run: Run) -> str:
                 "The number above a column is the number of searches that one client makes, one after the other, before the index changes. The times "
                 "are for all these searches together, with downloads.",
                 "Each cell names the fastest of masked, routed and sealed mode. In these modes, readers do not hold the index, and the server does not see the "
-                "vectors. In local mode, readers hold the index; a cell names local mode only if it is faster than the other three.",
+                "vectors. The plan chooses the form of each mode by its bytes, so on a fast line another form may be faster. In local mode, readers hold the index; a cell names local mode only if it is faster than the other three.",
             ),
             markdown(head, rows, words=True),
             *(f"![{rate} Mbit/s](../plots/lines_{rate}.svg)" for rate in RATES),

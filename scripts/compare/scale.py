@@ -88,10 +88,11 @@ def section(run: Run) -> str:
             markdown(["assumption", "value"], ASSUMED),
             notes(
                 "`searching` is the rent of processor time for the searches, and `holding` is the rent of memory for a whole month. `sending` is the price of the bytes "
-                "of searches, and `first downloads` is the price of `bytes once`.",
+                "down of searches, and `first downloads` is the price of `bytes once`.",
                 "The rented processors also search. `in all` is therefore the larger of `searching` and `holding`, plus `sending` and `first downloads`.",
                 f"`sordino plan` predicts time and bytes for each size. We multiplied time and bytes of a search by a factor: at {MEASURED:,} vectors, "
                 "the measurement divided by the prediction.",
+                "For masked mode at ten million vectors, the tables above have measurements. They show how a larger index changes the time for each vector.",
                 "Memory grows in proportion to the number of vectors. For 1,000 million vectors, `sordino plan` has no masked mode.",
             ),
         ]

@@ -62,7 +62,7 @@ def stages(run: Run, set_name: str) -> str:
     rows = [(name, [], cell(field)) for name, _, _, field in STAGES if field]
     rows += [
         ("of it in the server", [], lambda s: ms(s["server_ms"])),
-        ("buckets (routed: clusters) read", [], buckets),
+        ("buckets (routed: clusters) chosen", [], buckets),
         ("connect, once", [], lambda s: ms(s["connect_ms"])),
     ]
     unlike = [label(s) for s in found if not s["transcripts_identical"]]

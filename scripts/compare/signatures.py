@@ -206,7 +206,7 @@ def blake3(run: Run) -> str:
             "The next table is for lists of messages on one thread, and for hash trees. `4096x256B` is a list of 4,096 messages of 256 bytes. `its kernel` is a function of the crate `blake3`.",
             compare(run, lists(run)),
             notes(
-                "For messages of one length in whole blocks, at most 1,024 bytes, Sordino calls `its kernel` too. In addition, Sordino reads addresses and lengths, and copies digests, in 1 to 2 ns for each message.",
+                "For messages of one length in whole blocks, at most 1,024 bytes, Sordino calls `its kernel` too. In addition, Sordino reads addresses and lengths, and copies digests.",
             ),
         ]
     )

@@ -256,12 +256,12 @@ fn limited(kilobytes: usize, line: &[String]) -> (Option<i32>, String) {
 /// With the least memory that a build accepts, it ends with an index, and the system does not end it. With less it ends
 /// with an error.
 #[cfg(target_os = "linux")]
-fn ends_with_what_it_asked_for(words: &str) {
+fn ends_with_what_it_asked_for(n: usize, dim: usize, words: &str) {
     let place = Place::new();
-    let (base, _) = synthetic::clustered(100_000, 1, 128, 1);
+    let (base, _) = synthetic::clustered(n, 1, dim, 1);
     fs::write(place.path("large.npy"), npy(&base)).unwrap();
     // The last records come first, so a build must sort them.
-    let ids: Vec<String> = (0..100_000).rev().map(|id| format!("{id}\n")).collect();
+    let ids: Vec<String> = (0..n).rev().map(|id| format!("{id}\n")).collect();
     fs::write(place.path("ids.txt"), ids.concat()).unwrap();
     let line = format!("index build @large.npy @large --key @owner.key --ids @ids.txt {words}");
     let line = place.line(&line);
@@ -287,7 +287,7 @@ fn ends_with_what_it_asked_for(words: &str) {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_routed_build_needs_no_more_memory_than_it_asked_for() {
-    ends_with_what_it_asked_for("--mode routed");
+    ends_with_what_it_asked_for(100_000, 128, "--mode routed");
 }
 
 #[cfg(target_os = "linux")]
@@ -301,7 +301,11 @@ fn a_build_of_any_form_needs_no_more_memory_than_it_asked_for() {
         "--mode masked --metric euclidean --second-look=32",
         "--mode local",
     ] {
-        ends_with_what_it_asked_for(words);
+        ends_with_what_it_asked_for(100_000, 128, words);
+    }
+    // One array of these coordinates is larger than the memory that a build keeps for its threads.
+    for words in ["--mode open", "--mode masked", "--mode routed"] {
+        ends_with_what_it_asked_for(20_000, 1536, words);
     }
 }
 
