@@ -227,7 +227,7 @@ fn on_all_threads<P: Set>(
                 |verifier| {
                     verifier
                         .par_verify_each_into(black_box(items), &mut verdicts)
-                        .expect("as many");
+                        .expect("a verdict for each item");
                 },
                 BatchSize::PerIteration,
             );
@@ -266,7 +266,7 @@ fn batch(c: &mut Criterion) {
                         |verifier| {
                             verifier
                                 .verify_each_into(black_box(&one_items[..n]), &mut verdicts[..n])
-                                .expect("as many");
+                                .expect("a verdict for each item");
                         },
                         BatchSize::PerIteration,
                     );
@@ -280,7 +280,7 @@ fn batch(c: &mut Criterion) {
                         let items = black_box(walk.next().expect("cycle"));
                         verifier
                             .verify_each_into(items, &mut verdicts[..n])
-                            .expect("as many");
+                            .expect("a verdict for each item");
                     });
                     assert!(verdicts[..n].iter().all(Result::is_ok));
                 });

@@ -8,8 +8,6 @@ from compare.svg import Ratios, ratio_chart
 from compare.table import Key, Row, detected, digits, faster, markdown, notes, peer, peers, size, time
 
 ABSENT = "not in this run"
-# The share of the read bandwidth from which a scan counts as fast as memory.
-NEAR = 0.8
 TEN_MILLION = "The same, 10,000,000 x 128"
 CHAPTERS = (
     ("method", "method"),
@@ -118,13 +116,6 @@ def scan(run: Run) -> tuple[str, str]:
     return ours, "; ".join([f"read bandwidth {retrieval.throughput(bandwidth)}", *theirs])
 
 
-def near_memory(run: Run) -> str:
-    """What a scan's speed means, if it is at least NEAR of the read bandwidth."""
-    best, bandwidth = retrieval.answered(run, "1GiB"), run.get("pir/answer", "read-bandwidth", "1GiB")
-    near = best and bandwidth and best.bytes_per_second >= NEAR * bandwidth.bytes_per_second > 0
-    return "The scan runs near memory speed. " if near else ""
-
-
 def unprepared(run: Run) -> Row:
     """FF1 as the peers use it: each call prepares the length."""
     fpe = "fpe/encrypt"
@@ -136,11 +127,6 @@ def unprepared(run: Run) -> Row:
         [Key(fpe, "ff1-ubiq-go", "16", label="ubiq (Go)"), Key(fpe, "ff1-fpe-crate", "16", label="crate fpe")],
         note=f"With a plan, which prepares the length once, Sordino takes {time(plan)}." if plan else "In a batch, each encryption takes less time.",
     )
-
-
-def longer(run: Run) -> str:
-    """What the row of BLAKE3 does not show."""
-    return "Some messages take longer than with the crate: see below." if faster(run, signatures.hashes(run)) else "The list has one length."
 
 
 def primitives(run: Run) -> list[Row]:
@@ -168,7 +154,7 @@ def primitives(run: Run) -> list[Row]:
             None,
             Key(each, lists.function if lists else "", "100000x64B"),
             signatures.one_thread("100000x64B"),
-            note=longer(run),
+            note="The list has one length.",
         ),
         Row(
             "A Cedar decision, uncached, 3 policies",
@@ -189,7 +175,7 @@ def numbers(run: Run) -> list[list[str]]:
         ("All bytes of 100 searches for ids alone, 100,000 x 128", session(run), "Local mode moves the fewest bytes for many searches, if the client may hold the index."),
         ("Prepared masked queries of eight clients that a server answers on all cores", throughput(run), "Queries that wait share one pass over the index."),
         ("Build with texts, and memory, 1,000,000 x 128", built(run), "Sordino builds on all cores, faiss on one. For faiss, memory is the size of the index, without texts."),
-        ("PIR, one answer over 1 GiB", scan(run), f"{near_memory(run)}Its client first downloads a [hint](../glossary.md); YPIR, InsPIRe and Respire need none, and do more work."),
+        ("PIR, one answer over 1 GiB", scan(run), "Its client first downloads a [hint](../glossary.md); YPIR, InsPIRe and Respire need none, and do more work."),
         *((row.label, against(run, row), row.note) for row in primitives(run)),
     ]
     return [[what, f"**{ours}**", theirs, why] for what, (ours, theirs), why in rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compare import modes, rates, served
 from compare.run import Run
-from compare.table import digits, markdown, notes, size, time
+from compare.table import markdown, notes, size, time
 
 SIZES = (100_000_000, 1_000_000_000)
 MEASURED = 1_000_000

@@ -74,14 +74,6 @@ def stages(run: Run, set_name: str) -> str:
     return f"{by_mode(found, rows, [])}\n\n{words} {alike}"
 
 
-def advice(run: Run) -> str:
-    """What the download of sealed mode means, if it is larger than the index of these vectors."""
-    row = modes.one(run, "clustered", REFERENCE_N, "sealed")
-    if not row or row["bytes_once"] <= row["bytes_download_all"]:
-        return ""
-    return f" For these vectors, the one-time download of sealed mode has {size(row['bytes_once'])}. The download of the whole index has {size(row['bytes_download_all'])}."
-
-
 # How much lower the recall of faiss's scan of 8-bit values may be than the recall of masked mode.
 LOWER = 0.005
 
@@ -155,7 +147,7 @@ def section(run: Run) -> str:
             "\n\n".join(f"![{what}](../plots/search_{name}.svg)" for what, name in PLOTS),
             f"## Stages of a search, {REFERENCE_N:,} clustered vectors of 128 dimensions",
             "Each cell is the time of one step of a search. Client and server run in one process, without a network. [How private search works](../search.md) describes the "
-            f"modes.{advice(run)}",
+            "modes.",
             stages(run, "clustered"),
             rates.section(run),
             systems.section(run),

@@ -68,24 +68,6 @@ def over_lines(run: Run) -> str:
     return markdown(["vectors, mode", *(f"{rate} Mbit/s" for rate in found)], rows)
 
 
-def planned(run: Run) -> str:
-    """The lines on which a search of sealed mode takes less than predicted."""
-    found = [(predicted(run, line["n"], "sealed", line["rate"]), line) for line in run.served if line["mode"] == "sealed" and line["rate"]]
-    longer = sorted({line["rate"] for plan, line in found if plan and plan > line["search_ms"]})
-    return f" In sealed mode, searches take less than predicted on lines of {' and '.join(map(str, longer))} Mbit/s." if longer else ""
-
-
-def local(lines: list[dict]) -> str:
-    """How a client of local mode gets texts, which depends on the number of vectors."""
-    found = {line["n"]: line.get("fetch") for line in lines if line["mode"] == "local"}
-    once = [f"{n:,}" for n, way in found.items() if way == "downloaded"]
-    each = [f"{n:,} ({modes.fetched(way).removeprefix('texts ')})" for n, way in found.items() if way and way != "downloaded"]
-    text = "In local mode, a client downloads all vectors once."
-    if once:
-        text += f" With {' and '.join(once)} vectors, it also downloads all texts once."
-    return text + (f" It fetches the texts of each search from the server with this number of vectors: {', '.join(each)}." if each else "")
-
-
 def lines_chart(run: Run, n: int) -> str:
     """The parts of the time of one more search. The server's part was measured in one process, and the rest is the client's."""
     panels = []
@@ -116,13 +98,13 @@ def section(run: Run) -> str:
             notes(
                 "`first search of a new process` starts with the command, and ends with the printed texts. This time includes the download of `bytes once`.",
                 "`server's memory` excludes mapped files. A build uses all cores, and so does a client. The tables of one process below are for one thread.",
-                *([local(here)] if any(line["mode"] == "local" for line in here) else []),
+                "In local mode, a client downloads all vectors once.",
             ),
             "### Over a line",
             f"The next table repeats the searches above over a simulated network link, a *line*. Between client and server, a relay program limits the rate of each direction and adds a "
             f"round trip of {first['delay_ms']:.0f} ms. Unlike a network, the relay loses no packets.",
             "Each cell has three times: the first search of a new process, each later search (bold), and in brackets what `sordino plan` predicts for a later "
-            f"search. The prediction includes neither texts nor the round trip.{planned(run)}",
+            "search. The prediction includes neither texts nor the round trip.",
             over_lines(run),
         ]
     )

@@ -7,7 +7,6 @@
 #
 # SORDINO_PIN pins the measured program: SORDINO_PIN='taskset -c 1'.
 # SORDINO_HEVEC_COUNTS is how many vectors HEVEC searches: '100000 1000000' if unset.
-# SORDINO_INSPIRE_SWEEP=1 measures InsPIRe with each first dimension of its authors' sweep, and prints the fastest.
 set -u
 cd "$(dirname "$0")" || exit 1
 build=../../target/peers/systems
@@ -132,40 +131,24 @@ ypir() {
         python3 systems/pir.py ypir-sp "$build/ypir-sp.json" $commit || missing ypir-sp "stopped before the end"
 }
 
-# inspire_at PEER ITEMS BITS DIM0...: measures InsPIRe with each first dimension, and prints the line of the fastest. A
-# first dimension that the program refuses is left out.
+# inspire_at PEER ITEMS BITS DIM0: measures InsPIRe with this first dimension.
 inspire_at() {
-    shape=$1
-    items=$2
-    bits=$3
-    shift 3
-    for dim0; do
-        one "$build/inspire-target/release/inspire" --num-items "$items" --item-size-bits "$bits" --dim0 "$dim0" \
-            --trials 5 --online-only --out-report-json "$build/$shape-$dim0.json" >&2 || continue
-        python3 systems/pir.py "$shape" "$build/$shape-$dim0.json" $commit "first dimension $dim0"
-    done | python3 -c 'import json, sys
-lines = list(sys.stdin)
-print(min(lines, key=lambda line: json.loads(line)["median_ns"]), end="") if lines else sys.exit(1)' ||
-        missing "$shape" "stopped before the end"
+    one "$build/inspire-target/release/inspire" --num-items "$2" --item-size-bits "$3" --dim0 "$4" \
+        --trials 5 --online-only --out-report-json "$build/$1.json" >&2 &&
+        python3 systems/pir.py "$1" "$build/$1.json" $commit "first dimension $4" || missing "$1" "stopped before the end"
 }
 
 # The first dimension of each shape is the fastest of its authors' sweep (evaluation/run-inspire.sh) on one Zen 4 core:
 # README.md has the times, and says which values of the sweep we did not measure.
-# One value takes a minute or more, most of it to encode the database. SORDINO_INSPIRE_SWEEP=1 measures the values of
-# the whole sweep, and prints the fastest. With --online-only the program makes up what it would precompute in a quarter
-# of an hour or more on one thread, so it checks no answer.
+# With --online-only the program makes up what it would precompute in a quarter of an hour or more on one thread, so it
+# checks no answer.
 inspire() {
     commit=89f04516c4b8b48b8e65e50d25b37256e04096ad
     needs inspire git cargo python3 c++ && needs_avx512 inspire || return
     source_of inspire private-membership google/private-membership $commit research/InsPIRe || return
     rust inspire "$build/private-membership/research/InsPIRe" inspire || return
-    if [ -n "${SORDINO_INSPIRE_SWEEP-}" ]; then
-        inspire_at inspire 32768 262144 32768 16384 8192 4096 2048 1024 512 256
-        inspire_at inspire-64 16777216 512 131072 65536 32768 16384 8192 4096
-    else
-        inspire_at inspire 32768 262144 32768
-        inspire_at inspire-64 16777216 512 131072
-    fi
+    inspire_at inspire 32768 262144 32768
+    inspire_at inspire-64 16777216 512 131072
 }
 
 # The shape for which its README claims the highest throughput: 2^22 records of 256 bytes.

@@ -46,13 +46,6 @@ class Levels(unittest.TestCase):
         run.add([Measurement("pir/answer_batch", "avx512-1-queries", "1GiB", 55e6)])
         self.assertTrue(first.scan(run)[0].startswith("55.0 ms"))
 
-    def test_a_scan_is_near_memory_speed_only_if_it_was_measured(self) -> None:
-        run, size = Run(), 2**30
-        run.add([Measurement("pir/answer", "avx2", "1GiB", 100e6, throughput_bytes=size), Measurement("pir/answer", "read-bandwidth", "1GiB", 50e6, throughput_bytes=size)])
-        self.assertEqual(first.near_memory(run), "")
-        run.add([Measurement("pir/answer", "avx2", "1GiB", 60e6, throughput_bytes=size)])
-        self.assertIn("near memory speed", first.near_memory(run))
-
     def test_the_same_kernel_is_not_a_win(self) -> None:
         self.assertIsNone(table.factor("its kernel for lists", 110.0, 100.0))
         self.assertEqual(table.factor("its kernel for lists", 90.0, 100.0), 0.9)
@@ -126,12 +119,6 @@ class Searches(unittest.TestCase):
             self.assertEqual(ours, f"masked 13.0 ms, recall 0.996; routed {table.time(ms * 1e6)}, recall 0.968")
             self.assertIn(words, means)
         self.assertEqual(first.real(Run()), [])
-
-    def test_local_mode_says_how_it_gets_texts(self) -> None:
-        lines = [{"mode": "local", "n": 1_000, "fetch": "downloaded"}, {"mode": "local", "n": 9_000, "fetch": "PIR"}]
-        self.assertNotIn("each search", served.local(lines[:1]))
-        self.assertIn("With 1,000 vectors, it also downloads all texts once.", served.local(lines))
-        self.assertIn("each search from the server with this number of vectors: 9,000 (by PIR with a hint).", served.local(lines))
 
     def test_processors_limit_a_throughput_only_near_their_bound(self) -> None:
         for rate, limits in ((0.9, True), (0.5, False)):
