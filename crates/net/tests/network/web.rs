@@ -17,7 +17,7 @@ use crate::hostile_client::{hasty, still_serves};
 use crate::logins::{LoggedIn, Raw};
 use crate::parties::{
     DIM, FORMS, client_key, connect, loopback, message, open_door, parts_request, server, set,
-    signed_door, until_metric,
+    signed_door, until, until_metric,
 };
 use crate::strangers::http2;
 
@@ -585,6 +585,8 @@ fn a_reply_that_nobody_takes_is_given_up_whatever_else_is_sent() {
         client.post("Call", &body).wire
     };
     let head = WebClient::open(&running).head("/sordino.v1.Search/Call", WEB, body.len());
+    let answered = "sordino_answered_total 1\n";
+    until_metric(&running, "answered_total 1");
     // Sends enough requests that their answers exceed every buffer on the way.
     let many = (64 << 20) / whole + 1;
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -604,6 +606,9 @@ fn a_reply_that_nobody_takes_is_given_up_whatever_else_is_sent() {
         };
         // The server stops reading when it cannot write.
         let _ = tokio::time::timeout(std::time::Duration::from_secs(2), flood).await;
+        // The kernel takes all requests before the server has accepted the connection. So the
+        // test waits for an answer after the first client's.
+        until(|| !running.service().metrics().contains(answered));
         until_metric(&running, "connections 0");
         until_metric(&running, "in_flight 0");
         let mut taken = Vec::new();
