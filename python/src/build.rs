@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use sordino_search::manifest::{Checking, Packing};
 use sordino_search::plan::{Conditions, Plan, Wish};
 use sordino_search::{
-    Batch, Disk, Error, Form, IdKind, Kind, Metric, Pins, Routing, Spec, Step, Store,
+    Batch, Disk, Error, Form, IdKind, Kind, Metric, Pins, Routing, Spec, Step, Store, Vectors,
 };
 
 use crate::attributes;
@@ -36,6 +36,16 @@ pub(crate) struct Settings {
     own_readers: bool,
     /// The numbers of records and dimensions, if they are known in advance.
     size: Option<(usize, usize)>,
+    /// Typical questions, which tasks do not take.
+    #[pyo3(from_py_with = questions, default)]
+    questions: Option<Vectors>,
+}
+
+/// The questions of an owner, an array or None.
+fn questions(given: &Bound<'_, PyAny>) -> PyResult<Option<Vectors>> {
+    let py = given.py();
+    let given: Option<PyReadonlyArray2<'_, f32>> = given.extract()?;
+    given.map(|rows| matrix(py, &rows, 0)).transpose()
 }
 
 /// The recall that a build measured, and true if it is as high as requested.
@@ -68,11 +78,14 @@ pub(crate) fn build(
     Ok(measured_of(&store))
 }
 
-/// The recall that a build measured, and a flag. In sealed and routed mode, the flag is true if the requested recall
+/// The recall that a build measured, of the owner's questions or else of held-out vectors, and a flag. In sealed and routed mode, the flag is true if the requested recall
 /// was reached. In other modes, it is true if the recall is at least 0.95, which nearly all data reach.
 pub(crate) fn measured_of<D: Disk>(store: &Store<D>) -> Measured {
     let searched = store.measured();
-    let searched = searched.map(|measured| (measured.expected_recall, measured.reached));
+    let searched = searched.map(|measured| {
+        let recall = measured.question_recall.unwrap_or(measured.expected_recall);
+        (recall, measured.reached)
+    });
     searched.or_else(|| store.recall().map(|recall| (recall, recall >= 0.95)))
 }
 
@@ -98,10 +111,16 @@ impl Settings {
                 return Err(errors::raise(py, "InputError", text));
             }
         };
+        let metric = metric(py, &self.metric)?;
+        if let Some(questions) = &self.questions {
+            let checked = metric.check_queries(questions);
+            checked.map_err(|error| errors::questions(py, &error))?;
+        }
         Ok(Spec::new(form)
             .k(self.k)
             .ids(ids::kind(py, &self.id_kind)?)
-            .metric(metric(py, &self.metric)?)
+            .metric(metric)
+            .questions(self.questions.clone())
             .conditions(Conditions::default().searches(self.queries))
             .second_look(self.second_look)
             .own_readers(self.own_readers)

@@ -86,6 +86,11 @@ pub(crate) fn vectors(py: Python<'_>, error: &Vectors) -> PyErr {
     raise(py, vectors_class(error), error.to_string())
 }
 
+/// Converts an error of an owner's questions to an exception.
+pub(crate) fn questions(py: Python<'_>, error: &Vectors) -> PyErr {
+    raise(py, vectors_class(error), format!("questions: {error}"))
+}
+
 /// The class of a file error; a missing file has its own class.
 fn file_class(error: &std::io::Error) -> &'static str {
     match error.kind() {
@@ -113,7 +118,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::Overtaken { .. } => "OvertakenError",
         Search::Dimension { .. } => "DimensionError",
         Search::K { .. } | Search::Candidates(_) | Search::Results { .. } => "KError",
-        Search::Recall(_) => "RecallError",
+        Search::Recall(_) | Search::Owner(OwnerFault::Questions { .. }) => "RecallError",
         Search::Count { .. }
         | Search::TooLarge { .. }
         | Search::Room { .. }
@@ -127,6 +132,7 @@ fn search_class(error: &Search) -> &'static str {
         Search::Fork { .. } | Search::NotNext(_) => "ForkError",
         Search::OtherIndex { .. } => "OtherIndexError",
         Search::Gap { .. } => "GapError",
+        Search::Owner(OwnerFault::QuestionDimension { .. }) => "DimensionError",
         // The fault inside determines the class.
         Search::Owner(OwnerFault::Undone(fault)) => search_class(fault),
         Search::Owner(OwnerFault::OtherServed { .. }) => "OtherIndexError",

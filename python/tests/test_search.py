@@ -54,6 +54,38 @@ def test_every_mode_and_metric(tmp_path, key, vectors, mode, metric):
     assert (ids == np.arange(50)).mean() >= least
 
 
+@pytest.mark.parametrize("mode", ["routed", "sealed"])
+def test_a_build_reads_enough_for_questions(tmp_path, key, mode):
+    rng = np.random.default_rng(5)
+    centres = rng.standard_normal((150, DIM), dtype=np.float32)
+    vectors = centres[rng.integers(150, size=4000)] + 0.4 * rng.standard_normal((4000, DIM), dtype=np.float32)
+    pairs = vectors[rng.integers(4000, size=(260, 2))]
+    given, asked = np.split(pairs.sum(axis=1), [200])
+
+    def built(name, **questions):
+        index = sordino.build(tmp_path / name, vectors, key=key, mode=mode, recall=0.9, **questions)
+        with sordino.Client(index, key=key) as client:
+            ids = client.search(asked, k=10).ids
+        found = [len(set(own) & set(nearest(vectors, one, 10))) for own, one in zip(ids.tolist(), asked)]
+        return index.expected_recall, sum(found) / (10 * len(asked))
+
+    (_, plain), (expected, recall) = built("plain"), built("asked", questions=given.astype(np.float64))
+    assert recall > plain and abs(recall - expected) < 0.05 and recall > 0.87
+    for questions, mode, error, why in [
+        (given[:49], mode, sordino.RecallError, "49 questions: expected at least 50"),
+        (given[:, 1:], mode, sordino.DimensionError, "questions of"),
+        (given[0], mode, sordino.ShapeError, "questions of shape"),
+        (np.where(np.arange(200)[:, None] == 7, np.nan, given), mode, sordino.NotFiniteError, "questions"),
+        (["text"] * 60, mode, sordino.InputError, "questions"),
+        (given, "masked", sordino.ModeError, "for questions"),
+    ]:
+        with pytest.raises(error, match=why):
+            sordino.build(tmp_path / "other", vectors, key=key, mode=mode, questions=questions)
+    with pytest.raises(sordino.ZeroVectorError, match="questions: "):
+        sordino.build(tmp_path / "other", vectors, key=key, mode=mode, questions=np.zeros((60, DIM)))
+    assert not (tmp_path / "other").exists()
+
+
 @pytest.mark.parametrize("mode", ["masked", "open"])
 def test_exact_checks_find_the_same(tmp_path, key, vectors, mode):
     for checks in ("sums", "exact"):

@@ -41,12 +41,14 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Clusters the lifted rows, seals the clusters as planned, and measures the result with some of the rows as queries.
+    /// Clusters the lifted rows, and seals the clusters as planned. It measures the result with the owner's questions
+    /// or, without any, with some of the rows as queries.
     pub(crate) fn new<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: &Rows,
         given: Option<Assignment>,
         plan: &Plan,
+        questions: Option<&Vectors>,
         frame: &Frame,
     ) -> Result<Self, Error> {
         let chosen = plan.chosen();
@@ -66,7 +68,13 @@ impl Base {
         let plain = trained.filled(lifted, lists, &chosen.layout, &mut pulse);
         build.tell(Step::Probe);
         let mut pulse = || build.tell(Step::Probe);
-        let probes = Probes::measured(&trained.centres, &plain, lifted, plan, &mut pulse)?;
+        let probes = Probes::measured(
+            &trained.centres,
+            &plain,
+            lifted,
+            (plan, questions),
+            &mut pulse,
+        )?;
         build.tell(Step::Seal);
         let sealed = Buckets::sealed(build, rows, plan, trained, plain);
         build.tell(Step::Hint);
@@ -78,17 +86,20 @@ impl Base {
 struct Probes {
     count: usize,
     recall: f64,
+    /// The recall of held-out vectors, if questions decided.
+    held_out: Option<f64>,
     reached: bool,
 }
 
 impl Probes {
     /// The smallest number of probes that is enough for the requested recall. If no number is enough, it is the smallest
-    /// number beyond which almost no more records are found. Some of the vectors are the queries of this measurement.
+    /// number beyond which almost no more records are found. Without questions, some of the vectors are the queries of
+    /// this measurement.
     fn measured(
         centres: &Vectors,
         plain: &[Vec<u8>],
         lifted: Lifted<'_>,
-        plan: &Plan,
+        (plan, questions): (&Plan, Option<&Vectors>),
         pulse: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         let layout = plan.chosen().layout;
@@ -99,15 +110,23 @@ impl Probes {
         };
         let opened: Result<Vec<DecodedRows>, Error> = plain.par_iter().map(read).collect();
         let opened = opened?;
-        let sample = Sample::new(lifted, SAMPLE, plan.wish().k);
-        let most = plan.most_probes();
-        let curve = sample.curve(sample.queries(), centres, &opened, most, pulse);
-        let wanted = plan.wish().recall;
-        let at = first_enough(&curve, wanted);
-        let recall = curve[at];
+        let (k, wanted) = (plan.wish().k, plan.wish().recall);
+        let of_rows = || Sample::new(lifted, SAMPLE, k);
+        let sample = match questions {
+            None => of_rows(),
+            Some(questions) => Sample::of_questions(lifted, questions, k)?,
+        };
+        let mut curve = |sample: &Sample, most: usize| {
+            sample.curve(sample.queries(), centres, &opened, most, pulse)
+        };
+        let reads = curve(&sample, plan.most_probes());
+        let at = first_enough(&reads, wanted, sample.margin());
+        let recall = reads[at];
+        let held_out = questions.map(|_| curve(&of_rows(), at + 1)[at]);
         Ok(Self {
             count: at + 1,
             recall,
+            held_out,
             reached: reaches(recall, wanted),
         })
     }
@@ -168,7 +187,7 @@ impl Buckets {
         let mut mode = Sealed::new(self.base.segment.clone(), chosen.layout, chosen.routing);
         mode.clusters = u32_of(chosen.clusters);
         mode.probes = u32_of(probes.count);
-        mode.recall = wish.millionths();
+        mode.recall = wish.kept(probes.held_out).millionths();
         mode.queries = wish.queries;
         mode.pir_seed = pir_seed;
         mode.buckets = digest::of(&self.sealed);
@@ -192,7 +211,7 @@ impl Buckets {
             hint,
             base: self.base,
             measured: Measurement::new(
-                probes.recall,
+                (probes.recall, probes.held_out),
                 probes.reached,
                 plan.cost(probes.count),
                 plan.masked().map(|masked| masked.cost),

@@ -9,7 +9,9 @@ use crate::plan::Cost;
 pub struct Measurement {
     /// Recall of held-out vectors with the chosen number of probes or groups.
     pub expected_recall: f64,
-    /// True if the requested recall is reached. If not, no affordable number of probes or groups reaches it:
+    /// Recall of the [questions](crate::Spec::questions) that chose this number, if the owner gave any.
+    pub question_recall: Option<f64>,
+    /// True if the requested recall is reached, for questions if there are any. If not, no affordable number of probes or groups reaches it:
     /// the data has too little structure to be searched in parts.
     pub reached: bool,
     /// The bytes that a client of this index transfers, without ids, attributes and payloads.
@@ -31,9 +33,10 @@ pub struct Alternative {
 }
 
 impl Measurement {
-    /// The measurements of an index of this cost, compared with masked mode if that is possible.
+    /// The measurements of an index of this cost, compared with masked mode if that is possible. The first recall has
+    /// decided. If questions decided, the second recall is that of held-out vectors.
     pub(crate) fn new(
-        expected_recall: f64,
+        (decisive, held_out): (f64, Option<f64>),
         reached: bool,
         cost: Cost,
         masked: Option<Cost>,
@@ -41,7 +44,8 @@ impl Measurement {
     ) -> Self {
         let better = |masked: &Cost| cost.total(queries) > masked.saving_a_fifth(queries);
         Self {
-            expected_recall,
+            expected_recall: held_out.unwrap_or(decisive),
+            question_recall: held_out.map(|_| decisive),
             reached,
             cost,
             queries,
@@ -61,12 +65,13 @@ mod tests {
     fn a_mode_that_finds_less_has_to_save_a_fifth() {
         let cost = |once, up| Cost { once, up, down: 0 };
         let masked = cost(1000, 10);
-        let instead = |built: Cost| Measurement::new(0.9, true, built, Some(masked), 100).instead;
+        let instead =
+            |built: Cost| Measurement::new((0.9, None), true, built, Some(masked), 100).instead;
         assert_eq!(instead(cost(600, 10)), None);
         let better = instead(cost(601, 10)).expect("masked mode");
         assert_eq!((better.mode, better.cost), (ModeKind::Masked, masked));
         assert_eq!(
-            Measurement::new(0.9, true, cost(601, 10), None, 100).instead,
+            Measurement::new((0.9, None), true, cost(601, 10), None, 100).instead,
             None
         );
     }

@@ -11,7 +11,7 @@ use sordino_index::columns::Rows;
 use sordino_index::manifest::{CHUNK, MAX_DIM, MAX_K};
 use sordino_index::wire::message_len;
 use sordino_vectors::metric::Metric;
-use sordino_vectors::u32_of;
+use sordino_vectors::{Vectors, u32_of};
 
 mod candidates;
 mod conditions;
@@ -179,7 +179,7 @@ impl Plan {
     }
 
     /// Checks that these are vectors of the planned number and dimension.
-    pub(crate) fn check(&self, vectors: &sordino_vectors::Vectors) -> Result<(), Error> {
+    pub(crate) fn check(&self, vectors: &Vectors) -> Result<(), Error> {
         if vectors.dim() != self.dim {
             return Err(Error::Dimension {
                 found: vectors.dim(),
@@ -223,6 +223,19 @@ impl Plan {
     #[must_use]
     pub fn routed(&self) -> Option<&Grouping> {
         self.routed.as_ref()
+    }
+
+    /// The plan of a build that may measure recall with questions.
+    pub(crate) fn of_build(
+        n: usize,
+        dim: usize,
+        metric: Metric,
+        wish: Wish,
+        questions: Option<&Vectors>,
+    ) -> Result<Self, Error> {
+        wish.check_recall()?;
+        let planned = Self::for_metric(n, dim, metric, wish.planned_for(questions))?;
+        Ok(Self { wish, ..planned })
     }
 
     /// The cost of downloading everything and searching locally.

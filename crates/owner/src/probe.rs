@@ -1,9 +1,10 @@
-//! The number of buckets that a search must read. The builder measures it on the owner's own vectors.
+//! The number of buckets that a search must read. The builder measures it with the owner's questions or else with vectors.
 //!
-//! The number goes into the manifest and is the same for every query. A sample of the vectors serves as queries. Each query is
-//! itself left out of its truth and of its answer.
+//! The number goes into the manifest and is the same for every query. A vector that serves as a query is itself left out of its
+//! truth and of its answer.
 
 use rayon::prelude::*;
+use sordino_index::Error;
 use sordino_vault::decoded_rows::DecodedRows;
 use sordino_vault::frame::{Frame, FrameQuery};
 use sordino_vectors::metric::{Metric, length};
@@ -23,12 +24,16 @@ pub(crate) const SAMPLE: usize = 500;
 /// descriptors).
 pub(crate) const MARGIN: f64 = 0.0075;
 
+/// The standard deviation of the recall of a question. The margin for questions is their standard error. We measured 0.07
+/// to 0.13 for short questions about definitions.
+const DEVIATION: f64 = 0.1;
+
 /// A smaller difference in recall may be chance, so it is no reason to read more buckets.
 pub(crate) const GAIN: f64 = 0.002;
 
-/// The measured recall that is enough for a request.
-pub(crate) fn target(recall: f64) -> f64 {
-    (recall + MARGIN).min(1.0)
+/// The measured recall that is enough for a request, with this margin.
+pub(crate) fn target(recall: f64, margin: f64) -> f64 {
+    (recall + margin).min(1.0)
 }
 
 /// True if a recall reaches the requested one. The comparison allows for errors in the last bits, because sums of tenths are
@@ -43,10 +48,10 @@ pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
 /// Codes may be too short for the margin, even in the longest search. Then the first recall that reaches the request
 /// and is close to the highest is enough. If none reaches the request, the first recall that is close to the highest is
 /// enough.
-pub(crate) fn first_enough(recalls: &[f64], wish: f64) -> usize {
+pub(crate) fn first_enough(recalls: &[f64], wish: f64, margin: f64) -> usize {
     let highest = recalls.iter().copied().fold(0.0, f64::max);
-    let least = if reaches(highest, target(wish)) {
-        target(wish)
+    let least = if reaches(highest, target(wish, margin)) {
+        target(wish, margin)
     } else if reaches(highest, wish) {
         wish.max(highest - GAIN)
     } else {
@@ -63,10 +68,12 @@ const SPARE: usize = 200;
 const ROWS: usize = 512;
 const QUERIES: usize = 32;
 
-/// The rows of an index that is searched in parts, some of which serve as held-out queries.
+/// The rows of an index that is searched in parts, with the queries of a measurement.
 pub(crate) struct Sample<'a> {
     rows: &'a Rows,
     queries: Vec<Query>,
+    /// The margin above the requested recall.
+    margin: f64,
     /// The lifted queries.
     lifted: Vectors,
     k: usize,
@@ -74,9 +81,10 @@ pub(crate) struct Sample<'a> {
     kept: usize,
 }
 
-/// A row that serves as a query.
+/// A query of a measurement.
 pub(crate) struct Query {
-    itself: u32,
+    /// The row that serves as the query. `None` for a question.
+    itself: Option<u32>,
     pub(crate) asked: FrameQuery,
     near: Nearness,
     /// The nearest other rows with their nearness, the nearest first.
@@ -93,20 +101,49 @@ impl<'a> Sample<'a> {
         let asked = places.filter_map(|row| {
             let y = y(row);
             let near_to = Nearness::new(frame, &y);
-            Some((u32_of(row), frame.ask_for(&y)?, near_to))
+            Some((Some(u32_of(row)), frame.ask_for(&y)?, near_to))
         });
-        let asked: Vec<_> = asked.collect();
+        Self::asked(points, asked.collect(), k, MARGIN)
+    }
+
+    /// Takes at most [`SAMPLE`] of these questions as queries, evenly spread.
+    ///
+    /// # Errors
+    /// The errors of [`Frame::ask`].
+    pub(crate) fn of_questions(
+        points: Lifted<'a>,
+        questions: &Vectors,
+        k: usize,
+    ) -> Result<Self, Error> {
+        let (frame, len) = (points.frame, questions.len());
+        let count = len.min(SAMPLE);
+        let asked = (0..count).map(|i| {
+            let question = questions.row(i * len / count);
+            let near_to = Nearness::new(frame, &frame.centred(question));
+            Ok((None, frame.ask(question)?, near_to))
+        });
+        let asked = asked.collect::<Result<Vec<_>, Error>>()?;
+        let margin = DEVIATION / (count as f64).sqrt();
+        Ok(Self::asked(points, asked, k, margin))
+    }
+
+    fn asked(
+        Lifted { rows, frame }: Lifted<'a>,
+        asked: Vec<(Option<u32>, FrameQuery, Nearness)>,
+        k: usize,
+        margin: f64,
+    ) -> Self {
         let near = candidates(frame, rows, &asked, k + 1 + SPARE);
         let lifted = asked.iter().flat_map(|(_, asked, _)| asked.lifted());
         let lifted: Vec<f32> = lifted.copied().collect();
         // If all rows are zero, a search for the inner product has no queries.
         let lifted = match lifted.is_empty() {
-            true => Vectors::new(points.dim(), points.unit(0)),
-            false => Vectors::new(points.dim(), lifted),
+            true => Vectors::new(frame.stored_dim(), Lifted { rows, frame }.unit(0)),
+            false => Vectors::new(frame.stored_dim(), lifted),
         };
         let lifted = lifted.expect("the same number of coordinates as before");
-        let query = |(near, (itself, asked, near_to)): (Vec<u32>, (u32, FrameQuery, Nearness))| {
-            let others = near.iter().filter(|&&id| id != itself);
+        let query = |(near, (itself, asked, near_to)): (Vec<u32>, (_, FrameQuery, Nearness))| {
+            let others = near.iter().filter(|&&id| Some(id) != itself);
             let of = |id: u32| {
                 let id = id as usize;
                 near_to.of(rows.marks[id].base, &rows.unrounded(id))
@@ -124,10 +161,16 @@ impl<'a> Sample<'a> {
         Self {
             queries: near.into_iter().zip(asked).map(query).collect(),
             rows,
+            margin,
             lifted,
             k,
             kept: k,
         }
+    }
+
+    /// The margin above the requested recall.
+    pub(crate) fn margin(&self) -> f64 {
+        self.margin
     }
 
     /// The same queries, for searches that rank the best candidates exactly. `candidates` is the number of these.
@@ -169,7 +212,7 @@ impl<'a> Sample<'a> {
             let mut best = Best::new(self.kept, self.k);
             let found = find(query).into_iter();
             found
-                .filter(|hit| hit.id != query.itself)
+                .filter(|hit| Some(hit.id) != query.itself)
                 .for_each(|hit| best.offer(hit, || self.near(query, hit.id)));
             best.share(query)
         });
@@ -196,7 +239,7 @@ impl<'a> Sample<'a> {
             let after = order.iter().map(|&(bucket, _)| {
                 let bucket = &opened[bucket as usize];
                 for (&id, score) in bucket.rows.iter().zip(bucket.keys(&query.asked)) {
-                    if id != query.itself {
+                    if Some(id) != query.itself {
                         best.offer(Scored { id, score }, || self.near(query, id));
                     }
                 }
@@ -218,7 +261,7 @@ impl<'a> Sample<'a> {
 fn candidates(
     frame: &Frame,
     rows: &Rows,
-    asked: &[(u32, FrameQuery, Nearness)],
+    asked: &[(Option<u32>, FrameQuery, Nearness)],
     most: usize,
 ) -> Vec<Vec<u32>> {
     let (n, width) = (rows.vectors.len(), frame.stored_dim());
@@ -390,16 +433,16 @@ mod tests {
     #[test]
     fn no_more_is_read_for_what_codes_do_not_reach() {
         // The recall reaches the request and the margin, although the search misses some neighbours.
-        assert_eq!(first_enough(&[0.5, 0.9575, 0.958, 0.97], 0.95), 1);
-        assert_eq!(first_enough(&[0.9, 0.979, 0.9875, 0.9875], 0.98), 2);
+        assert_eq!(first_enough(&[0.5, 0.9575, 0.958, 0.97], 0.95, MARGIN), 1);
+        assert_eq!(first_enough(&[0.9, 0.979, 0.9875, 0.9875], 0.98, MARGIN), 2);
         // The request is reached without the margin. Then the first recall that is close to the highest is taken.
         let curve = [0.7, 0.979, 0.9805, 0.9845, 0.985, 0.9855, 0.9853];
-        assert_eq!(first_enough(&curve, 0.98), 3);
-        assert_eq!(first_enough(&curve, 0.985), 4);
+        assert_eq!(first_enough(&curve, 0.98, MARGIN), 3);
+        assert_eq!(first_enough(&curve, 0.985, MARGIN), 4);
         // The request is out of reach.
-        assert_eq!(first_enough(&curve, 0.995), 3);
-        assert_eq!(first_enough(&curve, 0.999_999), 3);
-        assert_eq!(first_enough(&[0.3], 0.95), 0);
+        assert_eq!(first_enough(&curve, 0.995, MARGIN), 3);
+        assert_eq!(first_enough(&curve, 0.999_999, MARGIN), 3);
+        assert_eq!(first_enough(&[0.3], 0.95, MARGIN), 0);
     }
 
     #[test]
@@ -408,7 +451,7 @@ mod tests {
         let (frame, rows) = rows(&data);
         let sample = Sample::new(Lifted::new(&rows, &frame), 500, 1);
         assert!(sample.recall(|_| Vec::new()) > 0.999);
-        assert!(target(0.993) <= 1.0 && target(0.9) > 0.9);
+        assert!(target(0.993, MARGIN) <= 1.0 && target(0.9, MARGIN) > 0.9);
         let sum: f64 = (0..20).map(|at| if at % 2 == 0 { 0.9 } else { 1.0 }).sum();
         assert!(reaches(sum / 20.0, 0.95) && !reaches(0.949, 0.95));
     }

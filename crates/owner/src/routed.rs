@@ -40,19 +40,25 @@ pub(crate) struct Base {
 
 impl Base {
     /// Clusters and masks the lifted rows as planned, and writes each part. It measures the necessary number of groups
-    /// with some of the rows as queries.
+    /// with the owner's questions or, without any, with some of the rows as queries.
     pub(crate) fn new<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: Rows,
         given: Option<Assignment>,
         planned: &Grouping,
         wish: &Wish,
+        questions: Option<&Vectors>,
         frame: &Frame,
     ) -> Result<Self, Error> {
         let lifted = Lifted::new(&rows, frame);
         let (n, dim) = (lifted.len(), lifted.dim());
-        let sample = Sample::new(lifted, SAMPLE, wish.k);
-        let sample = sample.with_candidates(wish.second_look);
+        let of_rows = || Sample::new(lifted, SAMPLE, wish.k).with_candidates(wish.second_look);
+        let sample = match questions {
+            None => of_rows(),
+            Some(questions) => {
+                Sample::of_questions(lifted, questions, wish.k)?.with_candidates(wish.second_look)
+            }
+        };
         let (planned, clusters, wanted) = match given {
             None => Clusters::planned(build, lifted, planned, wish, &sample)?,
             Some(given) => {
@@ -63,14 +69,15 @@ impl Base {
             }
         };
         let chosen = Chosen::measured(&clusters, &wanted, &sample, &planned, wish, build.progress)?;
+        let held_out = questions.map(|_| clusters.recall(&of_rows(), &chosen.order, &chosen.grid));
         drop((sample, wanted));
         build.tell(Step::Mask);
         let dealt = clusters.dealt(&chosen.order, dim);
-        let (mode, ids) = dealt.written(build, rows, chosen.grid, wish)?;
+        let (mode, ids) = dealt.written(build, rows, chosen.grid, &wish.kept(held_out))?;
         Ok(Self {
             mode,
             ids,
-            measured: chosen.result(n, dim, wish.queries),
+            measured: chosen.result(n, dim, wish.queries, held_out),
         })
     }
 }

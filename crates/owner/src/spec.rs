@@ -2,7 +2,7 @@
 
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Checking, MAX_DIM, MAX_K, Packing, Routing};
-use sordino_index::{Error, Id, IdKind};
+use sordino_index::{Error, Id, IdKind, OwnerFault};
 use sordino_vault::attributes::Attributes;
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::Metric;
@@ -14,8 +14,11 @@ use crate::plan::{Conditions, Wish, second_look};
 /// record instead of 20.
 pub(crate) const TAIL: Packing = Packing::T64;
 
+/// The smallest number of questions with which recall is measured. The standard error of 50 is about 0.015.
+pub(crate) const QUESTIONS: usize = 50;
+
 /// An owner's choices for a new index.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
     /// The largest number of results of a search, 1 to 1024. Messages have space for them. In sealed mode `k` is at most the
@@ -38,6 +41,10 @@ pub struct Spec {
     /// True if readers have keys of their own from the first version on. Only the owner can read the index until a reader is
     /// [granted](crate::Store::change_access) the right.
     pub own_readers: bool,
+    /// Vectors of typical questions, at least 50, in sealed and routed mode. A search then reads enough for the requested recall of
+    /// questions. Without them it reads enough for vectors of the index itself, and questions of another kind find less.
+    /// The index does not contain the questions. Up to 500 of them are used.
+    pub questions: Option<Vectors>,
     /// The mode.
     pub form: Form,
 }
@@ -62,6 +69,7 @@ sordino_index::setters! {
         second_look: Option<u32>,
         checking: Checking,
         own_readers: bool,
+        questions: Option<Vectors>,
         form: Form,
     }
 }
@@ -73,7 +81,8 @@ impl Spec {
     /// - [`Error::TooLarge`] if there are too many coordinates
     /// - [`Error::K`] if no search can have `k` results
     /// - [`Error::Candidates`] if a second look cannot have this number of candidates
-    /// - [`Error::Mode`] if the mode does not support a second look or the requested check of replies
+    /// - [`Error::Mode`] if the mode does not support a second look, questions or the requested check of replies
+    /// - [`OwnerFault::Questions`], [`OwnerFault::QuestionDimension`] and [`Error::Vectors`] for questions that cannot be used
     pub(crate) fn check(&self, n: usize, dim: usize) -> Result<Option<SecondLook>, Error> {
         if dim > MAX_DIM as usize {
             return Err(Error::TooLarge { n, dim });
@@ -85,7 +94,34 @@ impl Spec {
         }
         let look = self.look(dim)?;
         self.check_checking()?;
+        self.check_questions(dim)?;
         Ok(look)
+    }
+
+    /// Refuses questions that say too little, or with which this mode or these vectors cannot be searched.
+    fn check_questions(&self, dim: usize) -> Result<(), Error> {
+        let Some(questions) = &self.questions else {
+            return Ok(());
+        };
+        let all = |found| {
+            let expected = "routed or sealed for questions: the other modes score every vector";
+            Err(Error::Mode { found, expected })
+        };
+        match self.form {
+            Form::Routed { .. } | Form::Sealed { .. } => {}
+            Form::Masked(_) => return all("masked"),
+            Form::Open(_) => return all("open"),
+            Form::Local => return all("local"),
+        }
+        let (found, expected) = (questions.len(), QUESTIONS);
+        if found < expected {
+            return Err(OwnerFault::Questions { found, expected }.into());
+        }
+        let (found, expected) = (questions.dim(), dim);
+        if found != expected {
+            return Err(OwnerFault::QuestionDimension { found, expected }.into());
+        }
+        Ok(self.metric.check_queries(questions)?)
     }
 
     /// The demands on an index that is searched in parts. For other modes, the default demands.
@@ -199,6 +235,7 @@ impl Default for Spec {
             second_look: None,
             checking: Checking::Sums,
             own_readers: false,
+            questions: None,
             form: Form::Masked(Packing::T4),
         }
     }

@@ -68,14 +68,27 @@ impl Metric {
         if let Some(column) = query.iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite { row: 0, column });
         }
+        self.check_asked(query, 0)
+    }
+
+    /// Checks that each of these queries can be compared with vectors. The error names the row.
+    ///
+    /// # Errors
+    /// The errors of [`check_query`](Self::check_query).
+    pub fn check_queries(self, queries: &Vectors) -> Result<(), Error> {
+        let mut rows = queries.rows().enumerate();
+        rows.try_for_each(|(row, query)| self.check_asked(query, row))
+    }
+
+    fn check_asked(self, query: &[f32], row: usize) -> Result<(), Error> {
         if self == Self::InnerProduct && length(query) == 0.0 {
-            return Err(Error::ZeroVector { row: 0 });
+            return Err(Error::ZeroVector { row });
         }
         let most = match self {
             Self::InnerProduct => LONGEST_QUERY,
             Self::Cosine | Self::Euclidean => LONGEST,
         };
-        self.check_row(query, most, 0)
+        self.check_row(query, most, row)
     }
 
     fn check_row(self, vector: &[f32], most: f64, row: usize) -> Result<(), Error> {
@@ -117,6 +130,14 @@ mod tests {
         assert!(Metric::Cosine.check(&vectors(3e38), 0).is_ok());
         let zero = Metric::Cosine.check(&vectors(0.0), 7);
         assert!(matches!(zero, Err(Error::ZeroVector { row: 8 })));
+        for metric in [Metric::Cosine, Metric::InnerProduct] {
+            let zero = metric.check_queries(&vectors(0.0));
+            assert!(
+                matches!(zero, Err(Error::ZeroVector { row: 1 })),
+                "{zero:?}"
+            );
+        }
+        assert!(Metric::Euclidean.check_queries(&vectors(0.0)).is_ok());
         assert!(Metric::Euclidean.check_query(&[0.0]).is_ok());
         assert!(Metric::Euclidean.check_query(&[1e24]).is_ok());
         for query in [0.0, 1e24] {

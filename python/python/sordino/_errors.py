@@ -67,7 +67,7 @@ class KError(InputError):
 
 
 class RecallError(InputError):
-    """A recall is not between 0 and 1."""
+    """A recall is not between 0 and 1, or there are too few questions to measure it."""
 
 
 class TooLargeError(InputError):

@@ -51,7 +51,7 @@ class Index:
         self._native = native
         #: The columns of a table that the last `build` or `add` took by their usual names, by argument.
         self.taken: dict[str, str] = {}
-        #: Recall on held-out vectors that sealed mode measured, if it was built here.
+        #: The recall that the build measured, if it was built here: of its questions or, without any, of held-out vectors.
         self.expected_recall: float | None = None
 
     @property
@@ -681,6 +681,7 @@ def build(
     second_look: int | None = None,
     checks: Literal["sums", "exact", "none"] = "sums",
     own_readers: bool = False,
+    questions: ArrayLike | None = None,
 ) -> Index:
     """Build an index in a new directory.
 
@@ -743,6 +744,10 @@ def build(
         times as long. "none", in open mode, trusts the server.
     own_readers : bool, default False
         Give the index readers of its own from the first version on. Only the owner can read it until `Index.grant`.
+    questions : array_like of shape (m, dim), optional
+        The vectors of at least 50 typical questions, for sealed and routed mode. A search then reads enough for the
+        `recall` of questions. Without them it reads enough for vectors like those of the index, and short questions about
+        longer texts find less. Up to 500 are used, and none is stored.
 
     Returns
     -------
@@ -781,6 +786,7 @@ def build(
         "own_readers": bool(own_readers),
         "second_look": None if second_look is None else whole_number(second_look, "second_look", 64),
         "size": records.size,
+        "questions": None if questions is None else _arrays.matrix(questions, "questions"),
     }
     measured = _sordino.build(path, key, iter(records), settings, progress)
     index = measured_index(Index(_sordino.Index(path, key)), measured, recall, 3)
@@ -965,7 +971,7 @@ def measured_index(index: Index, measured: tuple[float, bool] | None, recall: fl
             import warnings
 
             warnings.warn(
-                f"recall {index.expected_recall:.3f} on held-out vectors, below the {recall} that was asked for. In sealed and routed "
+                f"the build measured recall {index.expected_recall:.3f}, below the {recall} that was asked for. In sealed and routed "
                 "mode the vectors have too little structure to be searched in parts: sordino.plan shows the other modes. In the "
                 "other modes neighbours differ by less than scores can tell: second_look=32 reranks candidates by exact vectors",
                 stacklevel=depth,

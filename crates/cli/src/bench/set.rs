@@ -1,12 +1,12 @@
 //! A set of vectors, queries, and their true neighbours.
 
 use super::{Args, Synthetic};
+use crate::file_args::vectors;
 use crate::{Error, Output};
 use sordino_search::plan::{Plan, Wish};
 use sordino_search::recall::{self, Truth};
-use sordino_search::vectors::{ColumnNames, Format};
 use sordino_search::{Metric, Vectors, synthetic};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The number of generated vectors, if no number is given.
 const N: usize = 100_000;
@@ -22,9 +22,10 @@ pub(super) struct Set {
 
 impl Set {
     pub(super) fn new(args: &Args, output: Output) -> Result<Self, Error> {
+        let column = args.vector_column.as_ref();
         let (name, base, queries) = match (&args.data, &args.queries) {
             (Some(data), Some(queries)) => {
-                let base = args.vectors(data)?;
+                let base = vectors(data, column)?;
                 let base = match args.n {
                     Some(n) if n < base.len() && args.truth.is_some() => {
                         let why = "--truth covers all vectors of the file: leave out --n";
@@ -33,7 +34,7 @@ impl Set {
                     Some(n) => base.truncated(n)?,
                     None => base,
                 };
-                let queries = args.vectors(queries)?;
+                let queries = vectors(queries, column)?;
                 (data.display().to_string(), base, queries)
             }
             (None, Some(_)) => {
@@ -94,7 +95,7 @@ impl Set {
     pub(super) fn of_index(args: &Args) -> Result<Self, Error> {
         let named = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
         let (index, queries) = (named(&args.index), named(&args.queries));
-        let queries = args.vectors(&queries)?;
+        let queries = vectors(&queries, args.vector_column.as_ref())?;
         let truth = args.truth.as_ref();
         let truth = truth.map(|path| Truth::open(path).map_err(Error::vectors(path)));
         Ok(Self {
@@ -103,19 +104,6 @@ impl Set {
             queries: queries.truncated(args.searches)?,
             truth: truth.transpose()?,
         })
-    }
-}
-
-impl Args {
-    /// The vectors of a file. For a table, an option may name their column.
-    fn vectors(&self, path: &Path) -> Result<Vectors, Error> {
-        let named = Error::vectors(path);
-        let is_table = Format::of(path).map_err(&named)?.is_table();
-        let names = ColumnNames {
-            vectors: self.vector_column.clone().filter(|_| is_table),
-            ..ColumnNames::default()
-        };
-        Vectors::open_columns(path, &names).map_err(named)
     }
 }
 

@@ -66,6 +66,7 @@ pub(super) fn after_change(before: Option<f64>, store: &Store<AnyDisk>) -> Strin
 /// The meaning of a build's measurements, and what to do.
 pub(super) fn advice(measured: &Measurement) -> String {
     let Measurement {
+        question_recall,
         reached,
         cost,
         queries,
@@ -73,8 +74,12 @@ pub(super) fn advice(measured: &Measurement) -> String {
         ..
     } = *measured;
     let mut text = match reached {
-        true => "; queries unlike the records, such as short questions, may find less: measure yours with `sordino bench --index`, \
-            and ask for more with --recall"
+        true if question_recall.is_some() => String::new(),
+        true => "; queries unlike the records, such as short questions, may find less: build with --questions and a file of \
+            yours, and a search reads enough for them"
+            .to_owned(),
+        false if question_recall.is_some() => "; this is below what was asked for: these vectors have too little structure to be \
+            searched in parts"
             .to_owned(),
         false => "; new queries may get 0.01 less, which is below what was asked for: these vectors have too little \
             structure to be searched in parts"

@@ -1,5 +1,7 @@
 //! `sordino index build`.
 
+mod choice_names;
+
 use super::advice::{advice, precision};
 use super::ids::KindName;
 use super::input::{Input, Records, Rounding};
@@ -9,11 +11,12 @@ use crate::delivery::{Delivery, Fetched};
 use crate::owned_index::{OwnedIndex, PinsArgs};
 use crate::place::Place;
 use crate::{Error, Output, checks::Checks, keys, mode::Mode, numbers, random, second_look::Look};
+use choice_names::{MetricName, PackingName, RoutingName};
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
 use sordino_search::manifest::Packing;
 use sordino_search::plan::{Bytes, Plan, Wish};
-use sordino_search::{Form, Metric, Routing, Spec, Store};
+use sordino_search::{Form, Metric, Spec, Store, Vectors};
 use std::{path::PathBuf, time::Instant};
 
 /// Arguments of `sordino index build`.
@@ -46,6 +49,10 @@ pub(super) struct Args {
     /// every vector.
     #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
+    /// Vectors of at least 50 typical questions, in a file like VECTORS, for sealed and routed mode. A search then reads
+    /// enough for the recall of questions. Without them it reads enough for vectors like those of the index.
+    #[arg(long, value_name = "FILE")]
+    questions: Option<PathBuf>,
     /// Searches that a client makes in one version of the index. It decides what is downloaded once, and what each
     /// time.
     #[arg(long, default_value_t = 100, value_parser = numbers::searches)]
@@ -76,70 +83,10 @@ Examples:
   sordino index build docs.parquet docs.index --key owner.key --id-column id \\
       --payload-column title,text --attribute year,lang
   sordino index build base.npy base.index --key owner.key --mode routed --second-look
+  sordino index build base.npy base.index --key owner.key --mode routed --questions questions.npy
   sordino index build base.npy base.index --key owner.key --checks exact
   sordino index build base.npy base.index --key owner.key --own-readers
   sordino index build base.fvecs base.index --key owner.key --mode sealed --recall 0.9 --k 20";
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum MetricName {
-    /// The angle; zero vectors are refused.
-    Cosine,
-    /// The inner product.
-    #[value(alias = "ip")]
-    InnerProduct,
-    /// The Euclidean distance.
-    #[value(alias = "l2")]
-    Euclidean,
-}
-
-impl From<MetricName> for Metric {
-    fn from(name: MetricName) -> Self {
-        match name {
-            MetricName::Cosine => Self::Cosine,
-            MetricName::InnerProduct => Self::InnerProduct,
-            MetricName::Euclidean => Self::Euclidean,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PackingName {
-    /// The longest queries, the shortest hint.
-    #[value(name = "4")]
-    T4,
-    /// Half the query, twice the hint; so each of these against the one before.
-    #[value(name = "8")]
-    T8,
-    /// For 256 dimensions and more.
-    #[value(name = "16")]
-    T16,
-    /// For 512 dimensions and more.
-    #[value(name = "32")]
-    T32,
-    /// For 1024 dimensions and more.
-    #[value(name = "64")]
-    T64,
-}
-
-impl From<PackingName> for Packing {
-    fn from(name: PackingName) -> Self {
-        match name {
-            PackingName::T4 => Self::T4,
-            PackingName::T8 => Self::T8,
-            PackingName::T16 => Self::T16,
-            PackingName::T32 => Self::T32,
-            PackingName::T64 => Self::T64,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum RoutingName {
-    /// The centroids are downloaded once.
-    Downloaded,
-    /// The server scores the centroids under encryption, and sees them.
-    Encrypted,
-}
 
 #[derive(Serialize)]
 struct Report {
@@ -165,6 +112,8 @@ struct Report {
     rounding: Option<Rounding>,
     /// The recall that sealed and routed mode's builders measured on held-out vectors.
     expected_recall: Option<f64>,
+    /// The recall that they measured with the given questions.
+    question_recall: Option<f64>,
     /// True if the measured recall reaches the requested one.
     reached: Option<bool>,
     /// The bytes that a client transfers in the given number of searches, in sealed and routed mode.
@@ -246,6 +195,7 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
         seconds,
         rounding,
         expected_recall: store.recall(),
+        question_recall: measured.and_then(|measured| measured.question_recall),
         reached: measured.map(|measured| measured.reached),
         bytes_in_all: measured.map(|measured| measured.cost.total(measured.queries)),
         instead: measured.and_then(|measured| Some(measured.instead?.mode.name())),
@@ -258,7 +208,11 @@ pub(super) fn run(args: &Args, output: Output) -> Result<(), Error> {
                 None => precision(recall, &manifest.mode, manifest.second_look().is_some()),
             };
             let k = report.k;
-            text += &format!("\nrecall@{k} of held-out vectors: {recall:.3}{advice}");
+            text += &format!("\nrecall@{k} of held-out vectors: {recall:.3}");
+            if let Some(recall) = report.question_recall {
+                text += &format!("\nrecall@{k} of your questions: {recall:.3}");
+            }
+            text += &advice;
         }
         text += &args.delivery.line(report.fetched);
         text
@@ -288,10 +242,7 @@ impl Args {
             Mode::Sealed => Form::Sealed {
                 recall: self.recall,
                 queries: self.queries,
-                routing: self.routing.map(|routing| match routing {
-                    RoutingName::Downloaded => Routing::Downloaded,
-                    RoutingName::Encrypted => Routing::Encrypted,
-                }),
+                routing: self.routing.map(Into::into),
             },
         };
         let k = self.k;
@@ -310,7 +261,19 @@ impl Args {
             .conditions(self.delivery.conditions(self.queries))
             .second_look(self.look.candidates)
             .checking(self.checks.into())
-            .own_readers(self.own_readers))
+            .own_readers(self.own_readers)
+            .questions(self.questions()?))
+    }
+
+    /// The questions. It names their file if a query cannot be one of them.
+    fn questions(&self) -> Result<Option<Vectors>, Error> {
+        let Some(file) = &self.questions else {
+            return Ok(None);
+        };
+        let questions = self.input.others(file)?;
+        let checked = Metric::from(self.metric).check_queries(&questions);
+        checked.map_err(Error::vectors(file))?;
+        Ok(Some(questions))
     }
 
     /// Adds the file and the place to the error of a build.

@@ -146,6 +146,56 @@ fn a_second_look_is_built_shown_and_kept() {
 }
 
 #[test]
+fn a_build_takes_questions_and_says_what_it_finds_of_them() {
+    let place = Place::new();
+    let fifty = part(&place.base, 0..50);
+    fs::write(place.path("questions.npy"), npy(&fifty)).unwrap();
+    for mode in ["routed", "sealed"] {
+        let options = ["--mode", mode, "--recall", "0.9", "--questions"];
+        let options = [&options[..], &[&place.at("questions.npy")]].concat();
+        let built = place.build(mode, &options);
+        let (of_questions, held_out) = (&built["question_recall"], &built["expected_recall"]);
+        assert!(of_questions.as_f64().unwrap() > 0.8, "{built}");
+        assert!(held_out.as_f64().unwrap() > 0.8, "{built}");
+        assert_found(&place.query(&["--index", &place.at(mode)]), "sealed");
+    }
+    let plain = place.build("plain", &["--mode", "routed"]);
+    assert!(plain["question_recall"].is_null(), "{plain}");
+    let line =
+        "index build @base.npy @said --key @owner.key --mode routed --questions @questions.npy";
+    let said = done(&place.line(line));
+    assert!(said.contains("recall@10 of your questions: "), "{said}");
+    // Questions that say too little, or that nothing is near to, are named with their file.
+    let mut zero = fifty.as_slice().to_vec();
+    zero[DIM * 3..DIM * 4].fill(0.0);
+    let write = |rows: &Vectors| fs::write(place.path("wrong.npy"), npy(rows)).unwrap();
+    let narrow = Vectors::new(DIM / 2, fifty.as_slice().to_vec()).unwrap();
+    for (rows, mode, why) in [
+        (
+            part(&place.base, 0..49),
+            "routed",
+            "49 questions: expected at least 50",
+        ),
+        (Vectors::new(DIM, zero).unwrap(), "sealed", "wrong.npy: "),
+        (narrow, "routed", "questions of 16 dimensions: expected 32"),
+        (
+            fifty.clone(),
+            "masked",
+            "expected routed or sealed for questions",
+        ),
+    ] {
+        write(&rows);
+        let line = format!(
+            "index build @base.npy @other --key @owner.key --mode {mode} --questions @wrong.npy"
+        );
+        let output = run(&place.line(&line));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(why), "{said}");
+        assert!(!place.path("other").exists());
+    }
+}
+
+#[test]
 fn a_changed_byte_anywhere_is_found_with_its_own_exit_code() {
     let place = Place::new();
     place.build("index", &["--packing", "4"]);

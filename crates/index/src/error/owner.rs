@@ -46,6 +46,26 @@ pub enum OwnerFault {
         /// The reason.
         why: String,
     },
+    /// A build has too few questions to measure recall with them.
+    #[error(
+        "{found} questions: expected at least {expected}, because fewer say too little about the recall of others"
+    )]
+    Questions {
+        /// The number of questions.
+        found: usize,
+        /// The smallest number.
+        expected: usize,
+    },
+    /// The questions of a build have another dimension than the vectors.
+    #[error(
+        "questions of {found} dimensions: expected {expected}, like the vectors; make both with the same model"
+    )]
+    QuestionDimension {
+        /// The dimension of the questions.
+        found: usize,
+        /// The dimension of the vectors.
+        expected: usize,
+    },
     /// A change took effect, but its owner could not record the new version.
     #[error(
         "version {version} is made, but not remembered: {source}. Until the next change is remembered, no one would notice if this \

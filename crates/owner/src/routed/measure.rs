@@ -46,7 +46,8 @@ impl Chosen {
         wish: &Wish,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
-        let enough = |tried: &Self| reaches(tried.recall, target(wish.recall));
+        let margin = sample.margin();
+        let enough = |tried: &Self| reaches(tried.recall, target(wish.recall, margin));
         let mut tried: Vec<Self> = Vec::new();
         for (grid, cost) in planned.regrouped(clusters.n, clusters.directions.dim(), wish.queries) {
             let affordable = tried.is_empty() || planned.most.allows(&cost, wish.queries);
@@ -65,15 +66,24 @@ impl Chosen {
             });
         }
         let recalls: Vec<f64> = tried.iter().map(|tried| tried.recall).collect();
-        let chosen = tried.into_iter().nth(first_enough(&recalls, wish.recall));
+        let chosen = tried
+            .into_iter()
+            .nth(first_enough(&recalls, wish.recall, margin));
         chosen.ok_or(Error::Recall(wish.recall))
     }
 
-    /// The recall, and the mode that would serve clients of an index of `n` vectors better, if there is one.
-    pub(super) fn result(&self, n: usize, dim: usize, queries: u64) -> Measurement {
+    /// The recall, and the mode that would serve clients of an index of `n` vectors better, if there is one. `held_out`
+    /// is the recall of held-out vectors, if questions decided.
+    pub(super) fn result(
+        &self,
+        n: usize,
+        dim: usize,
+        queries: u64,
+        held_out: Option<f64>,
+    ) -> Measurement {
         let masked = cheapest_scoring(n, dim, queries, columns::Rows::Masked, Checking::Sums);
         Measurement::new(
-            self.recall,
+            (self.recall, held_out),
             self.reached,
             self.cost,
             masked.map(|masked| masked.cost),

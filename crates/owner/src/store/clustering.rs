@@ -233,13 +233,14 @@ fn planned(spec: &Spec, n: usize, dim: usize) -> Result<(Spec, usize), Error> {
     if u32::try_from(n).is_err() {
         return Err(Error::TooLarge { n, dim });
     }
-    let (mut spec, wish) = (*spec, spec.wish());
+    let (mut spec, wish) = (spec.clone(), spec.wish());
     let width = dim + spec.metric.added() as usize;
-    let planned = |wish| Plan::for_metric(n, width, spec.metric, wish);
+    let questions = spec.questions.as_ref();
+    let planned = |wish| Plan::of_build(n, width, spec.metric, wish, questions);
     let clusters = match &mut spec.form {
         Form::Routed { .. } => {
             wish.check_recall()?;
-            let planned = Grouping::cheapest(n, width, &wish);
+            let planned = Grouping::cheapest(n, width, &wish.planned_for(questions));
             planned
                 .ok_or(Error::TooLarge { n, dim })?
                 .grid

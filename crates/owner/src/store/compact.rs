@@ -170,8 +170,8 @@ impl<D: Disk> Store<D> {
             progress,
         };
         let made = match self.manifest.mode {
-            Mode::Routed(_) => Draft::routed(&mut build, rows, None, wish, frame)?,
-            _ => Draft::sealed(&mut build, rows, None, wish, frame)?,
+            Mode::Routed(_) => Draft::routed(&mut build, rows, None, wish, None, frame)?,
+            _ => Draft::sealed(&mut build, rows, None, wish, None, frame)?,
         };
         let (mut draft, measured) = made;
         draft.access.clone_from(&self.access);

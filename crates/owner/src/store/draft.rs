@@ -12,6 +12,7 @@ use sordino_index::{Disk, Error, manifest};
 use sordino_vault::directory::{Directory, UNLABELLED};
 use sordino_vault::frame::Frame;
 use sordino_vault::keys::OwnerKeys;
+use sordino_vectors::Vectors;
 
 use super::now;
 use super::records::Records;
@@ -241,12 +242,13 @@ impl Draft {
         rows: Rows,
         given: Option<Assignment>,
         wish: Wish,
+        questions: Option<&Vectors>,
         frame: Frame,
     ) -> Result<(Self, Measurement), Error> {
         let (n, width) = (rows.vectors.len(), rows.vectors.dim());
         room::check_bytes(clustering_bytes(ModeKind::Sealed, n, width))?;
-        let plan = Plan::for_metric(n, width, frame.metric(), wish)?;
-        let base = Base::new(build, &rows, given, &plan, &frame)?;
+        let plan = Plan::of_build(n, width, frame.metric(), wish, questions)?;
+        let base = Base::new(build, &rows, given, &plan, questions, &frame)?;
         let Base {
             mode,
             buckets,
@@ -274,6 +276,7 @@ impl Draft {
         rows: Rows,
         given: Option<Assignment>,
         wish: Wish,
+        questions: Option<&Vectors>,
         frame: Frame,
     ) -> Result<(Self, Measurement), Error> {
         let (n, dim) = (rows.vectors.len(), rows.vectors.dim());
@@ -297,8 +300,9 @@ impl Draft {
         wish.check_recall()?;
         let look = wish.second_look.map(|most| second_look(most, wish.k, dim));
         let look = look.transpose()?;
-        let planned = Grouping::cheapest(n, dim, &wish).ok_or(Error::TooLarge { n, dim })?;
-        let base = routed::Base::new(build, rows, given, &planned, &wish, &frame)?;
+        let planned = Grouping::cheapest(n, dim, &wish.planned_for(questions));
+        let planned = planned.ok_or(Error::TooLarge { n, dim })?;
+        let base = routed::Base::new(build, rows, given, &planned, &wish, questions, &frame)?;
         let frame = frame.with_recall(Some(base.measured.expected_recall));
         let mut draft = Self::new(wish.k, Mode::Routed(base.mode), frame);
         draft.look = look;

@@ -135,10 +135,10 @@ impl Stream {
         };
         // Vectors are copied once if they are out of order, or if their residuals are wider.
         let rows = self.rows(usize::MAX, size_of::<f32>(), build.progress)?;
-        let (wish, frame) = (spec.wish(), self.frame.clone());
+        let (wish, questions, frame) = (spec.wish(), spec.questions.as_ref(), self.frame.clone());
         let (mut draft, measured) = match spec.form {
-            Form::Routed { .. } => Draft::routed(build, rows, given, wish, frame)?,
-            Form::Sealed { .. } => Draft::sealed(build, rows, given, wish, frame)?,
+            Form::Routed { .. } => Draft::routed(build, rows, given, wish, questions, frame)?,
+            Form::Sealed { .. } => Draft::sealed(build, rows, given, wish, questions, frame)?,
             Form::Masked(_) | Form::Open(_) | Form::Local => {
                 unreachable!("these are written segment by segment")
             }

@@ -36,7 +36,7 @@ fn build(form: Form) -> (TempDir, Store) {
 fn build_with(spec: &Spec) -> (TempDir, Store) {
     let batch = Batch::from(synthetic::uniform(N, DIM, 1));
     let payloads = (0..N).map(|at| vec![at.to_le_bytes()[0]; 900]).collect();
-    create(&spec.k(3), batch.with_payloads(payloads))
+    create(&spec.clone().k(3), batch.with_payloads(payloads))
 }
 
 fn found(server: &Server, row: u64) -> Vec<(Id, Vec<u8>)> {

@@ -12,6 +12,7 @@ mod packings;
 mod payloads;
 mod plain_scoring;
 mod precision;
+mod questions;
 mod readers;
 mod records;
 mod refusals;

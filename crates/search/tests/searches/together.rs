@@ -51,7 +51,7 @@ fn with_server_of(spec: &Spec, work: impl FnOnce(&Server, &Client, &Vectors)) {
     let (base, queries) = synthetic::clustered(N, 23, DIM, 7);
     let payloads = (0..N).map(|id| format!("record {id}").repeat(50).into_bytes());
     let batch = sordino_search::Batch::from(base).with_payloads(payloads.collect());
-    let (dir, _) = create(&spec.k(K), batch);
+    let (dir, _) = create(&spec.clone().k(K), batch);
     let server = serve(dir.path());
     work(&server, &connect(&server), &queries);
 }

@@ -78,7 +78,7 @@ impl Bed {
 
     fn with(spec: &Spec) -> Self {
         let disk = Memory::default();
-        let spec = spec.k(K);
+        let spec = spec.clone().k(K);
         let batches = [Ok(batch(0))];
         let made = Store::create_on(
             disk.clone(),
