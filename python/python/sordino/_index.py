@@ -746,8 +746,8 @@ def build(
         Give the index readers of its own from the first version on. Only the owner can read it until `Index.grant`.
     questions : array_like of shape (m, dim), optional
         The vectors of at least 50 typical questions, for sealed and routed mode. A search then reads enough for the
-        `recall` of questions. Without them it reads enough for vectors like those of the index, and short questions about
-        longer texts find less. Up to 500 are used, and none is stored.
+        `recall` of questions. Without questions it reads enough for vectors like the indexed ones, and short questions
+        about longer texts find less. Up to 500 are used, and none is stored.
 
     Returns
     -------

@@ -50,7 +50,7 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
     /// Vectors of at least 50 typical questions, in a file like VECTORS, for sealed and routed mode. A search then reads
-    /// enough for the recall of questions. Without them it reads enough for vectors like those of the index.
+    /// enough for the recall of questions. Without questions it reads enough for vectors like the indexed ones.
     #[arg(long, value_name = "FILE")]
     questions: Option<PathBuf>,
     /// Searches that a client makes in one version of the index. It decides what is downloaded once, and what each

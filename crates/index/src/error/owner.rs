@@ -56,7 +56,7 @@ pub enum OwnerFault {
         /// The smallest number.
         expected: usize,
     },
-    /// The questions of a build have another dimension than the vectors.
+    /// The questions of a build have a different dimension from the vectors.
     #[error(
         "questions of {found} dimensions: expected {expected}, like the vectors; make both with the same model"
     )]
