@@ -151,8 +151,8 @@ fn a_build_takes_questions_and_says_what_it_finds_of_them() {
     let fifty = part(&place.base, 0..50);
     fs::write(place.path("questions.npy"), npy(&fifty)).unwrap();
     for mode in ["routed", "sealed"] {
-        let options = ["--mode", mode, "--recall", "0.9", "--questions"];
-        let options = [&options[..], &[&place.at("questions.npy")]].concat();
+        let file = place.at("questions.npy");
+        let options = ["--mode", mode, "--recall", "0.9", "--questions", &file];
         let built = place.build(mode, &options);
         let (of_questions, held_out) = (&built["question_recall"], &built["expected_recall"]);
         assert!(of_questions.as_f64().unwrap() > 0.8, "{built}");
