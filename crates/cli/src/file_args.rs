@@ -1,9 +1,7 @@
 //! The options that say how to read a file of vectors if its name does not.
 
-use crate::Error;
 use clap::Args;
-use sordino_search::Vectors;
-use sordino_search::vectors::{ColumnNames, FileOptions, Format};
+use sordino_search::vectors::{FileOptions, Format};
 use std::path::{Path, PathBuf};
 
 /// The options of a file of vectors.
@@ -44,17 +42,6 @@ impl FileArgs {
             ..FileOptions::default()
         }
     }
-}
-
-/// The vectors of a whole file. For a table, an option may name their column.
-pub(crate) fn vectors(file: &Path, column: Option<&String>) -> Result<Vectors, Error> {
-    let named = Error::vectors(file);
-    let is_table = Format::of(file).map_err(&named)?.is_table();
-    let names = ColumnNames {
-        vectors: column.cloned().filter(|_| is_table),
-        ..ColumnNames::default()
-    };
-    Vectors::open_columns(file, &names).map_err(named)
 }
 
 /// The file that an option names. `-` means standard input or output, as no option does.

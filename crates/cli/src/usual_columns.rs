@@ -3,12 +3,29 @@
 use crate::Error;
 use crate::file_args::path;
 use crate::table_source::{TableSource, is_pipe};
+use sordino_search::Vectors;
 use sordino_search::vectors::{self, ColumnNames, FileOptions, Format};
 use std::path::{Path, PathBuf};
 
 const IDS: [&str; 1] = ["id"];
 const VECTORS: [&str; 3] = ["vector", "embedding", "embeddings"];
 const TEXTS: [&str; 3] = ["text", "content", "document"];
+
+/// The vectors of a whole file. For a table, an option may name their column, or the column has a usual name.
+pub(crate) fn vectors(file: &Path, column: Option<&String>) -> Result<Vectors, Error> {
+    let named = Error::vectors(file);
+    let is_table = Format::of(file).map_err(&named)?.is_table();
+    let usual = match column {
+        None if is_table => UsualColumns::of(file, &FileOptions::default()).map_err(&named)?,
+        _ => None,
+    };
+    let usual = usual.map(|usual| usual.vectors()).transpose()?.flatten();
+    let names = ColumnNames {
+        vectors: column.cloned().filter(|_| is_table).or(usual),
+        ..ColumnNames::default()
+    };
+    Vectors::open_columns(file, &names).map_err(named)
+}
 
 /// The names of all columns of a table, if the table can be read twice.
 pub(crate) struct UsualColumns {

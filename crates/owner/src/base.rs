@@ -20,9 +20,10 @@ use crate::cluster;
 use crate::lifted::Lifted;
 use crate::lists::Lists;
 use crate::measurement::Measurement;
-use crate::plan::{Plan, Way};
-use crate::probe::{SAMPLE, Sample, first_enough, reaches};
+use crate::plan::{Plan, Way, Wish};
+use crate::probe::{SAMPLE, Sample};
 use crate::rows::Rows;
+use crate::sample_recall::{SampleRecall, first_enough};
 use crate::segment::WrittenSegment;
 use crate::step::Step;
 use crate::trained_centroids::{Assignment, TrainedCentroids};
@@ -41,8 +42,8 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Clusters the lifted rows, and seals the clusters as planned. It measures the result with the owner's questions
-    /// or, without any, with some of the rows as queries.
+    /// Clusters the lifted rows, and seals the clusters as planned. It measures the result with some of the rows and
+    /// the owner's questions as queries.
     pub(crate) fn new<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: &Rows,
@@ -85,16 +86,13 @@ impl Base {
 /// The number of buckets that a search reads, and the recall that it reaches.
 struct Probes {
     count: usize,
-    recall: f64,
-    /// The recall of held-out vectors, if questions decided.
-    held_out: Option<f64>,
-    reached: bool,
+    recall: SampleRecall,
 }
 
 impl Probes {
     /// The smallest number of probes that is enough for the requested recall. If no number is enough, it is the smallest
-    /// number beyond which almost no more records are found. Without questions, some of the vectors are the queries of
-    /// this measurement.
+    /// number beyond which almost no more records are found. Some of the vectors, and the questions, are the queries of this
+    /// measurement.
     fn measured(
         centres: &Vectors,
         plain: &[Vec<u8>],
@@ -110,24 +108,15 @@ impl Probes {
         };
         let opened: Result<Vec<DecodedRows>, Error> = plain.par_iter().map(read).collect();
         let opened = opened?;
-        let (k, wanted) = (plan.wish().k, plan.wish().recall);
-        let of_rows = || Sample::new(lifted, SAMPLE, k);
-        let sample = match questions {
-            None => of_rows(),
-            Some(questions) => Sample::of_questions(lifted, questions, k)?,
-        };
-        let mut curve = |sample: &Sample, most: usize| {
-            sample.curve(sample.queries(), centres, &opened, most, pulse)
-        };
-        let reads = curve(&sample, plan.most_probes());
-        let at = first_enough(&reads, wanted, sample.margin());
-        let recall = reads[at];
-        let held_out = questions.map(|_| curve(&of_rows(), at + 1)[at]);
+        let Wish { k, recall, .. } = *plan.wish();
+        let sample = Sample::new(lifted, SAMPLE, questions, k)?;
+        let most = plan.most_probes();
+        let curve = sample.curve(sample.queries(), centres, &opened, most, pulse);
+        let decisive: Vec<f64> = curve.iter().map(SampleRecall::decisive).collect();
+        let at = first_enough(&decisive, recall);
         Ok(Self {
             count: at + 1,
-            recall,
-            held_out,
-            reached: reaches(recall, wanted),
+            recall: curve[at],
         })
     }
 }
@@ -187,7 +176,9 @@ impl Buckets {
         let mut mode = Sealed::new(self.base.segment.clone(), chosen.layout, chosen.routing);
         mode.clusters = u32_of(chosen.clusters);
         mode.probes = u32_of(probes.count);
-        mode.recall = wish.kept(probes.held_out).millionths();
+        mode.recall = wish
+            .planned_for(probes.recall.questions.is_some())
+            .millionths();
         mode.queries = wish.queries;
         mode.pir_seed = pir_seed;
         mode.buckets = digest::of(&self.sealed);
@@ -211,8 +202,8 @@ impl Buckets {
             hint,
             base: self.base,
             measured: Measurement::new(
-                (probes.recall, probes.held_out),
-                probes.reached,
+                &probes.recall,
+                wish.recall,
                 plan.cost(probes.count),
                 plan.masked().map(|masked| masked.cost),
                 wish.queries,

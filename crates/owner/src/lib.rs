@@ -30,6 +30,7 @@ mod pages;
 mod payload;
 mod routed;
 mod rows;
+mod sample_recall;
 mod scaled_rows;
 mod segment;
 
@@ -37,6 +38,7 @@ mod segment;
 mod cluster;
 mod measurement;
 mod probe;
+mod questions;
 mod random;
 mod recall;
 mod room;

@@ -3,15 +3,16 @@
 use sordino_index::manifest::ModeKind;
 
 use crate::plan::Cost;
+use crate::sample_recall::SampleRecall;
 
 /// Measurements from the building of buckets or clusters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
     /// Recall of held-out vectors with the chosen number of probes or groups.
     pub expected_recall: f64,
-    /// Recall of the [questions](crate::Spec::questions) that chose this number, if the owner gave any.
+    /// Recall of the owner's [questions](crate::Spec::questions), if there are any.
     pub question_recall: Option<f64>,
-    /// True if the requested recall is reached, for questions if there are any. If not, no affordable number of probes or groups reaches it:
+    /// True if the requested recall is reached, for questions too if there are any. If not, no affordable number of probes or groups reaches it:
     /// the data has too little structure to be searched in parts.
     pub reached: bool,
     /// The bytes that a client of this index transfers, without ids, attributes and payloads.
@@ -33,20 +34,19 @@ pub struct Alternative {
 }
 
 impl Measurement {
-    /// The measurements of an index of this cost, compared with masked mode if that is possible. The first recall has
-    /// decided. If questions decided, the second recall is that of held-out vectors.
+    /// The measurements of an index of this cost, compared with masked mode if that is possible.
     pub(crate) fn new(
-        (decisive, held_out): (f64, Option<f64>),
-        reached: bool,
+        recall: &SampleRecall,
+        wish: f64,
         cost: Cost,
         masked: Option<Cost>,
         queries: u64,
     ) -> Self {
         let better = |masked: &Cost| cost.total(queries) > masked.saving_a_fifth(queries);
         Self {
-            expected_recall: held_out.unwrap_or(decisive),
-            question_recall: held_out.map(|_| decisive),
-            reached,
+            expected_recall: recall.held_out,
+            question_recall: recall.questions,
+            reached: recall.reaches(wish),
             cost,
             queries,
             instead: masked.filter(better).map(|cost| Alternative {
@@ -64,14 +64,19 @@ mod tests {
     #[test]
     fn a_mode_that_finds_less_has_to_save_a_fifth() {
         let cost = |once, up| Cost { once, up, down: 0 };
+        let recall = SampleRecall {
+            held_out: 0.9,
+            questions: None,
+            margin: 0.0,
+        };
         let masked = cost(1000, 10);
         let instead =
-            |built: Cost| Measurement::new((0.9, None), true, built, Some(masked), 100).instead;
+            |built: Cost| Measurement::new(&recall, 0.9, built, Some(masked), 100).instead;
         assert_eq!(instead(cost(600, 10)), None);
         let better = instead(cost(601, 10)).expect("masked mode");
         assert_eq!((better.mode, better.cost), (ModeKind::Masked, masked));
         assert_eq!(
-            Measurement::new((0.9, None), true, cost(601, 10), None, 100).instead,
+            Measurement::new(&recall, 0.9, cost(601, 10), None, 100).instead,
             None
         );
     }

@@ -231,7 +231,7 @@ impl Plan {
         dim: usize,
         metric: Metric,
         wish: Wish,
-        questions: Option<&Vectors>,
+        questions: bool,
     ) -> Result<Self, Error> {
         wish.check_recall()?;
         let planned = Self::for_metric(n, dim, metric, wish.planned_for(questions))?;

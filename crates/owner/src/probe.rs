@@ -15,51 +15,10 @@ use crate::cluster::Points;
 use crate::lifted::Lifted;
 use crate::recall::{Nearness, share};
 use crate::rows::Rows;
+use crate::sample_recall::{DEVIATION, SampleRecall};
 
 /// The number of vectors that serve as queries when the number of probes is measured.
 pub(crate) const SAMPLE: usize = 500;
-
-/// A margin above the requested recall for choosing the number of probes. The standard error of a sample of 500 is about 0.004.
-/// Queries that are vectors of the set itself reach a recall up to 0.007 higher than new queries (measured on image
-/// descriptors).
-pub(crate) const MARGIN: f64 = 0.0075;
-
-/// The standard deviation of the recall of a question. The margin for questions is their standard error. We measured 0.07
-/// to 0.13 for short questions about definitions.
-const DEVIATION: f64 = 0.1;
-
-/// A smaller difference in recall may be chance, so it is no reason to read more buckets.
-pub(crate) const GAIN: f64 = 0.002;
-
-/// The measured recall that is enough for a request, with this margin.
-pub(crate) fn target(recall: f64, margin: f64) -> f64 {
-    (recall + margin).min(1.0)
-}
-
-/// True if a recall reaches the requested one. The comparison allows for errors in the last bits, because sums of tenths are
-/// not exact.
-pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
-    recall >= wish - 1e-9
-}
-
-/// The position of the first of these recalls that is enough for the request. Each recall belongs to a longer search than
-/// the recall before it.
-///
-/// Codes may be too short for the margin, even in the longest search. Then the first recall that reaches the request
-/// and is close to the highest is enough. If none reaches the request, the first recall that is close to the highest is
-/// enough.
-pub(crate) fn first_enough(recalls: &[f64], wish: f64, margin: f64) -> usize {
-    let highest = recalls.iter().copied().fold(0.0, f64::max);
-    let least = if reaches(highest, target(wish, margin)) {
-        target(wish, margin)
-    } else if reaches(highest, wish) {
-        wish.max(highest - GAIN)
-    } else {
-        highest - GAIN
-    };
-    let first = recalls.iter().position(|recall| reaches(*recall, least));
-    first.unwrap_or(0)
-}
 
 /// The number of extra candidates for the truth. They are chosen in single precision and ranked in double precision.
 const SPARE: usize = 200;
@@ -71,9 +30,10 @@ const QUERIES: usize = 32;
 /// The rows of an index that is searched in parts, with the queries of a measurement.
 pub(crate) struct Sample<'a> {
     rows: &'a Rows,
+    /// Rows that serve as queries, and then the questions.
     queries: Vec<Query>,
-    /// The margin above the requested recall.
-    margin: f64,
+    /// The number of questions.
+    questions: usize,
     /// The lifted queries.
     lifted: Vectors,
     k: usize,
@@ -92,46 +52,45 @@ pub(crate) struct Query {
 }
 
 impl<'a> Sample<'a> {
-    /// Takes every `len / count`-th of these rows as a query, in the form that a client asks.
-    pub(crate) fn new(points: Lifted<'a>, count: usize, k: usize) -> Self {
+    /// Takes every `len / count`-th of these rows as a query, in the form that a client asks. Adds at most [`SAMPLE`] of the
+    /// questions, evenly spread.
+    ///
+    /// # Errors
+    /// The errors of [`Frame::ask`] for questions.
+    pub(crate) fn new(
+        points: Lifted<'a>,
+        count: usize,
+        questions: Option<&Vectors>,
+        k: usize,
+    ) -> Result<Self, Error> {
         let (Lifted { rows, frame }, len) = (points, points.len());
         let count = count.min(len);
         let places = (0..count).map(|i| i * len / count);
-        let y = |row: usize| rows.whole(frame, row);
         let asked = places.filter_map(|row| {
-            let y = y(row);
+            let y = rows.whole(frame, row);
             let near_to = Nearness::new(frame, &y);
             Some((Some(u32_of(row)), frame.ask_for(&y)?, near_to))
         });
-        Self::asked(points, asked.collect(), k, MARGIN)
-    }
-
-    /// Takes at most [`SAMPLE`] of these questions as queries, evenly spread.
-    ///
-    /// # Errors
-    /// The errors of [`Frame::ask`].
-    pub(crate) fn of_questions(
-        points: Lifted<'a>,
-        questions: &Vectors,
-        k: usize,
-    ) -> Result<Self, Error> {
-        let (frame, len) = (points.frame, questions.len());
-        let count = len.min(SAMPLE);
-        let asked = (0..count).map(|i| {
-            let question = questions.row(i * len / count);
-            let near_to = Nearness::new(frame, &frame.centred(question));
-            Ok((None, frame.ask(question)?, near_to))
-        });
-        let asked = asked.collect::<Result<Vec<_>, Error>>()?;
-        let margin = DEVIATION / (count as f64).sqrt();
-        Ok(Self::asked(points, asked, k, margin))
+        let mut asked: Vec<_> = asked.collect();
+        let (own, given) = (asked.len(), questions.map_or(0, Vectors::len));
+        let count = given.min(SAMPLE);
+        for at in (0..count).map(|i| i * given / count) {
+            let question = questions.map_or(&[][..], |all| all.row(at));
+            let query = frame.ask(question)?;
+            let near_to = Nearness::to_question(frame, &query, &frame.centred(question));
+            asked.push((None, query, near_to));
+        }
+        let sample = Self::asked(points, asked, k);
+        Ok(Self {
+            questions: sample.queries.len() - own,
+            ..sample
+        })
     }
 
     fn asked(
         Lifted { rows, frame }: Lifted<'a>,
         asked: Vec<(Option<u32>, FrameQuery, Nearness)>,
         k: usize,
-        margin: f64,
     ) -> Self {
         let near = candidates(frame, rows, &asked, k + 1 + SPARE);
         let lifted = asked.iter().flat_map(|(_, asked, _)| asked.lifted());
@@ -161,16 +120,11 @@ impl<'a> Sample<'a> {
         Self {
             queries: near.into_iter().zip(asked).map(query).collect(),
             rows,
-            margin,
+            questions: 0,
             lifted,
             k,
             kept: k,
         }
-    }
-
-    /// The margin above the requested recall.
-    pub(crate) fn margin(&self) -> f64 {
-        self.margin
     }
 
     /// The same queries, for searches that rank the best candidates exactly. `candidates` is the number of these.
@@ -205,9 +159,19 @@ impl<'a> Sample<'a> {
         Scored { id, score }
     }
 
+    /// The mean of rows and of questions of these shares, one for each query.
+    fn means(&self, shares: &[f64]) -> SampleRecall {
+        let (rows, questions) = shares.split_at(shares.len() - self.questions);
+        SampleRecall {
+            held_out: mean(rows),
+            questions: (self.questions > 0).then(|| mean(questions)),
+            margin: DEVIATION / (self.questions.max(1) as f64).sqrt(),
+        }
+    }
+
     /// Mean recall@k of the best records that `find` returns for each query, possibly with copies. Records among the candidates
     /// of a second look count as found.
-    pub(crate) fn recall(&self, find: impl Fn(&Query) -> Vec<Scored> + Sync) -> f64 {
+    pub(crate) fn recall(&self, find: impl Fn(&Query) -> Vec<Scored> + Sync) -> SampleRecall {
         let hits = self.queries.par_iter().map(|query| {
             let mut best = Best::new(self.kept, self.k);
             let found = find(query).into_iter();
@@ -218,7 +182,7 @@ impl<'a> Sample<'a> {
         });
         // The order is fixed, so that the result does not depend on threads.
         let hits: Vec<f64> = hits.collect();
-        mean(&hits)
+        self.means(&hits)
     }
 
     /// Mean recall@k after 1, 2, ... `most` probes of `opened`, the buckets of `centroids`. The order of probes follows the inner
@@ -230,7 +194,7 @@ impl<'a> Sample<'a> {
         opened: &[DecodedRows],
         most: usize,
         pulse: &mut dyn FnMut(),
-    ) -> Vec<f64> {
+    ) -> Vec<SampleRecall> {
         let most = most.min(opened.len());
         let order = crate::cluster::nearest(routed, centroids, most, pulse);
         let hits = self.queries.par_iter().enumerate().map(|(at, query)| {
@@ -250,7 +214,7 @@ impl<'a> Sample<'a> {
         let hits: Vec<Vec<f64>> = hits.collect();
         let after = (0..most).map(|probes| {
             let shares: Vec<f64> = hits.iter().map(|hits| hits[probes]).collect();
-            mean(&shares)
+            self.means(&shares)
         });
         after.collect()
     }
@@ -389,8 +353,9 @@ mod tests {
                 opened
             })
             .collect();
-        let sample = Sample::new(Lifted::new(&rows, &frame), 100, 10);
+        let sample = Sample::new(Lifted::new(&rows, &frame), 100, None, 10).unwrap();
         let curve = sample.curve(sample.queries(), &centroids, &opened, 20, &mut || ());
+        let curve: Vec<f64> = curve.iter().map(|recall| recall.held_out).collect();
         assert_eq!(curve.len(), 20);
         assert!(curve[19] > 0.998, "{curve:?}");
         assert!(curve[0] > 0.3 && curve[0] < curve[4], "{curve:?}");
@@ -406,10 +371,12 @@ mod tests {
         let data = Vectors::new(2, data.collect()).unwrap();
         let (frame, rows) = rows(&data);
         let found = |sample: &Sample<'_>, ids: std::ops::Range<u32>| {
-            sample.recall(|query| ids.clone().map(|id| sample.scored(id, query)).collect())
+            let found =
+                sample.recall(|query| ids.clone().map(|id| sample.scored(id, query)).collect());
+            found.held_out
         };
         for candidates in [None, Some(32)] {
-            let sample = Sample::new(Lifted::new(&rows, &frame), 1, 10);
+            let sample = Sample::new(Lifted::new(&rows, &frame), 1, None, 10).unwrap();
             let sample = sample.with_candidates(candidates);
             for (first, recall) in [(10, 0.1), (9, 0.2), (4, 0.7), (1, 1.0), (0, 1.0)] {
                 let measured = found(&sample, first..60);
@@ -424,35 +391,17 @@ mod tests {
     fn rows_are_not_found_because_all_scores_are_alike() {
         let data = synthetic::uniform(400, 8, 1);
         let (frame, rows) = rows(&data);
-        let sample = Sample::new(Lifted::new(&rows, &frame), 50, 10);
+        let sample = Sample::new(Lifted::new(&rows, &frame), 50, None, 10).unwrap();
         let alike = |_: &Query| (0..400).map(|id| Scored { id, score: 0.5 }).collect();
-        let recall = sample.recall(alike);
+        let recall = sample.recall(alike).held_out;
         assert!(recall < 0.1, "{recall}");
-    }
-
-    #[test]
-    fn no_more_is_read_for_what_codes_do_not_reach() {
-        // The recall reaches the request and the margin, although the search misses some neighbours.
-        assert_eq!(first_enough(&[0.5, 0.9575, 0.958, 0.97], 0.95, MARGIN), 1);
-        assert_eq!(first_enough(&[0.9, 0.979, 0.9875, 0.9875], 0.98, MARGIN), 2);
-        // The request is reached without the margin. Then the first recall that is close to the highest is taken.
-        let curve = [0.7, 0.979, 0.9805, 0.9845, 0.985, 0.9855, 0.9853];
-        assert_eq!(first_enough(&curve, 0.98, MARGIN), 3);
-        assert_eq!(first_enough(&curve, 0.985, MARGIN), 4);
-        // The request is out of reach.
-        assert_eq!(first_enough(&curve, 0.995, MARGIN), 3);
-        assert_eq!(first_enough(&curve, 0.999_999, MARGIN), 3);
-        assert_eq!(first_enough(&[0.3], 0.95, MARGIN), 0);
     }
 
     #[test]
     fn of_one_record_all_others_are_found() {
         let data = synthetic::uniform(1, 8, 1);
         let (frame, rows) = rows(&data);
-        let sample = Sample::new(Lifted::new(&rows, &frame), 500, 1);
-        assert!(sample.recall(|_| Vec::new()) > 0.999);
-        assert!(target(0.993, MARGIN) <= 1.0 && target(0.9, MARGIN) > 0.9);
-        let sum: f64 = (0..20).map(|at| if at % 2 == 0 { 0.9 } else { 1.0 }).sum();
-        assert!(reaches(sum / 20.0, 0.95) && !reaches(0.949, 0.95));
+        let sample = Sample::new(Lifted::new(&rows, &frame), 500, None, 1).unwrap();
+        assert!(sample.recall(|_| Vec::new()).held_out > 0.999);
     }
 }

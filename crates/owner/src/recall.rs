@@ -33,6 +33,8 @@ pub(crate) struct Nearness {
     query: Vec<f64>,
     /// The length of the query's `y`, and the length of the query.
     lengths: (f64, f64),
+    /// True for a question, which is given as it is, so that only rows were rounded.
+    is_exact: bool,
 }
 
 impl Nearness {
@@ -59,7 +61,32 @@ impl Nearness {
             bases: (0..frame.bases()).map(base).collect(),
             lengths: (length(&wide(y)), length(&query)),
             query,
+            is_exact: false,
         }
+    }
+
+    /// The nearness to a question. `asked` is the question in the form that a client asks, and `y` is its `y`.
+    ///
+    /// By the inner product the length of a question does not change the order of rows. So the question has length 1,
+    /// and its centre is not subtracted.
+    pub(crate) fn to_question(frame: &Frame, asked: &FrameQuery, y: &[f32]) -> Self {
+        let mut near = Self::new(frame, y);
+        near.is_exact = true;
+        match near.metric {
+            Metric::Cosine => {}
+            Metric::Euclidean => near.lengths.0 = frame.longest(),
+            Metric::InnerProduct => {
+                let unit = asked.unit().iter().map(|&x| f64::from(x));
+                near.query = unit.collect();
+                let along = |base: usize| {
+                    let base = frame.base(u8::try_from(base).unwrap_or(0)).iter();
+                    vec![base.zip(&near.query).map(|(&c, q)| f64::from(c) * q).sum()]
+                };
+                near.bases = (0..frame.bases()).map(along).collect();
+                near.lengths = (frame.longest(), 1.0);
+            }
+        }
+        near
     }
 
     /// The query in single precision.
@@ -77,7 +104,8 @@ impl Nearness {
             // Converts a change of a distance to a change of its square.
             Metric::Cosine | Metric::Euclidean => {
                 let far = (-near).max(0.0).sqrt();
-                2.0 * roundings * far * (2.0 * own + far)
+                let of_query = if self.is_exact { 0.0 } else { far };
+                2.0 * roundings * far * (2.0 * own + of_query)
             }
         }
     }

@@ -40,7 +40,7 @@ pub(crate) struct Base {
 
 impl Base {
     /// Clusters and masks the lifted rows as planned, and writes each part. It measures the necessary number of groups
-    /// with the owner's questions or, without any, with some of the rows as queries.
+    /// with some of the rows and the owner's questions as queries.
     pub(crate) fn new<D: Disk, R: CryptoRng + ?Sized>(
         build: &mut Build<'_, D, R>,
         rows: Rows,
@@ -52,13 +52,8 @@ impl Base {
     ) -> Result<Self, Error> {
         let lifted = Lifted::new(&rows, frame);
         let (n, dim) = (lifted.len(), lifted.dim());
-        let of_rows = || Sample::new(lifted, SAMPLE, wish.k).with_candidates(wish.second_look);
-        let sample = match questions {
-            None => of_rows(),
-            Some(questions) => {
-                Sample::of_questions(lifted, questions, wish.k)?.with_candidates(wish.second_look)
-            }
-        };
+        let sample = Sample::new(lifted, SAMPLE, questions, wish.k)?;
+        let sample = sample.with_candidates(wish.second_look);
         let (planned, clusters, wanted) = match given {
             None => Clusters::planned(build, lifted, planned, wish, &sample)?,
             Some(given) => {
@@ -69,15 +64,15 @@ impl Base {
             }
         };
         let chosen = Chosen::measured(&clusters, &wanted, &sample, &planned, wish, build.progress)?;
-        let held_out = questions.map(|_| clusters.recall(&of_rows(), &chosen.order, &chosen.grid));
         drop((sample, wanted));
         build.tell(Step::Mask);
         let dealt = clusters.dealt(&chosen.order, dim);
-        let (mode, ids) = dealt.written(build, rows, chosen.grid, &wish.kept(held_out))?;
+        let kept = wish.planned_for(questions.is_some());
+        let (mode, ids) = dealt.written(build, rows, chosen.grid, &kept)?;
         Ok(Self {
             mode,
             ids,
-            measured: chosen.result(n, dim, wish.queries, held_out),
+            measured: chosen.result(n, dim, wish),
         })
     }
 }
@@ -114,7 +109,8 @@ impl Clusters {
         let wanted = clusters.wanted(sample, lifted)?;
         let order = wanted.dealt(planned.grid.groups as usize);
         let recall = clusters.recall(sample, &order, &planned.grid);
-        let Some(planned) = planned.refitted(lifted.len(), lifted.dim(), wish, recall) else {
+        let Some(planned) = planned.refitted(lifted.len(), lifted.dim(), wish, recall.decisive())
+        else {
             return Ok((*planned, clusters, wanted));
         };
         drop((clusters, wanted));

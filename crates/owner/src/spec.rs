@@ -2,20 +2,18 @@
 
 use sordino_index::look::SecondLook;
 use sordino_index::manifest::{Checking, MAX_DIM, MAX_K, Packing, Routing};
-use sordino_index::{Error, Id, IdKind, OwnerFault};
+use sordino_index::{Error, Id, IdKind};
 use sordino_vault::attributes::Attributes;
 use sordino_vectors::Vectors;
 use sordino_vectors::metric::Metric;
 
 use crate::plan::{Conditions, Wish, second_look};
+use crate::questions;
 
 /// The packing of additions to a routed index. They are few, and each search sends a query for them, too. In 128 dimensions
 /// this query has 24 KB; with eight coordinates in a polynomial it would have 197 KB. The hint takes 152 bytes for each added
 /// record instead of 20.
 pub(crate) const TAIL: Packing = Packing::T64;
-
-/// The smallest number of questions with which recall is measured. The standard error of 50 is about 0.015.
-pub(crate) const QUESTIONS: usize = 50;
 
 /// An owner's choices for a new index.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,9 +39,12 @@ pub struct Spec {
     /// True if readers have keys of their own from the first version on. Only the owner can read the index until a reader is
     /// [granted](crate::Store::change_access) the right.
     pub own_readers: bool,
-    /// Vectors of typical questions, at least 50, in sealed and routed mode. A search then reads enough for the requested recall of
-    /// questions. Without them it reads enough for vectors of the index itself, and questions of another kind find less.
-    /// The index does not contain the questions. Up to 500 of them are used.
+    /// Vectors of at least 50 different typical questions, in sealed and routed mode. A search then reads enough for the
+    /// requested recall of vectors like the indexed ones and of questions, if the plan's limits allow this. Without questions it
+    /// reads enough for the former, and questions of another kind find less. At most 500 questions are used, evenly spread.
+    ///
+    /// The index does not contain the questions. A compaction instead requests that vectors like the indexed ones miss
+    /// a third of the neighbours that questions may miss.
     pub questions: Option<Vectors>,
     /// The mode.
     pub form: Form,
@@ -113,15 +114,7 @@ impl Spec {
             Form::Open(_) => return all("open"),
             Form::Local => return all("local"),
         }
-        let (found, expected) = (questions.len(), QUESTIONS);
-        if found < expected {
-            return Err(OwnerFault::Questions { found, expected }.into());
-        }
-        let (found, expected) = (questions.dim(), dim);
-        if found != expected {
-            return Err(OwnerFault::QuestionDimension { found, expected }.into());
-        }
-        Ok(self.metric.check_queries(questions)?)
+        questions::check(questions, self.metric, dim)
     }
 
     /// The demands on an index that is searched in parts. For other modes, the default demands.

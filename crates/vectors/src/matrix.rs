@@ -6,10 +6,17 @@ use crate::Error;
 use crate::arithmetic::normalise;
 
 /// `len` vectors of `dim` finite coordinates each, row by row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Vectors {
     dim: usize,
     data: Vec<f32>,
+}
+
+/// Shows the numbers of rows and coordinates, and no coordinate: vectors may be secret.
+impl std::fmt::Debug for Vectors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Vectors({} x {})", self.len(), self.dim)
+    }
 }
 
 impl Vectors {

@@ -1,7 +1,7 @@
 //! A set of vectors, queries, and their true neighbours.
 
 use super::{Args, Synthetic};
-use crate::file_args::vectors;
+use crate::usual_columns::vectors;
 use crate::{Error, Output};
 use sordino_search::plan::{Plan, Wish};
 use sordino_search::recall::{self, Truth};

@@ -1,6 +1,6 @@
 //! The advice that a build prints at its end.
 
-use sordino_search::manifest::Mode;
+use sordino_search::manifest::{Mode, Routed, Sealed};
 use sordino_search::plan::Bytes;
 use sordino_search::{Alternative, AnyDisk, Measurement, Store};
 
@@ -55,10 +55,16 @@ pub(super) fn after_change(before: Option<f64>, store: &Store<AnyDisk>) -> Strin
         );
     }
     text + &match &manifest.mode {
-        Mode::Sealed(_) | Mode::Routed(_) if recall < ENOUGH => {
-            "; `sordino plan` shows the other modes".to_owned()
+        Mode::Sealed(Sealed { recall: wanted, .. })
+        | Mode::Routed(Routed { recall: wanted, .. }) => {
+            let wanted = f64::from(*wanted) / 1e6;
+            match recall < wanted {
+                true => format!(
+                    "; below {wanted:.3}, for which the index is planned. `sordino plan` shows the other modes"
+                ),
+                false => String::new(),
+            }
         }
-        Mode::Sealed(_) | Mode::Routed(_) => String::new(),
         mode => precision(recall, mode, manifest.second_look().is_some()),
     }
 }
@@ -78,8 +84,7 @@ pub(super) fn advice(measured: &Measurement) -> String {
         true => "; queries unlike the records, such as short questions, may find less: build with --questions and a file of \
             yours, and a search reads enough for them"
             .to_owned(),
-        false if question_recall.is_some() => "; this is below what was asked for: these vectors have too little structure to be \
-            searched in parts"
+        false if question_recall.is_some() => "; one of them is below what was asked for: to read more would cost much more than it finds"
             .to_owned(),
         false => "; new queries may get 0.01 less, which is below what was asked for: these vectors have too little \
             structure to be searched in parts"

@@ -10,13 +10,14 @@ use super::list::QUOTING;
 use crate::delivery::{Delivery, Fetched};
 use crate::owned_index::{OwnedIndex, PinsArgs};
 use crate::place::Place;
+use crate::usual_columns::vectors;
 use crate::{Error, Output, checks::Checks, keys, mode::Mode, numbers, random, second_look::Look};
 use choice_names::{MetricName, PackingName, RoutingName};
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
 use sordino_search::manifest::Packing;
 use sordino_search::plan::{Bytes, Plan, Wish};
-use sordino_search::{Form, Metric, Spec, Store, Vectors};
+use sordino_search::{Form, Metric, OwnerFault, Spec, Store, Vectors};
 use std::{path::PathBuf, time::Instant};
 
 /// Arguments of `sordino index build`.
@@ -49,10 +50,14 @@ pub(super) struct Args {
     /// every vector.
     #[arg(long, default_value_t = 0.95, value_parser = numbers::share)]
     recall: f64,
-    /// Vectors of at least 50 typical questions, in a file like VECTORS, for sealed and routed mode. A search then reads
-    /// enough for the recall of questions. Without questions it reads enough for vectors like the indexed ones.
+    /// Vectors of at least 50 different typical questions, in a file whose name ends like VECTORS's may, for sealed and
+    /// routed mode. The build then looks for the recall of questions, too, and says what it reached. Without questions it
+    /// looks for the recall of vectors like the indexed ones.
     #[arg(long, value_name = "FILE")]
     questions: Option<PathBuf>,
+    /// The column of vectors in a table of questions, if it has several candidates.
+    #[arg(long, value_name = "NAME", requires = "questions")]
+    question_column: Option<String>,
     /// Searches that a client makes in one version of the index. It decides what is downloaded once, and what each
     /// time.
     #[arg(long, default_value_t = 100, value_parser = numbers::searches)]
@@ -270,7 +275,7 @@ impl Args {
         let Some(file) = &self.questions else {
             return Ok(None);
         };
-        let questions = self.input.others(file)?;
+        let questions = vectors(file, self.question_column.as_ref())?;
         let checked = Metric::from(self.metric).check_queries(&questions);
         checked.map_err(Error::vectors(file))?;
         Ok(Some(questions))
@@ -280,6 +285,9 @@ impl Args {
     fn refused(&self, error: sordino_search::Error) -> Error {
         match error {
             sordino_search::Error::K { .. } => too_few(&error),
+            sordino_search::Error::Owner(
+                OwnerFault::Questions { .. } | OwnerFault::QuestionDimension { .. },
+            ) => Error::index(self.questions.as_ref().unwrap_or(&self.index))(error),
             error => self.input.named(&self.index)(error),
         }
     }

@@ -17,12 +17,12 @@ pub(super) use rounding::Rounding;
 
 use super::ids::{Ids, Place, twice};
 use crate::Error;
-use crate::file_args::{self, FileArgs, path};
+use crate::file_args::{FileArgs, path};
 use clap::Args;
 use missing_members::Unseen;
 use rounding::Rounded;
 use sordino_search::vectors::{self, ColumnNames, FileOptions, Reader};
-use sordino_search::{Error as Search, Id, IdKind, Vectors};
+use sordino_search::{Error as Search, Id, IdKind};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
@@ -129,11 +129,6 @@ impl Input {
             known: None,
             kept: 0,
         })
-    }
-
-    /// The vectors of another file. If it is a table, their column has the same name as in this one.
-    pub(super) fn others(&self, file: &Path) -> Result<Vectors, Error> {
-        file_args::vectors(file, self.vector_column.as_ref())
     }
 
     /// The layout of the file, with ids of this kind, or of the file's own kind if `kind` is `None`.

@@ -174,7 +174,7 @@ fn a_build_takes_questions_and_says_what_it_finds_of_them() {
         (
             part(&place.base, 0..49),
             "routed",
-            "49 questions: expected at least 50",
+            "49 different questions: expected at least 50",
         ),
         (Vectors::new(DIM, zero).unwrap(), "sealed", "wrong.npy: "),
         (narrow, "routed", "questions of 16 dimensions: expected 32"),

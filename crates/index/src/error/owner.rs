@@ -48,10 +48,10 @@ pub enum OwnerFault {
     },
     /// A build has too few questions to measure recall with them.
     #[error(
-        "{found} questions: expected at least {expected}, because fewer say too little about the recall of others"
+        "{found} different questions: expected at least {expected}, because fewer say too little about the recall of others"
     )]
     Questions {
-        /// The number of questions.
+        /// The number of different questions.
         found: usize,
         /// The smallest number.
         expected: usize,

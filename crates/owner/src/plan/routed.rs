@@ -7,7 +7,7 @@ use sordino_index::wire::{message_len, request_len};
 use sordino_vectors::u32_of;
 
 use super::{Cost, Wish, download_cost, scoring};
-use crate::probe::MARGIN;
+use crate::sample_recall::MARGIN;
 
 /// A cut of a routed index, and the bytes that its clients transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]

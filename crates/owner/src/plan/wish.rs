@@ -2,17 +2,12 @@
 
 use sordino_index::Error;
 use sordino_index::manifest::{Checking, Routing};
-use sordino_vectors::Vectors;
 
 use super::conditions::Conditions;
-use crate::probe::MARGIN;
 
 /// The number of neighbours that a short question about a longer text misses for each that a record misses. We measured 2.4 to 3
 /// in routed mode.
 const MORE_MISSED: f64 = 3.0;
-
-/// The step to which a manifest's recall is rounded, if it was measured.
-const PUBLIC_STEP: f64 = 0.005;
 
 /// The owner's demands on an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,18 +61,13 @@ impl Wish {
         Err(Error::Recall(self.recall))
     }
 
-    /// The wish for which a build is planned. Predictions are for queries like the records.
-    pub(crate) fn planned_for(self, questions: Option<&Vectors>) -> Self {
-        let recall = questions.map_or(self.recall, |_| 1.0 - (1.0 - self.recall) / MORE_MISSED);
-        Self { recall, ..self }
-    }
-
-    /// The wish that an index keeps for its next build from its own records. If questions decided, it is the recall of
-    /// held-out vectors for which that build would decide alike. The manifest is public, so this recall is rounded.
-    pub(crate) fn kept(self, held_out: Option<f64>) -> Self {
-        let recall = held_out.map_or(self.recall, |recall| {
-            ((recall - MARGIN) / PUBLIC_STEP).floor() * PUBLIC_STEP
-        });
+    /// The wish of a build for questions or, without questions, this one. It is for vectors of the index itself: the plan
+    /// predicts for these, and later builds measure with them, because an index does not contain the questions.
+    pub(crate) fn planned_for(self, questions: bool) -> Self {
+        let recall = match questions {
+            true => (1.0 - (1.0 - self.recall) / MORE_MISSED).min(0.999_999),
+            false => self.recall,
+        };
         Self { recall, ..self }
     }
 

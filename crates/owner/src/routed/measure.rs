@@ -16,7 +16,8 @@ use crate::lifted::Lifted;
 use crate::lists::Lists;
 use crate::measurement::Measurement;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
-use crate::probe::{GAIN, Sample, first_enough, reaches, target};
+use crate::probe::Sample;
+use crate::sample_recall::{GAIN, SampleRecall, first_enough, reaches, target};
 use crate::step::Step;
 
 /// The number of vectors whose orders of clusters show which clusters are wanted together.
@@ -30,7 +31,7 @@ pub(super) struct Chosen {
     pub(super) grid: Grid,
     /// The clusters, group after group.
     pub(super) order: Vec<u32>,
-    recall: f64,
+    recall: SampleRecall,
     reached: bool,
     cost: Cost,
 }
@@ -46,8 +47,7 @@ impl Chosen {
         wish: &Wish,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
-        let margin = sample.margin();
-        let enough = |tried: &Self| reaches(tried.recall, target(wish.recall, margin));
+        let enough = |tried: &Self| reaches(tried.recall.decisive(), target(wish.recall));
         let mut tried: Vec<Self> = Vec::new();
         for (grid, cost) in planned.regrouped(clusters.n, clusters.directions.dim(), wish.queries) {
             let affordable = tried.is_empty() || planned.most.allows(&cost, wish.queries);
@@ -61,30 +61,22 @@ impl Chosen {
                 grid,
                 order,
                 recall,
-                reached: reaches(recall, wish.recall),
+                reached: recall.reaches(wish.recall),
                 cost,
             });
         }
-        let recalls: Vec<f64> = tried.iter().map(|tried| tried.recall).collect();
-        let chosen = tried
-            .into_iter()
-            .nth(first_enough(&recalls, wish.recall, margin));
+        let recalls: Vec<f64> = tried.iter().map(|tried| tried.recall.decisive()).collect();
+        let chosen = tried.into_iter().nth(first_enough(&recalls, wish.recall));
         chosen.ok_or(Error::Recall(wish.recall))
     }
 
-    /// The recall, and the mode that would serve clients of an index of `n` vectors better, if there is one. `held_out`
-    /// is the recall of held-out vectors, if questions decided.
-    pub(super) fn result(
-        &self,
-        n: usize,
-        dim: usize,
-        queries: u64,
-        held_out: Option<f64>,
-    ) -> Measurement {
+    /// The recall, and the mode that would serve clients of an index of `n` vectors better, if there is one.
+    pub(super) fn result(&self, n: usize, dim: usize, wish: &Wish) -> Measurement {
+        let queries = wish.queries;
         let masked = cheapest_scoring(n, dim, queries, columns::Rows::Masked, Checking::Sums);
         Measurement::new(
-            (self.recall, held_out),
-            self.reached,
+            &self.recall,
+            wish.recall,
             self.cost,
             masked.map(|masked| masked.cost),
             queries,
@@ -149,19 +141,20 @@ impl Clusters {
         let [.., before, last] = tried else {
             return false;
         };
-        let flat = last.recall < before.recall + GAIN;
+        let flat = last.recall.decisive() < before.recall.decisive() + GAIN;
         flat && (last.reached || self.seen(sample, last) > 1.0 - GAIN)
     }
 
     /// Mean recall of the sample if the records of the best clusters are searched exactly.
     fn seen(&self, sample: &Sample, tried: &Chosen) -> f64 {
-        sample.recall(|query| {
+        let recall = sample.recall(|query| {
             let best = self
                 .best(query.asked.lifted(), &tried.order, &tried.grid)
                 .into_iter();
             let rows = best.flat_map(|cluster| &self.members[cluster].rows);
             rows.map(|&row| sample.scored(row, query)).collect()
-        })
+        });
+        recall.decisive()
     }
 
     /// The best cluster of each group for a query.
@@ -182,7 +175,7 @@ impl Clusters {
 
     /// Mean recall of the sample if its queries are answered from the best cluster of each group. It includes the effects of
     /// codes and of the noise of encrypted scores.
-    pub(super) fn recall(&self, sample: &Sample, order: &[u32], grid: &Grid) -> f64 {
+    pub(super) fn recall(&self, sample: &Sample, order: &[u32], grid: &Grid) -> SampleRecall {
         let dim = self.directions.dim();
         let scores = Scores::new(dim);
         sample.recall(|query| {
@@ -312,7 +305,7 @@ mod tests {
             0 => at * 7919 % CLUSTERS,
             _ => at / EACH,
         });
-        let sample = Sample::new(lifted, 500, 10);
+        let sample = Sample::new(lifted, 500, None, 10).unwrap();
         let wanted = clusters.wanted(&sample, lifted).unwrap();
         let (cost, once) = routed_cost(&grid, units.len(), DIM).unwrap();
         let most = Most {
@@ -333,8 +326,9 @@ mod tests {
         let mut progress = |_| tried += 1;
         let chosen =
             Chosen::measured(&clusters, &wanted, &sample, &planned, &wish, &mut progress).unwrap();
-        assert_eq!(chosen.reached, chosen.recall >= recall);
-        (chosen.grid.groups, chosen.recall, tried)
+        let measured = chosen.recall.held_out;
+        assert_eq!(chosen.reached, measured >= recall);
+        (chosen.grid.groups, measured, tried)
     }
 
     /// Each step from 4 to 6, 8, 12 and 16 groups adds less than 0.002 to the recall. From 16 to 192 groups, the recall
@@ -359,9 +353,10 @@ mod tests {
         let (frame, rows) = framed(&units);
         let lifted = Lifted::new(&rows, &frame);
         let clusters = clusters(lifted, &one, &point, |_| 0);
-        let sample = Sample::new(lifted, 500, 10);
-        let narrow = clusters.recall(&sample, &[0], &one);
+        let sample = Sample::new(lifted, 500, None, 10).unwrap();
+        let narrow = clusters.recall(&sample, &[0], &one).held_out;
         let wide = clusters.recall(&sample, &[0; COLUMNS], &grid(1, COLUMNS, units.len()));
+        let wide = wide.held_out;
         assert!((0.001..0.02).contains(&(narrow - wide)), "{narrow} {wide}");
         assert!(narrow > 0.97, "{narrow}");
     }

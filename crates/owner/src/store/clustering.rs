@@ -235,7 +235,7 @@ fn planned(spec: &Spec, n: usize, dim: usize) -> Result<(Spec, usize), Error> {
     }
     let (mut spec, wish) = (spec.clone(), spec.wish());
     let width = dim + spec.metric.added() as usize;
-    let questions = spec.questions.as_ref();
+    let questions = spec.questions.is_some();
     let planned = |wish| Plan::of_build(n, width, spec.metric, wish, questions);
     let clusters = match &mut spec.form {
         Form::Routed { .. } => {

@@ -247,7 +247,7 @@ impl Draft {
     ) -> Result<(Self, Measurement), Error> {
         let (n, width) = (rows.vectors.len(), rows.vectors.dim());
         room::check_bytes(clustering_bytes(ModeKind::Sealed, n, width))?;
-        let plan = Plan::of_build(n, width, frame.metric(), wish, questions)?;
+        let plan = Plan::of_build(n, width, frame.metric(), wish, questions.is_some())?;
         let base = Base::new(build, &rows, given, &plan, questions, &frame)?;
         let Base {
             mode,
@@ -300,7 +300,7 @@ impl Draft {
         wish.check_recall()?;
         let look = wish.second_look.map(|most| second_look(most, wish.k, dim));
         let look = look.transpose()?;
-        let planned = Grouping::cheapest(n, dim, &wish.planned_for(questions));
+        let planned = Grouping::cheapest(n, dim, &wish.planned_for(questions.is_some()));
         let planned = planned.ok_or(Error::TooLarge { n, dim })?;
         let base = routed::Base::new(build, rows, given, &planned, &wish, questions, &frame)?;
         let frame = frame.with_recall(Some(base.measured.expected_recall));
