@@ -745,9 +745,9 @@ def build(
     own_readers : bool, default False
         Give the index readers of its own from the first version on. Only the owner can read it until `Index.grant`.
     questions : array_like of shape (m, dim), optional
-        The vectors of at least 50 typical questions, for sealed and routed mode. A search then reads enough for the
-        `recall` of questions. Without questions it reads enough for vectors like the indexed ones, and short questions
-        about longer texts find less. Up to 500 are used, and none is stored.
+        The vectors of at least 50 different typical questions, for sealed and routed mode. The build then looks for the
+        `recall` of questions, too. Without questions it looks for the recall of vectors like the indexed ones, and short
+        questions about longer texts find less. At most 500 are used, and none is stored.
 
     Returns
     -------
