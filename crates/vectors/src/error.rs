@@ -283,7 +283,7 @@ pub enum Error {
         column: usize,
     },
     /// A zero vector, which has no direction.
-    #[error("row {row} is the zero vector: cosine similarity needs a direction")]
+    #[error("row {row} is the zero vector, which has no direction: this metric needs one")]
     ZeroVector {
         /// The row of the vector.
         row: usize,

@@ -93,7 +93,7 @@ pub(super) fn advice(measured: &Measurement) -> String {
     match instead {
         Some(Alternative { mode, cost: other }) => {
             text += &format!(
-                "\n{mode} mode finds more, and a client moves {} in {queries} searches instead of {}: build it with --mode {mode}",
+                "\n{mode} mode scores every vector, and a client moves {} in {queries} searches instead of {}: build it with --mode {mode}",
                 Bytes(other.total(queries)),
                 Bytes(cost.total(queries)),
             );

@@ -56,7 +56,7 @@ impl Error {
                 )
             }
             Self::ZeroVector { .. } => {
-                "the zero vector: cosine similarity needs a direction".to_owned()
+                "the zero vector, which has no direction: this metric needs one".to_owned()
             }
             Self::Norm { norm, most, .. } => {
                 format!(
