@@ -78,13 +78,13 @@ pub(crate) fn build(
     Ok(measured_of(&store))
 }
 
-/// The recall that a build measured, of the owner's questions or else of held-out vectors, and a flag. In sealed and routed mode, the flag is true if the requested recall
+/// The recall that a build measured, of held-out vectors or, if it is lower, of questions, and a flag. In sealed and routed mode, the flag is true if the requested recall
 /// was reached. In other modes, it is true if the recall is at least 0.95, which nearly all data reach.
 pub(crate) fn measured_of<D: Disk>(store: &Store<D>) -> Measured {
     let searched = store.measured();
     let searched = searched.map(|measured| {
-        let recall = measured.question_recall.unwrap_or(measured.expected_recall);
-        (recall, measured.reached)
+        let questions = measured.question_recall.unwrap_or(1.0);
+        (measured.expected_recall.min(questions), measured.reached)
     });
     searched.or_else(|| store.recall().map(|recall| (recall, recall >= 0.95)))
 }

@@ -112,8 +112,7 @@ impl Probes {
         let sample = Sample::new(lifted, SAMPLE, questions, k)?;
         let most = plan.most_probes();
         let curve = sample.curve(sample.queries(), centres, &opened, most, pulse);
-        let decisive: Vec<f64> = curve.iter().map(SampleRecall::decisive).collect();
-        let at = first_enough(&decisive, recall);
+        let at = first_enough(&curve, recall);
         Ok(Self {
             count: at + 1,
             recall: curve[at],

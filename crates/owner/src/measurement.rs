@@ -12,8 +12,8 @@ pub struct Measurement {
     pub expected_recall: f64,
     /// Recall of the owner's [questions](crate::Spec::questions), if there are any.
     pub question_recall: Option<f64>,
-    /// True if the requested recall is reached, for questions too if there are any. If not, no affordable number of probes or groups reaches it:
-    /// the data has too little structure to be searched in parts.
+    /// True if the requested recall is reached, for questions too if there are any. If not, no affordable number of probes
+    /// or groups reaches it.
     pub reached: bool,
     /// The bytes that a client of this index transfers, without ids, attributes and payloads.
     pub cost: Cost,

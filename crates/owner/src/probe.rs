@@ -1,4 +1,4 @@
-//! The number of buckets that a search must read. The builder measures it with the owner's questions or else with vectors.
+//! The number of buckets that a search must read. The builder measures it with some vectors and with the owner's questions.
 //!
 //! The number goes into the manifest and is the same for every query. A vector that serves as a query is itself left out of its
 //! truth and of its answer.
@@ -13,6 +13,7 @@ use sordino_vectors::{Vectors, to_f32, u32_of};
 
 use crate::cluster::Points;
 use crate::lifted::Lifted;
+use crate::questions::different;
 use crate::recall::{Nearness, share};
 use crate::rows::Rows;
 use crate::sample_recall::{DEVIATION, SampleRecall};
@@ -53,7 +54,7 @@ pub(crate) struct Query {
 
 impl<'a> Sample<'a> {
     /// Takes every `len / count`-th of these rows as a query, in the form that a client asks. Adds at most [`SAMPLE`] of the
-    /// questions, evenly spread.
+    /// different questions, evenly spread.
     ///
     /// # Errors
     /// The errors of [`Frame::ask`] for questions.
@@ -72,10 +73,14 @@ impl<'a> Sample<'a> {
             Some((Some(u32_of(row)), frame.ask_for(&y)?, near_to))
         });
         let mut asked: Vec<_> = asked.collect();
-        let (own, given) = (asked.len(), questions.map_or(0, Vectors::len));
-        let count = given.min(SAMPLE);
-        for at in (0..count).map(|i| i * given / count) {
-            let question = questions.map_or(&[][..], |all| all.row(at));
+        let own = asked.len();
+        let given = questions.map_or_else(Vec::new, |all| {
+            let different = different(all).into_iter();
+            different.map(|at| all.row(at)).collect()
+        });
+        let count = given.len().min(SAMPLE);
+        for i in 0..count {
+            let question = given[i * given.len() / count];
             let query = frame.ask(question)?;
             let near_to = Nearness::to_question(frame, &query, &frame.centred(question));
             asked.push((None, query, near_to));

@@ -1,6 +1,7 @@
 //! The questions with which an owner has recall measured.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher};
 
 use sordino_index::{Error, OwnerFault};
 use sordino_vectors::Vectors;
@@ -16,20 +17,24 @@ pub(crate) fn check(questions: &Vectors, metric: Metric, dim: usize) -> Result<(
         return Err(OwnerFault::QuestionDimension { found, expected }.into());
     }
     metric.check_queries(questions)?;
-    let bits = |row: &[f32]| row.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
-    let mut different = HashSet::new();
-    for row in questions.rows() {
-        if different.len() == FEWEST {
-            break;
+    match different(questions).len() {
+        found if found < FEWEST => {
+            let expected = FEWEST;
+            Err(OwnerFault::Questions { found, expected }.into())
         }
-        different.insert(bits(row));
+        _ => Ok(()),
     }
-    match different.len() {
-        FEWEST => Ok(()),
-        found => Err(OwnerFault::Questions {
-            found,
-            expected: FEWEST,
-        }
-        .into()),
-    }
+}
+
+/// The positions of questions that differ from all earlier ones.
+pub(crate) fn different(questions: &Vectors) -> Vec<usize> {
+    let mut seen = HashSet::new();
+    let rows = questions.rows().enumerate();
+    // A hash of 64 bits for each row takes less memory than the rows.
+    let new = rows.filter(|(_, row)| {
+        let mut hasher = DefaultHasher::new();
+        row.iter().for_each(|x| hasher.write_u32(x.to_bits()));
+        seen.insert(hasher.finish())
+    });
+    new.map(|(at, _)| at).collect()
 }

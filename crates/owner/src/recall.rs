@@ -33,8 +33,8 @@ pub(crate) struct Nearness {
     query: Vec<f64>,
     /// The length of the query's `y`, and the length of the query.
     lengths: (f64, f64),
-    /// True for a question, which is given as it is, so that only rows were rounded.
-    is_exact: bool,
+    /// For a question a bound on the length of rows. Then only the rows were rounded, and not the question.
+    longest: Option<f64>,
 }
 
 impl Nearness {
@@ -61,7 +61,7 @@ impl Nearness {
             bases: (0..frame.bases()).map(base).collect(),
             lengths: (length(&wide(y)), length(&query)),
             query,
-            is_exact: false,
+            longest: None,
         }
     }
 
@@ -71,10 +71,9 @@ impl Nearness {
     /// and its centre is not subtracted.
     pub(crate) fn to_question(frame: &Frame, asked: &FrameQuery, y: &[f32]) -> Self {
         let mut near = Self::new(frame, y);
-        near.is_exact = true;
         match near.metric {
-            Metric::Cosine => {}
-            Metric::Euclidean => near.lengths.0 = frame.longest(),
+            Metric::Cosine => near.longest = Some(f64::INFINITY),
+            Metric::Euclidean => near.longest = Some(frame.longest()),
             Metric::InnerProduct => {
                 let unit = asked.unit().iter().map(|&x| f64::from(x));
                 near.query = unit.collect();
@@ -104,8 +103,11 @@ impl Nearness {
             // Converts a change of a distance to a change of its square.
             Metric::Cosine | Metric::Euclidean => {
                 let far = (-near).max(0.0).sqrt();
-                let of_query = if self.is_exact { 0.0 } else { far };
-                2.0 * roundings * far * (2.0 * own + of_query)
+                let both = match self.longest {
+                    None => 2.0 * own + far,
+                    Some(longest) => 2.0 * longest.min(own + far),
+                };
+                2.0 * roundings * far * both
             }
         }
     }

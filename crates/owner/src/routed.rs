@@ -109,7 +109,7 @@ impl Clusters {
         let wanted = clusters.wanted(sample, lifted)?;
         let order = wanted.dealt(planned.grid.groups as usize);
         let recall = clusters.recall(sample, &order, &planned.grid);
-        let Some(planned) = planned.refitted(lifted.len(), lifted.dim(), wish, recall.decisive())
+        let Some(planned) = planned.refitted(lifted.len(), lifted.dim(), wish, recall.lower())
         else {
             return Ok((*planned, clusters, wanted));
         };

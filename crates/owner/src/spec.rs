@@ -44,7 +44,7 @@ pub struct Spec {
     /// reads enough for the former, and questions of another kind find less. At most 500 questions are used, evenly spread.
     ///
     /// The index does not contain the questions. A compaction instead requests that vectors like the indexed ones miss
-    /// a third of the neighbours that questions may miss.
+    /// at most a third of the neighbours that questions may miss.
     pub questions: Option<Vectors>,
     /// The mode.
     pub form: Form,
@@ -100,19 +100,14 @@ impl Spec {
     }
 
     /// Refuses questions that say too little, or with which this mode or these vectors cannot be searched.
-    fn check_questions(&self, dim: usize) -> Result<(), Error> {
+    pub(crate) fn check_questions(&self, dim: usize) -> Result<(), Error> {
         let Some(questions) = &self.questions else {
             return Ok(());
         };
-        let all = |found| {
+        if !matches!(self.form, Form::Routed { .. } | Form::Sealed { .. }) {
             let expected = "routed or sealed for questions: the other modes score every vector";
-            Err(Error::Mode { found, expected })
-        };
-        match self.form {
-            Form::Routed { .. } | Form::Sealed { .. } => {}
-            Form::Masked(_) => return all("masked"),
-            Form::Open(_) => return all("open"),
-            Form::Local => return all("local"),
+            let found = self.form.name();
+            return Err(Error::Mode { found, expected });
         }
         questions::check(questions, self.metric, dim)
     }
@@ -176,12 +171,8 @@ impl Spec {
         let Some(candidates) = self.second_look else {
             return Ok(None);
         };
-        let found = match self.form {
-            Form::Masked(_) | Form::Open(_) | Form::Routed { .. } => None,
-            Form::Sealed { .. } => Some("sealed"),
-            Form::Local => Some("local"),
-        };
-        if let Some(found) = found {
+        if matches!(self.form, Form::Sealed { .. } | Form::Local) {
+            let found = self.form.name();
             let expected = "masked, open or routed for a second look";
             return Err(Error::Mode { found, expected });
         }
@@ -215,6 +206,19 @@ pub enum Form {
         /// How clients find their buckets. `None` lets the planner choose.
         routing: Option<Routing>,
     },
+}
+
+impl Form {
+    /// The name of the mode.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Masked(_) => "masked",
+            Self::Open(_) => "open",
+            Self::Local => "local",
+            Self::Routed { .. } => "routed",
+            Self::Sealed { .. } => "sealed",
+        }
+    }
 }
 
 impl Default for Spec {

@@ -51,7 +51,7 @@ class Index:
         self._native = native
         #: The columns of a table that the last `build` or `add` took by their usual names, by argument.
         self.taken: dict[str, str] = {}
-        #: The recall that the build measured, if it was built here: of its questions or, without any, of held-out vectors.
+        #: The recall that the build measured, if it was built here: of held-out vectors or, if it is lower, of questions.
         self.expected_recall: float | None = None
 
     @property

@@ -58,7 +58,7 @@ pub(super) fn after_change(before: Option<f64>, store: &Store<AnyDisk>) -> Strin
         Mode::Sealed(Sealed { recall: wanted, .. })
         | Mode::Routed(Routed { recall: wanted, .. }) => {
             let wanted = f64::from(*wanted) / 1e6;
-            match recall < wanted {
+            match recall < wanted - 1e-6 {
                 true => format!(
                     "; below {wanted:.3}, for which the index is planned. `sordino plan` shows the other modes"
                 ),
@@ -82,9 +82,9 @@ pub(super) fn advice(measured: &Measurement) -> String {
     let mut text = match reached {
         true if question_recall.is_some() => String::new(),
         true => "; queries unlike the records, such as short questions, may find less: build with --questions and a file of \
-            yours, and a search reads enough for them"
+            yours, and the build looks for these, too"
             .to_owned(),
-        false if question_recall.is_some() => "; one of them is below what was asked for: to read more would cost much more than it finds"
+        false if question_recall.is_some() => "; at least one is below what was asked for"
             .to_owned(),
         false => "; new queries may get 0.01 less, which is below what was asked for: these vectors have too little \
             structure to be searched in parts"

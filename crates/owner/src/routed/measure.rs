@@ -17,7 +17,7 @@ use crate::lists::Lists;
 use crate::measurement::Measurement;
 use crate::plan::{Cost, Grouping, Wish, best_cut, cheapest_scoring, divisors, routed_cost};
 use crate::probe::Sample;
-use crate::sample_recall::{GAIN, SampleRecall, first_enough, reaches, target};
+use crate::sample_recall::{SampleRecall, first_enough};
 use crate::step::Step;
 
 /// The number of vectors whose orders of clusters show which clusters are wanted together.
@@ -32,7 +32,6 @@ pub(super) struct Chosen {
     /// The clusters, group after group.
     pub(super) order: Vec<u32>,
     recall: SampleRecall,
-    reached: bool,
     cost: Cost,
 }
 
@@ -47,11 +46,14 @@ impl Chosen {
         wish: &Wish,
         progress: &mut dyn FnMut(Step),
     ) -> Result<Self, Error> {
-        let enough = |tried: &Self| reaches(tried.recall.decisive(), target(wish.recall));
+        let enough = |tried: &Self| tried.recall.is_enough(wish.recall);
         let mut tried: Vec<Self> = Vec::new();
         for (grid, cost) in planned.regrouped(clusters.n, clusters.directions.dim(), wish.queries) {
             let affordable = tried.is_empty() || planned.most.allows(&cost, wish.queries);
-            if !affordable || tried.last().is_some_and(enough) || clusters.no_use(sample, &tried) {
+            if !affordable
+                || tried.last().is_some_and(enough)
+                || clusters.no_use(sample, &tried, wish.recall)
+            {
                 break;
             }
             progress(Step::Probe);
@@ -61,11 +63,10 @@ impl Chosen {
                 grid,
                 order,
                 recall,
-                reached: recall.reaches(wish.recall),
                 cost,
             });
         }
-        let recalls: Vec<f64> = tried.iter().map(|tried| tried.recall.decisive()).collect();
+        let recalls: Vec<SampleRecall> = tried.iter().map(|tried| tried.recall).collect();
         let chosen = tried.into_iter().nth(first_enough(&recalls, wish.recall));
         chosen.ok_or(Error::Recall(wish.recall))
     }
@@ -131,30 +132,27 @@ impl Clusters {
         Ok(Demand::new(count, &orders, &gains))
     }
 
-    /// True if adding groups after the last step is useless. This needs two conditions. The last step gained little. And
-    /// either it reaches the requested recall without the margin, or only the precision of codes is missing. Clients would
-    /// pay for the bytes of a margin with every search.
+    /// True if adding groups after the last step is useless. Clients would pay for the bytes of a margin with every search.
     ///
     /// A small gain alone does not prove this, because each of many clusters may hold some neighbours. So the records of the
     /// last step's clusters are searched exactly, which takes about as long as the measurement before it.
-    fn no_use(&self, sample: &Sample, tried: &[Chosen]) -> bool {
+    fn no_use(&self, sample: &Sample, tried: &[Chosen], wish: f64) -> bool {
         let [.., before, last] = tried else {
             return false;
         };
-        let flat = last.recall.decisive() < before.recall.decisive() + GAIN;
-        flat && (last.reached || self.seen(sample, last) > 1.0 - GAIN)
+        let seen = || self.seen(sample, last);
+        last.recall.is_all(&before.recall, wish, seen)
     }
 
     /// Mean recall of the sample if the records of the best clusters are searched exactly.
-    fn seen(&self, sample: &Sample, tried: &Chosen) -> f64 {
-        let recall = sample.recall(|query| {
+    fn seen(&self, sample: &Sample, tried: &Chosen) -> SampleRecall {
+        sample.recall(|query| {
             let best = self
                 .best(query.asked.lifted(), &tried.order, &tried.grid)
                 .into_iter();
             let rows = best.flat_map(|cluster| &self.members[cluster].rows);
             rows.map(|&row| sample.scored(row, query)).collect()
-        });
-        recall.decisive()
+        })
     }
 
     /// The best cluster of each group for a query.
@@ -327,7 +325,7 @@ mod tests {
         let chosen =
             Chosen::measured(&clusters, &wanted, &sample, &planned, &wish, &mut progress).unwrap();
         let measured = chosen.recall.held_out;
-        assert_eq!(chosen.reached, measured >= recall);
+        assert_eq!(chosen.recall.reaches(recall), measured >= recall);
         (chosen.grid.groups, measured, tried)
     }
 

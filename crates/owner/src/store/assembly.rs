@@ -92,9 +92,7 @@ impl<D: Disk> Assembly<D> {
         let (masked, packing) = match spec.form {
             Form::Masked(packing) => (true, packing),
             Form::Open(packing) => (false, packing),
-            Form::Local => return Err(other("local")),
-            Form::Routed { .. } => return Err(other("routed")),
-            Form::Sealed { .. } => return Err(other("sealed")),
+            form => return Err(other(form.name())),
         };
         if spec.second_look.is_some() {
             return Err(other("masked or open, with a second look"));
@@ -102,6 +100,7 @@ impl<D: Disk> Assembly<D> {
         if spec.own_readers {
             return Err(other("masked or open, with readers of its own"));
         }
+        spec.check_questions(sample.dim())?;
         spec.check_checking()?;
         if spec.checking == Checking::Exact {
             return Err(other("masked or open, with exact checks"));

@@ -251,9 +251,7 @@ fn planned(spec: &Spec, n: usize, dim: usize) -> Result<(Spec, usize), Error> {
             *routing = Some(plan.chosen().routing);
             plan.chosen().clusters
         }
-        Form::Masked(_) => return other("masked"),
-        Form::Open(_) => return other("open"),
-        Form::Local => return other("local"),
+        form @ (Form::Masked(_) | Form::Open(_) | Form::Local) => return other(form.name()),
     };
     Ok((spec, clusters))
 }
