@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::PyReadonlyArray2;
+use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use sordino_search::manifest::{Checking, Packing};
 use sordino_search::plan::{Conditions, Plan, Wish};
@@ -36,16 +36,20 @@ pub(crate) struct Settings {
     own_readers: bool,
     /// The numbers of records and dimensions, if they are known in advance.
     size: Option<(usize, usize)>,
-    /// Typical questions, which tasks do not take.
-    #[pyo3(from_py_with = questions, default)]
-    questions: Option<Vectors>,
+    /// Typical questions as an array, which tasks do not take.
+    #[pyo3(default)]
+    questions: Option<Py<PyAny>>,
 }
 
-/// The questions of an owner, an array or None.
-fn questions(given: &Bound<'_, PyAny>) -> PyResult<Option<Vectors>> {
-    let py = given.py();
-    let given: Option<PyReadonlyArray2<'_, f32>> = given.extract()?;
-    given.map(|rows| matrix(py, &rows, 0)).transpose()
+/// The questions of an owner, for this metric.
+fn questions(py: Python<'_>, given: &Py<PyAny>, metric: Metric) -> PyResult<Vectors> {
+    let rows: PyReadonlyArray2<'_, f32> = given.extract(py)?;
+    let questions = Vectors::new(rows.shape()[1], rows.as_slice()?.to_vec());
+    let checked = questions.and_then(|questions| {
+        metric.check_queries(&questions)?;
+        Ok(questions)
+    });
+    checked.map_err(|error| errors::questions(py, &error))
 }
 
 /// The recall that a build measured, and true if it is as high as requested.
@@ -112,15 +116,13 @@ impl Settings {
             }
         };
         let metric = metric(py, &self.metric)?;
-        if let Some(questions) = &self.questions {
-            let checked = metric.check_queries(questions);
-            checked.map_err(|error| errors::questions(py, &error))?;
-        }
+        let given = self.questions.as_ref();
+        let questions = given.map(|given| questions(py, given, metric));
         Ok(Spec::new(form)
             .k(self.k)
             .ids(ids::kind(py, &self.id_kind)?)
             .metric(metric)
-            .questions(self.questions.clone())
+            .questions(questions.transpose()?)
             .conditions(Conditions::default().searches(self.queries))
             .second_look(self.second_look)
             .own_readers(self.own_readers)

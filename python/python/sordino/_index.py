@@ -971,7 +971,7 @@ def measured_index(index: Index, measured: tuple[float, bool] | None, recall: fl
             import warnings
 
             warnings.warn(
-                f"the build measured recall {index.expected_recall:.3f}, below the {recall} that was asked for. In sealed and routed "
+                f"recall {index.expected_recall:.3f}, as the build measured it, is below the {recall} that was asked for. In sealed and routed "
                 "mode the vectors have too little structure to be searched in parts: sordino.plan shows the other modes. In the "
                 "other modes neighbours differ by less than scores can tell: second_look=32 reranks candidates by exact vectors",
                 stacklevel=depth,
