@@ -82,8 +82,8 @@ pub(crate) fn build(
     Ok(measured_of(&store))
 }
 
-/// The recall that a build measured, of held-out vectors or, if it is lower, of questions, and a flag. In sealed and routed mode, the flag is true if the requested recall
-/// was reached. In other modes, it is true if the recall is at least 0.95, which nearly all data reach.
+/// The recall that a build measured, of held-out vectors or, if it is lower, of questions, and a flag. In sealed and routed
+/// mode, the flag is true if the requested recall was reached. In other modes, it is true if the recall is at least 0.95, which nearly all data reach.
 pub(crate) fn measured_of<D: Disk>(store: &Store<D>) -> Measured {
     let searched = store.measured();
     let searched = searched.map(|measured| {

@@ -12,9 +12,9 @@ pub(crate) const DEVIATION: f64 = 0.1;
 /// A smaller difference in recall may be chance, so it is no reason to read more buckets.
 pub(crate) const GAIN: f64 = 0.002;
 
-/// The measured recall that is enough for a request.
-pub(crate) fn target(recall: f64) -> f64 {
-    (recall + MARGIN).min(1.0)
+/// The measured recall that is enough for a request, with this margin.
+pub(crate) fn target(recall: f64, margin: f64) -> f64 {
+    (recall + margin).min(1.0)
 }
 
 /// True if a recall reaches the requested one. The comparison allows for errors in the last bits, because sums of tenths are
@@ -31,7 +31,7 @@ pub(crate) fn reaches(recall: f64, wish: f64) -> bool {
 /// enough.
 fn first(recalls: &[f64], wish: f64, margin: f64) -> usize {
     let highest = recalls.iter().copied().fold(0.0, f64::max);
-    let target = (wish + margin).min(1.0);
+    let target = target(wish, margin);
     let least = if reaches(highest, target) {
         target
     } else if reaches(highest, wish) {
@@ -79,7 +79,7 @@ impl SampleRecall {
     /// True if vectors and questions reach the requested recall and their margins.
     pub(crate) fn is_enough(&self, wish: f64) -> bool {
         self.kinds()
-            .all(|(recall, margin)| reaches(recall, (wish + margin).min(1.0)))
+            .all(|(recall, margin)| reaches(recall, target(wish, margin)))
     }
 
     /// True if a longer search than this one would be useless. `before` is the recall of a shorter search, and `seen` is the
@@ -88,7 +88,7 @@ impl SampleRecall {
     pub(crate) fn is_all(&self, before: &Self, wish: f64, seen: impl FnOnce() -> Self) -> bool {
         let flat = self.kinds().zip(before.kinds());
         let mut flat = flat.map(|((now, margin), (before, _))| {
-            reaches(now, (wish + margin).min(1.0)) || now < before + GAIN
+            reaches(now, target(wish, margin)) || now < before + GAIN
         });
         let is_flat = flat.all(|is_flat| is_flat);
         is_flat
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn sums_of_tenths_reach_their_mean() {
-        assert!(target(0.993) <= 1.0 && target(0.9) > 0.9);
+        assert!(target(0.993, MARGIN) <= 1.0 && target(0.9, MARGIN) > 0.9);
         let sum: f64 = (0..20).map(|at| if at % 2 == 0 { 0.9 } else { 1.0 }).sum();
         assert!(reaches(sum / 20.0, 0.95) && !reaches(0.949, 0.95));
     }

@@ -10,7 +10,7 @@ use sordino_vectors::metric::Metric;
 use sordino_vectors::u32_of;
 
 use super::{Cost, Way, Wish};
-use crate::sample_recall::target;
+use crate::sample_recall::{MARGIN, target};
 
 /// A possible cut of an index, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +87,7 @@ pub(super) fn all(n: usize, dim: usize, metric: Metric, wish: &Wish) -> Vec<Cand
     for clusters in (0..=20).map(|log| 1usize << log).filter(|&c| c <= most) {
         let ways = Codec::ALL
             .into_iter()
-            .filter(|codec| codec.serves(metric) && can_reach(*codec, target(wish.recall)));
+            .filter(|codec| codec.serves(metric) && can_reach(*codec, target(wish.recall, MARGIN)));
         let ways = ways.flat_map(|codec| Routing::ALL.map(|routing| (codec, routing)));
         let ways = ways.filter(|way| wish.routing.is_none_or(|routing| routing == way.1));
         let costed =

@@ -41,7 +41,11 @@ fn questions(count: usize, seed: usize) -> Vectors {
 }
 
 fn create(dir: &Path, spec: &Spec) -> Result<Store, Error> {
-    let batches = [Ok(records().into())];
+    create_of(records(), dir, spec)
+}
+
+fn create_of(records: Vectors, dir: &Path, spec: &Spec) -> Result<Store, Error> {
+    let batches = [Ok(records.into())];
     Store::create(dir, &mut rng(1), &keys(), spec, batches, &mut |_| ())
 }
 
@@ -105,15 +109,7 @@ fn the_length_of_questions_changes_nothing_by_the_inner_product() {
             let scaled = questions(200, 4).into_vec().into_iter().map(|x| scale * x);
             let spec = Spec::new(form).metric(Metric::InnerProduct);
             let spec = spec.questions(Some(Vectors::new(DIM, scaled.collect()).unwrap()));
-            let batches = [Ok(away.clone().into())];
-            let store = Store::create(
-                dir.path(),
-                &mut rng(1),
-                &keys(),
-                &spec,
-                batches,
-                &mut |_| (),
-            );
+            let store = create_of(away.clone(), dir.path(), &spec);
             let measured = store.unwrap().measured().unwrap();
             (measured.question_recall.unwrap(), measured.cost)
         };
